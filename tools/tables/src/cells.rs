@@ -2,7 +2,7 @@
 
 use super::mapping::NameMeaning;
 use super::naming;
-use super::unit::{self, DecimalMark, Dimension, UnitScale};
+use super::unit::{self, DecimalMark, Dimension, NoUnit, UnitScale};
 use super::{ColumnMapping, PublishedFigure, PublishedRow, TableColumn};
 
 /// Cells that say "nothing here"; those in brackets are perf's, `#` begins what spreadsheets write.
@@ -27,6 +27,12 @@ pub struct CellReading<'m> {
 impl CellReading<'_> {
     pub fn is_number(&self, text: &str) -> bool {
         unit::number(plain(text), self.decimal).is_some()
+    }
+
+    /// A number, with a unit that is known here or none.
+    pub fn is_figure(&self, text: &str) -> bool {
+        let known = |text: &str| unit::parse(text) != Err(NoUnit::Unknown) || unit::count(text).is_ok();
+        unit::number(plain(text), self.decimal).is_some_and(|(.., unit)| unit.is_none_or(known))
     }
 
     /// Puts a cell into its row; `heading` is the unit that the heading names.
@@ -94,6 +100,7 @@ fn dimension(column: TableColumn) -> Option<(Dimension, bool)> {
         TableColumn::MessageBytes | TableColumn::Bytes => Some((Dimension::Size, true)),
         TableColumn::Jitter => Some((Dimension::Time, false)),
         TableColumn::CpuPercent => Some((Dimension::Percent, true)),
+        TableColumn::MessageRate => Some((Dimension::Calls, true)),
         _ => None,
     }
 }

@@ -4,10 +4,13 @@
 //! is not a run: nothing is known of replicates, order or machine unless the table says so, and no
 //! difference in it is ever claimed. What is ambiguous is refused with the question to answer.
 
+mod bench;
 mod cells;
 mod derive;
+mod english;
 mod fio;
 mod iperf3;
+mod iperf_text;
 mod lmbench;
 mod mapping;
 mod naming;
@@ -21,6 +24,7 @@ mod sockperf;
 pub mod summary;
 mod unit;
 mod vocabulary;
+mod words;
 
 pub use mapping::ColumnMapping;
 pub use read::{decode, read};
@@ -113,6 +117,11 @@ impl TableColumn {
     /// Which row it is, and not what was measured.
     fn is_place(self) -> bool {
         matches!(self, TableColumn::MessageBytes | TableColumn::Threads | TableColumn::Repetition)
+    }
+
+    /// What was measured, and not which row it is or how often.
+    fn is_measure(self) -> bool {
+        !self.is_place() && !self.is_text() && !matches!(self, TableColumn::Runs | TableColumn::Ignored)
     }
 
     /// Columns of text; the others hold numbers.
@@ -267,7 +276,9 @@ impl PublishedTable {
         self.messages
             || counted && self.has(MessageBytes)
             || self.has(Messages) && self.has(MessageBytes)
-            || self.rows.iter().any(|row| row.text(Mechanism).is_some_and(|name| self.role(name).is_some()))
+            || self.rows.iter().filter_map(|row| row.text(Mechanism)).any(|name| {
+                self.role(name).is_some() || self.has(MessageBytes) && vocabulary::is_transport(name)
+            })
     }
 }
 

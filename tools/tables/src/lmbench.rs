@@ -6,9 +6,16 @@ use std::collections::BTreeMap;
 
 /// `None`: not of lmbench.
 pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
+    if text.trim_start().starts_with("\"stride=") {
+        let why = "lat_mem_rd of lmbench: memory latencies are no transfers of messages".to_string();
+        return Some(PublishedTable::of_one(name, Err(why), Vec::new()));
+    }
     let spaced = |line: &str| line.replace(' ', "").to_ascii_uppercase();
-    if text.lines().take(10).any(|line| spaced(line).contains("LMBENCH") && spaced(line).contains("SUMMARY"))
-    {
+    let of_summary = |line: &str| {
+        let line = spaced(line);
+        line.contains("LMBENCH") && line.contains("SUMMARY") || line.contains("ISBETTER")
+    };
+    if text.lines().take(10).any(of_summary) {
         let message =
             "this is a summary of lmbench, which is not read: put one of its tables into a CSV".into();
         return Some(Err(BadTable::Whole { name: name.into(), message }));

@@ -2,6 +2,7 @@
 //! (`avg`, `receiver`), statistics (`p99`, `stddev`) and units taken off.
 
 use super::TableColumn;
+use super::english;
 use super::unit::{self, Dimension, NoUnit, UnitScale};
 use super::vocabulary::{self, bare, tokens};
 
@@ -20,6 +21,8 @@ const WHOLE: &[&str] = &[
     "avg", "average", "mean", "weighted", "the", "of", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "measured", "observed",
     "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "hw", "hardware", "u", "all",
 ];
+/// Short for throughput, before its unit; alone they are something else.
+const RATES: &[&str] = &["thr", "tp", "thru", "perf"];
 const SUMS: &[&str] = &["total", "overall", "aggregate", "aggregated", "sum", "net"];
 const MEANS: &[&str] = &["avg", "average", "mean", "weighted"];
 const MIDDLE: &[&str] = &["median", "p50", "med", "50th", "50"];
@@ -42,6 +45,13 @@ pub fn column_of(text: &str) -> Option<NamedColumn> {
     if text.len() > vocabulary::LONGEST_HEADING {
         return None;
     }
+    let english = english::english(text);
+    let text = english.as_ref();
+    // `msg/s` is no count of messages.
+    let is_rate = unit::parse(text).is_ok_and(|unit| unit.dimension == Dimension::Calls);
+    if is_rate && text.contains('/') {
+        return unit_alone(text);
+    }
     let splits = vocabulary::splits(text);
     let named = splits
         .iter()
@@ -57,16 +67,30 @@ pub fn unit_alone(text: &str) -> Option<NamedColumn> {
     if let Some((unit, column)) = of(text) {
         return Some(NamedColumn { column, unit: Some(unit), rank: 1 });
     }
-    let at = text.rfind([' ', '_', '-', '(', '['])?;
-    let (unit, column) = of(&text[at + 1..])?;
-    let words = tokens(&text[..at]);
-    let sums =
-        |word: &String| SUMS.contains(&word.as_str()) || SENDER.contains(&word.as_str()) || is_receiver(word);
-    let middle = |word: &String| MEANS.contains(&word.as_str()) || MIDDLE.contains(&word.as_str());
-    // The sum of times is none of a message.
-    let fits = |word| middle(word) || unit.dimension == Dimension::Rate && sums(word);
-    let rank = 2 + side(&words);
-    (!words.is_empty() && words.iter().all(fits)).then_some(NamedColumn { column, unit: Some(unit), rank })
+    if text.len() > vocabulary::LONGEST_HEADING {
+        return None;
+    }
+    let english = english::english(text);
+    let text = english.as_ref();
+    let cuts = text.char_indices().filter(|(_, c)| matches!(c, ' ' | '_' | '-' | '(' | '['));
+    cuts.filter_map(|(at, _)| {
+        let (unit, column) = of(&text[at + 1..])?;
+        let words = tokens(&text[..at]);
+        let sums = |word: &String| {
+            SUMS.contains(&word.as_str()) || SENDER.contains(&word.as_str()) || is_receiver(word)
+        };
+        let middle = |word: &String| MEANS.contains(&word.as_str()) || MIDDLE.contains(&word.as_str());
+        // The sum of times is none of a message.
+        let rate = |word: &String| sums(word) || RATES.contains(&word.as_str());
+        let fits = |word| middle(word) || unit.dimension != Dimension::Time && rate(word);
+        let rank = 2 + side(&words);
+        (!words.is_empty() && words.iter().all(fits)).then_some(NamedColumn {
+            column,
+            unit: Some(unit),
+            rank,
+        })
+    })
+    .next()
 }
 
 /// What figures of a unit are, where nothing else says it.
@@ -74,6 +98,7 @@ pub fn measured(unit: Option<UnitScale>) -> Option<TableColumn> {
     match unit?.dimension {
         Dimension::Rate => Some(TableColumn::Throughput),
         Dimension::Time => Some(TableColumn::Latency),
+        Dimension::Calls => Some(TableColumn::MessageRate),
         _ => None,
     }
 }
@@ -90,6 +115,8 @@ fn said(name: &str, unit: Option<&str>, of: fn(&str) -> Option<(TableColumn, u8)
     if column.is_text() && !text.starts_with(['(', '[']) {
         return None;
     }
+    let counted = unit_for(TableColumn::MessageRate, text).is_ok();
+    let column = if counted && column == TableColumn::Throughput { TableColumn::MessageRate } else { column };
     match unit_for(column, text) {
         Ok(unit) => Some(NamedColumn { column, unit: Some(unit), rank }),
         // Bits or bytes: a question, once the figures are known.
@@ -135,7 +162,7 @@ fn qualified(name: &str) -> Option<(TableColumn, u8)> {
     };
     let core: Vec<&str> = words.iter().filter(plain).map(String::as_str).collect();
     let column =
-        vocabulary::column(&core.concat()).filter(|_| !core.is_empty()).or_else(|| counter(&core))?;
+        vocabulary::column(&core.join(" ")).filter(|_| !core.is_empty()).or_else(|| counter(&core))?;
     if spread {
         return (!column.is_place() && !column.is_text()).then_some((TableColumn::Spread, 0));
     }
@@ -179,7 +206,7 @@ fn without_unit(text: &str) -> Option<NamedColumn> {
         .filter_map(|(at, many)| {
             let rest: Vec<&str> = chunks[..at].iter().chain(&chunks[at + many..]).copied().collect();
             let name = rest.join(" ");
-            let (column, rank) = exact(&name).or_else(|| qualified(&name))?;
+            let (column, rank) = exact(&name).or_else(|| qualified(&name)).filter(|(of, _)| !of.is_text())?;
             let unit = unit_for(column, &spelled(&chunks[at..at + many])).ok()?;
             Some(NamedColumn { column, unit: Some(unit), rank })
         })
@@ -217,12 +244,13 @@ fn is_count(column: TableColumn) -> bool {
 
 /// A unit as it is meant behind the name of a column.
 pub fn unit_for(column: TableColumn, text: &str) -> Result<UnitScale, NoUnit> {
-    if is_count(column) || column == TableColumn::CyclesPerByte {
+    use TableColumn::*;
+    if is_count(column) && column != MessageRate || column == CyclesPerByte {
         return unit::count(text);
     }
     let unit = unit::parse(text)?;
-    use TableColumn::*;
     let fits = match column {
+        MessageRate => unit.dimension == Dimension::Calls,
         Throughput => unit.dimension == Dimension::Rate,
         Latency | Elapsed => unit.dimension == Dimension::Time,
         MessageBytes | Bytes => unit.dimension == Dimension::Size,
@@ -238,7 +266,7 @@ pub fn is_field(text: &str) -> bool {
 
 /// Does the heading speak of messages, and not of any memory?
 pub fn is_message(text: &str) -> bool {
-    let bare = bare(text);
+    let bare = bare(&english::english(text));
     is_field(text) || ["message", "msg", "packet", "payload", "mesg"].iter().any(|word| bare.contains(word))
 }
 
@@ -276,6 +304,8 @@ mod tests {
         assert_eq!(means("latency_us"), (TableColumn::Latency, Some(1e3)));
         assert_eq!(means("LatencyUs"), (TableColumn::Latency, Some(1e3)));
         assert_eq!(means("median_latency_us"), (TableColumn::Latency, Some(1e3)));
+        assert_eq!(means("Throughput (Kmsgs/sec)"), (TableColumn::MessageRate, Some(1e3)));
+        assert_eq!(means("msg/s"), (TableColumn::MessageRate, Some(1.0)));
         assert_eq!(means("Cycles/Byte"), (TableColumn::CyclesPerByte, None));
         assert_eq!(means("Cycles (M)"), (TableColumn::Cycles, Some(1e6)));
         assert_eq!(means("Cycles (x10^9)"), (TableColumn::Cycles, Some(1e9)));
@@ -289,6 +319,7 @@ mod tests {
             ("total_gbps", Some(TableColumn::Throughput)),
             ("p50_us", Some(TableColumn::Latency)),
             ("avg (us)", Some(TableColumn::Latency)),
+            ("thr_gbps", Some(TableColumn::Throughput)),
             ("total_us", None),
             ("favourite_us", None),
             ("user_ms", None),

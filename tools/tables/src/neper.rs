@@ -1,7 +1,7 @@
 //! What neper prints (`tcp_stream`, `tcp_rr`): `key=value` lines in lower case. Source: neper, README "Output format".
 
 use super::unit::{self, Dimension};
-use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
+use super::{BadTable, PublishedRow, PublishedTable, TableColumn, naming};
 use std::collections::BTreeMap;
 
 /// `None`: not of neper.
@@ -28,10 +28,13 @@ fn row(keys: &BTreeMap<String, String>) -> Result<PublishedRow, String> {
     let value = number("throughput").ok_or("neper: throughput is no number")?;
     let rate = match keys.get("throughput_units") {
         Some(units) => {
-            let scale = unit::parse(units).ok().filter(|unit| unit.dimension == Dimension::Rate);
             let scale =
-                scale.ok_or_else(|| format!("neper: throughput_units {units:?} is no rate known here"))?;
-            (TableColumn::Throughput, Some(value * scale.factor))
+                unit::parse(units).ok().filter(|u| matches!(u.dimension, Dimension::Rate | Dimension::Calls));
+            let column = naming::measured(scale);
+            let (column, scale) = column
+                .zip(scale)
+                .ok_or_else(|| format!("neper: throughput_units {units:?} is no rate known here"))?;
+            (column, Some(value * scale.factor))
         }
         None if keys.contains_key("num_transactions") => (TableColumn::MessageRate, Some(value)),
         None => return Err("neper: throughput has no throughput_units".into()),

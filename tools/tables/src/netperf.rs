@@ -27,41 +27,46 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
 
 fn table(name: &str, keys: &Keys) -> Option<Result<PublishedTable, BadTable>> {
     keys.get("THROUGHPUT")?;
-    Some(of_messages(name, row(keys)))
+    Some(of_messages(name, row(keys).map(|row| vec![row])))
 }
 
-/// The classic output, which is figures under headings of three lines. `None`: not of netperf.
+/// The classic output: each test is figures under headings of three lines. `None`: not of netperf.
 pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
-    let title = text.lines().find(|line| line.contains(" TEST from ") || line.contains("TEST to "))?;
-    let test = title.split(" TEST").next()?.trim_start_matches("MIGRATED ").trim().to_string();
-    let numbers = |line: &str| {
-        let all: Option<Vec<f64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
-        all.filter(|all| all.len() > 3)
-    };
-    let figures = text.lines().find_map(numbers);
-    Some(of_messages(name, classic(&test, figures, text)))
+    let lines: Vec<&str> = text.lines().collect();
+    let is_title = |line: &str| line.contains(" TEST from ") || line.contains("TEST to ");
+    let titles: Vec<usize> = (0..lines.len()).filter(|at| is_title(lines[*at])).collect();
+    let ends = titles.iter().skip(1).copied().chain([lines.len()]);
+    let tests: Result<Vec<PublishedRow>, String> =
+        titles.iter().zip(ends).map(|(from, to)| classic(*from, &lines[*from..to])).collect();
+    (!titles.is_empty()).then(|| of_messages(name, tests))
 }
 
-fn of_messages(name: &str, row: Result<PublishedRow, String>) -> Result<PublishedTable, BadTable> {
-    let table = PublishedTable::of_one(name, row.map(|row| vec![row]), Vec::new())?;
+fn of_messages(name: &str, rows: Result<Vec<PublishedRow>, String>) -> Result<PublishedTable, BadTable> {
+    let table = PublishedTable::of_one(name, rows, Vec::new())?;
     Ok(PublishedTable { messages: true, ..table })
 }
 
-fn classic(test: &str, figures: Option<Vec<f64>>, text: &str) -> Result<PublishedRow, String> {
-    let figures = figures.ok_or_else(|| format!("netperf {test}: it has no line of figures"))?;
+/// `at`: its first line, from 0.
+fn classic(at: usize, lines: &[&str]) -> Result<PublishedRow, String> {
+    let test = lines[0].split(" TEST").next().unwrap_or_default().trim_start_matches("MIGRATED ").trim();
+    let numbers = |line: &&str| {
+        let all: Option<Vec<f64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
+        all.filter(|all| all.len() > 3)
+    };
+    let figures =
+        lines.iter().find_map(numbers).ok_or_else(|| format!("netperf {test}: it has no line of figures"))?;
     let row = |figures: Vec<(TableColumn, f64)>| {
-        PublishedRow::of_one(
-            "netperf",
-            test,
-            figures.into_iter().map(|(column, value)| (column, Some(value))),
-        )
+        let figures = figures.into_iter().map(|(column, value)| (column, Some(value)));
+        PublishedRow { line: at + 1, ..PublishedRow::of_one("netperf", test, figures) }
     };
     match figures[..] {
-        [_, _, bytes, seconds, rate] if text.contains("10^6bits/s") => Ok(row(vec![
-            (TableColumn::MessageBytes, bytes),
-            (TableColumn::Elapsed, seconds * 1e9),
-            (TableColumn::Throughput, rate * 1e6),
-        ])),
+        [_, _, bytes, seconds, rate] if lines.iter().any(|line| line.contains("10^6bits/s")) => {
+            Ok(row(vec![
+                (TableColumn::MessageBytes, bytes),
+                (TableColumn::Elapsed, seconds * 1e9),
+                (TableColumn::Throughput, rate * 1e6),
+            ]))
+        }
         [_, _, bytes, _, seconds, rate] if test.contains("REQUEST/RESPONSE") => Ok(row(vec![
             (TableColumn::MessageBytes, bytes),
             (TableColumn::Elapsed, seconds * 1e9),
@@ -127,6 +132,8 @@ mod tests {
                       bytes  bytes   bytes    secs.    10^6bits/sec\n\n131072  16384  16384    10.00    23456.78\n";
         let classic = from_classic("n", stream).unwrap().unwrap();
         assert_eq!(classic.rows[0].value(TableColumn::Throughput), Some(23456.78e6));
+        let twice = from_classic("n", &stream.repeat(2)).unwrap().unwrap();
+        assert_eq!(twice.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [1, 6]);
         let udp = "UDP UNIDIRECTIONAL SEND TEST from 0.0.0.0\n1 2 3 4 5 6 7\n";
         assert!(
             from_classic("n", udp)

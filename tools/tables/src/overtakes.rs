@@ -4,10 +4,13 @@
 //! Nothing is claimed: a table of single runs says which of two figures is larger, not which way is better.
 
 use super::remark::{LineEnd, LineKey, lines, size, threads};
-use super::{PublishedTable, TableColumn};
+use super::{PublishedRow, PublishedTable, TableColumn};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_measure::mechanism::Class;
+
+const MORE_IS_BETTER: [TableColumn; 3] =
+    [TableColumn::Throughput, TableColumn::BareThroughput, TableColumn::MessageRate];
 
 /// Figures of a mechanism by message size.
 type TableLine<'t> = BTreeMap<u64, LineEnd<'t>>;
@@ -21,6 +24,8 @@ pub struct Overtake {
     /// What both share beside size and threads, where the table says more.
     pub variant: String,
     pub threads: Option<u64>,
+    /// Does the table give sizes? Without them there is one comparison, of a size that nobody says.
+    pub sized: bool,
     /// Sizes at which both have a figure, and those at which the challenger's is better, beyond rounding.
     pub compared: Vec<u64>,
     pub better_at: Vec<u64>,
@@ -35,12 +40,14 @@ impl Overtake {
     fn range(&self) -> String {
         let mut text = match (self.better_at.len(), self.from()) {
             (0, _) => "at no size".into(),
+            _ if !self.sized => "at the size tested".into(),
             (all, _) if all == self.compared.len() => "at every size".into(),
             (_, Some(at)) => format!("from {} up", size(at)),
             _ => format!("only at {}", sizes(&self.better_at)),
         };
         if !self.equal_at.is_empty() {
-            text += &format!(" (equal in the digits given at {})", sizes(&self.equal_at));
+            let at = if self.sized { format!(" at {}", sizes(&self.equal_at)) } else { String::new() };
+            text += &format!(" (equal in the digits given{at})");
         }
         text
     }
@@ -53,9 +60,11 @@ impl Overtake {
     fn along(mut self, olds: &TableLine, news: &TableLine) -> Option<Overtake> {
         for (at, (_, old, old_figure)) in olds {
             let Some((_, new, new_figure)) = news.get(at) else { continue };
-            let more_is_better = matches!(self.metric, TableColumn::Throughput | TableColumn::BareThroughput);
-            let (worse, better) =
-                if more_is_better { (old_figure, new_figure) } else { (new_figure, old_figure) };
+            let (worse, better) = if MORE_IS_BETTER.contains(&self.metric) {
+                (old_figure, new_figure)
+            } else {
+                (new_figure, old_figure)
+            };
             self.compared.push(*at);
             self.lines.extend([old.line, new.line]);
             if better.low() > worse.high() {
@@ -84,6 +93,7 @@ pub fn sentences(overtakes: &[Overtake]) -> Vec<String> {
 fn sentence(group: &[Overtake]) -> String {
     let first = &group[0];
     let more = match first.metric {
+        TableColumn::MessageRate => "a higher",
         TableColumn::Throughput | TableColumn::BareThroughput => "more",
         TableColumn::Latency | TableColumn::BareLatency => "lower",
         _ => "fewer",
@@ -98,14 +108,19 @@ fn sentence(group: &[Overtake]) -> String {
     }
     let told: Vec<String> = ranges.into_iter().map(|(range, of)| format!("{range}{}", with(&of))).collect();
     let compared: BTreeSet<u64> = group.iter().flat_map(|o| o.compared.iter().copied()).collect();
+    let compared: Vec<u64> = compared.into_iter().collect();
     format!(
-        "{}{} has {more} {} than {} {} (compared at {}).",
+        "{}{} has {more} {} than {} {} ({}).",
         first.challenger,
         if first.variant.is_empty() { String::new() } else { format!(" ({})", first.variant) },
         first.metric.title(),
         first.incumbent,
         told.join("; "),
-        spanned(&compared.into_iter().collect::<Vec<_>>())
+        if first.sized {
+            format!("compared at {}", spanned(&compared))
+        } else {
+            "the table names no size".into()
+        }
     )
 }
 
@@ -162,18 +177,24 @@ fn rivals(table: &PublishedTable) -> Vec<(&str, &str)> {
     }
 }
 
+/// Does a cell have more than one row?
+fn has_repeats(table: &PublishedTable) -> bool {
+    let mut seen = BTreeSet::new();
+    let name = |row: &PublishedRow| {
+        [TableColumn::Mechanism, TableColumn::Variant].map(|column| row.text(column).map(str::to_string))
+    };
+    !table.rows.iter().all(|row| seen.insert((name(row), row.count(TableColumn::Threads))))
+}
+
 /// Every answer that the table has figures for; empty where it lacks the columns or the ways.
 pub fn overtakes(table: &PublishedTable) -> Vec<Overtake> {
     let mut found = Vec::new();
     // In a stream, latency repeats the throughput.
-    let speeds = [
-        TableColumn::Throughput,
-        TableColumn::BareThroughput,
-        TableColumn::Latency,
-        TableColumn::BareLatency,
-    ];
-    let speed = speeds.into_iter().find(|column| table.has(*column));
-    let rivals = if table.is_transfer() { rivals(table) } else { Vec::new() };
+    let times = [TableColumn::Latency, TableColumn::BareLatency];
+    let speed = MORE_IS_BETTER.into_iter().chain(times).find(|column| table.has(*column));
+    let sized = table.has(TableColumn::MessageBytes);
+    let comparable = table.is_transfer() && (sized || !has_repeats(table));
+    let rivals = if comparable { rivals(table) } else { Vec::new() };
     for metric in speed.into_iter().chain([TableColumn::CyclesPerByte]) {
         let lines = lines(table, TableColumn::MessageBytes, metric);
         for (incumbent, challenger) in &rivals {
@@ -184,6 +205,7 @@ pub fn overtakes(table: &PublishedTable) -> Vec<Overtake> {
                     metric,
                     variant: key.variant.into(),
                     threads: key.fixed,
+                    sized,
                     compared: Vec::new(),
                     better_at: Vec::new(),
                     equal_at: Vec::new(),
@@ -233,5 +255,21 @@ mod tests {
             told("A1,64,1,1.0\nA3,64,1,2.0\nA1,64,8,3.0\nA3,64,8,1.0\nA1,64,4,3.0\nA3,64,4,2.0\nA2,64,1,\n");
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(all[0].contains("at every size with 1 thread; at no size with 4 and 8 threads"), "{all:?}");
+    }
+
+    #[test]
+    fn a_table_without_sizes_is_compared_where_each_name_has_one_figure() {
+        let told = |text: &str| sentences(&overtakes(&table(text)));
+        let wide = "| Threads | A1 | A3 |\n|---|---|---|\n| 1 | 2.0 Gbps | 3.0 Gbps |\n| 4 | 8.0 Gbps | 6.0 Gbps |\n";
+        assert_eq!(
+            told(wide),
+            [
+                "A3 has more throughput than A1 at the size tested with 1 thread; at no size with 4 threads (the table \
+                 names no size)."
+            ]
+        );
+        // What tells these rows apart, no column says.
+        let repeated = "impl,threads,gbps\nA1,1,2\nA1,1,9\nA3,1,3\n";
+        assert!(told(repeated).is_empty(), "{:?}", told(repeated));
     }
 }

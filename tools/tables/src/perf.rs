@@ -19,15 +19,44 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
         let why = "perf stat -I: counts of intervals are not read: leave -I away".to_string();
         return Some(PublishedTable::of_one(name, Err(why), Vec::new()));
     }
-    let counts: Vec<PerfCount> =
-        if text.contains("Performance counter stats for") { plain(text) } else { separated(text)? };
+    let blocks: Vec<&str> = text.split(BLOCK).skip(1).collect();
+    let cases: Vec<(PublishedRow, Vec<String>)> = match blocks[..] {
+        [] => vec![case(name, "", text, separated(text)?)],
+        [one] => vec![case(name, "", one, plain(one))],
+        // Several commands in one file: each is a case.
+        _ => blocks.iter().map(|block| case(name, command(block), block, plain(block))).collect(),
+    };
+    let (rows, told): (Vec<PublishedRow>, Vec<Vec<String>>) = cases.into_iter().unzip();
+    let what = if rows.len() > 1 { "each command is a case" } else { "the file is a case" };
+    let mut understood = vec![format!("perf stat: {what}")];
+    told.into_iter().flatten().for_each(|text| {
+        if !understood.contains(&text) {
+            understood.push(text);
+        }
+    });
+    let none = rows.iter().all(|row| row.figures.is_empty());
+    let rows = if none { Err("perf stat: no count that is known here".to_string()) } else { Ok(rows) };
+    Some(PublishedTable::of_one(name, rows, understood))
+}
+
+/// Stands before the counts of a command.
+const BLOCK: &str = "Performance counter stats for";
+
+/// ` './server 4 1024' (5 runs):`
+fn command(block: &str) -> &str {
+    let line = block.lines().next().unwrap_or_default();
+    line.split_once('\'').and_then(|(_, rest)| Some(rest.rsplit_once('\'')?.0)).unwrap_or(line).trim()
+}
+
+/// A row, and what there is to say of its counts.
+fn case(name: &str, variant: &str, text: &str, counts: Vec<PerfCount>) -> (PublishedRow, Vec<String>) {
     let elapsed = text.lines().find_map(|line| {
         let (seconds, _) = line.split_once("seconds time elapsed")?;
         unit::number(&seconds.split("+-").next()?.trim().replace(',', "."), DecimalMark::Point)
             .map(|(value, ..)| value)
     });
     let mut figures: BTreeMap<TableColumn, f64> = BTreeMap::new();
-    let (mut understood, mut user) = (vec!["perf stat: the file is a case".to_string()], false);
+    let (mut understood, mut user) = (Vec::new(), false);
     for count in &counts {
         let event = count.event.split(':').next().unwrap_or_default().trim_end_matches('/');
         let event = event.rsplit('/').next().unwrap_or(event);
@@ -53,10 +82,8 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
     }
     let (mechanism, places) = of_name(name);
     let all = figures.into_iter().chain(elapsed.map(|s| (TableColumn::Elapsed, s * 1e9))).chain(places);
-    let row = PublishedRow::of_one(&mechanism, "", all.map(|(column, value)| (column, Some(value))));
-    let none = row.figures.is_empty();
-    let rows = if none { Err("perf stat: no count that is known here".to_string()) } else { Ok(vec![row]) };
-    Some(PublishedTable::of_one(name, rows, understood))
+    let row = PublishedRow::of_one(&mechanism, variant, all.map(|(column, value)| (column, Some(value))));
+    (row, understood)
 }
 
 /// `1.000145,2634,,context-switches,...`: a time stands before each count.
@@ -186,6 +213,12 @@ mod tests {
         let table = from_lines("a1.csv", csv).unwrap().unwrap();
         assert_eq!(table.rows[0].value(TableColumn::Cycles), Some(1234567890.0));
         assert!(table.understood.join("; ").contains("user mode only"));
+        let twice = from_lines("a1.txt", &format!("{text}{text}")).unwrap().unwrap();
+        assert_eq!(twice.rows.len(), 2, "nothing is added up");
+        assert_eq!(
+            (twice.rows[1].text(TableColumn::Variant), twice.rows[1].value(TableColumn::ContextSwitches)),
+            (Some("./server"), Some(1999.0))
+        );
         assert!(from_lines("t", "mechanism,size,threads,gbps,x\nA1,64,1,2,3\n").is_none());
     }
 }

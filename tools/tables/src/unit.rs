@@ -2,6 +2,8 @@
 //!
 //! A small `b` is bits and a capital `B` is bytes; `K` of a size is 1024 bytes, `M` of a rate a million.
 
+use super::english;
+
 /// What a unit measures; its factor leads to the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
@@ -16,6 +18,8 @@ pub enum Dimension {
     Percent,
     /// Of a clock whose rate nobody says.
     Cycles,
+    /// Messages or calls a second.
+    Calls,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,38 +38,130 @@ pub enum NoUnit {
     Ambiguous(&'static str),
 }
 
-/// Reads a unit.
+/// Factors to ns, and words in lower case.
+const TIMES: &[(f64, &[&str])] = &[
+    (1.0, &["ns", "nsec", "nanos", "nanosec", "nanosecond", "nanoseconds"]),
+    (1e3, &["us", "µs", "μs", "usec", "µsec", "micros", "microsec", "microsecond", "microseconds"]),
+    (1e6, &["ms", "msec", "millis", "millisec", "millisecond", "milliseconds"]),
+    (1e9, &["s", "sec", "secs", "second", "seconds", "seg"]),
+];
+/// What is counted a second, or timed each.
+const CALLS: &[&str] = &[
+    "msg",
+    "message",
+    "op",
+    "operation",
+    "call",
+    "packet",
+    "pkt",
+    "request",
+    "req",
+    "transaction",
+    "trans",
+    "iter",
+    "iteration",
+];
+
+/// Reads a unit: one word, or one `/` or `per` another.
 pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
-    let text = text.trim().trim_matches(['(', ')', '[', ']']).trim();
+    let english = english::english(text);
+    let text = english.trim().trim_matches(['(', ')', '[', ']']).trim();
     let scale = |dimension, factor| Ok(UnitScale { dimension, factor });
-    match text {
-        "ns" | "Ns" | "nanos" | "nanosec" | "NS" | "nsec" | "nanosecond" | "nanoseconds" => {
-            return scale(Dimension::Time, 1.0);
+    let Some((what, of)) = ratio(text) else {
+        return match text.to_ascii_lowercase().as_str() {
+            "%" | "percent" | "pct" => scale(Dimension::Percent, 1.0),
+            "cycles" | "cycle" | "ticks" => scale(Dimension::Cycles, 1.0),
+            "count" | "1" => scale(Dimension::Count, 1.0),
+            _ => match (time(text), size(text)) {
+                (Some(ns), _) => scale(Dimension::Time, ns),
+                (_, Some(bytes)) => scale(Dimension::Size, bytes),
+                _ => Err(NoUnit::Unknown),
+            },
+        };
+    };
+    let second = time(&of) == Some(1e9);
+    match (bits(&what), calls(&what), time(&what)) {
+        // All capitals say nothing about the b.
+        (Some(_), ..) if second && what.ends_with('B') && text.ends_with("PS") => {
+            Err(NoUnit::Ambiguous("bits or bytes per second: write Gbit/s or GB/s"))
         }
-        "us" | "uS" | "Us" | "micros" | "microsec" | "µsec" | "US" | "µs" | "μs" | "usec" | "microsecond"
-        | "microseconds" => return scale(Dimension::Time, 1e3),
-        "ms" | "millis" | "millisec" | "MS" | "msec" | "millisecond" | "milliseconds" => {
-            return scale(Dimension::Time, 1e6);
-        }
-        "s" | "S" | "sec" | "secs" | "second" | "seconds" => return scale(Dimension::Time, 1e9),
-        "B" | "b" | "byte" | "bytes" | "Bytes" | "Byte" | "BYTES" => return scale(Dimension::Size, 1.0),
-        "%" | "percent" | "pct" => return scale(Dimension::Percent, 1.0),
-        "cycles" | "cycle" | "ticks" => return scale(Dimension::Cycles, 1.0),
-        "count" | "1" => return scale(Dimension::Count, 1.0),
-        _ => {}
-    }
-    if let Some(rate) = rate(text) {
-        return rate;
-    }
-    let binary = |power: i32| scale(Dimension::Size, 1024f64.powi(power));
-    match text {
-        "K" | "k" | "KB" | "Kbytes" | "KBytes" | "kbytes" | "kb" | "Kb" | "KiB" | "kib" => binary(1),
-        "M" | "MB" | "mb" | "MiB" | "mib" => binary(2),
-        "G" | "GB" | "gb" | "GiB" | "gib" => binary(3),
-        // Of sizes: kilo as in SI.
-        "kB" => scale(Dimension::Size, 1e3),
+        (Some(bits), ..) if second => scale(Dimension::Rate, bits),
+        (_, Some(many), _) if second => scale(Dimension::Calls, many),
+        (.., Some(ns)) if calls(&of) == Some(1.0) => scale(Dimension::Time, ns),
         _ => Err(NoUnit::Unknown),
     }
+}
+
+/// `MB/s`, `us per msg`, `MB_per_s`; in `Gbps` the p is "per".
+fn ratio(text: &str) -> Option<(String, String)> {
+    if let Some((what, of)) = text.split_once('/') {
+        return Some((what.trim().into(), of.trim().into()));
+    }
+    let words: Vec<&str> = text.split([' ', '_', '-']).filter(|word| !word.is_empty()).collect();
+    if let Some(at) = words.iter().position(|word| word.eq_ignore_ascii_case("per")) {
+        return Some((words[..at].join(" "), words[at + 1..].join(" ")));
+    }
+    // Operations, not octets.
+    let op = text.strip_suffix("ops").map(|prefix| format!("{prefix}op"));
+    let what = op.or_else(|| Some(text.strip_suffix("ps").or_else(|| text.strip_suffix("PS"))?.into()))?;
+    Some((what, "s".into()))
+}
+
+fn time(text: &str) -> Option<f64> {
+    let word = text.to_ascii_lowercase();
+    TIMES.iter().find(|(_, words)| words.contains(&word.as_str())).map(|(factor, _)| *factor)
+}
+
+/// Bytes: `K` of a size is 1024.
+fn size(text: &str) -> Option<f64> {
+    let power = match text {
+        "B" | "b" | "byte" | "bytes" | "Bytes" | "Byte" | "BYTES" | "o" => 0,
+        "K" | "k" | "KB" | "Kbytes" | "KBytes" | "kbytes" | "kb" | "Kb" | "KiB" | "kib" | "Ko" | "Kio"
+        | "Kilo Byte" | "kilobyte" | "kilobytes" => 1,
+        "M" | "MB" | "MBytes" | "Mbytes" | "mb" | "MiB" | "mib" | "Mo" | "Mio" | "Mega Byte" | "megabyte"
+        | "megabytes" => 2,
+        "G" | "GB" | "GBytes" | "Gbytes" | "gb" | "GiB" | "gib" | "Go" | "Gio" => 3,
+        // Of sizes: kilo as in SI.
+        "kB" | "ko" => return Some(1e3),
+        _ => return None,
+    };
+    Some(1024f64.powi(power))
+}
+
+/// The factor of a prefix, and what stands behind it.
+fn prefixed(text: &str) -> (f64, &str) {
+    let factor = match text.chars().next() {
+        Some('k' | 'K') => 1e3,
+        Some('m' | 'M') => 1e6,
+        Some('g' | 'G') => 1e9,
+        Some('t' | 'T') => 1e12,
+        _ => return (1.0, text),
+    };
+    (factor, text[1..].trim_start())
+}
+
+/// Bits of what is sent each second: a prefix, bits or bytes.
+fn bits(text: &str) -> Option<f64> {
+    let text = text.strip_prefix("10^6").map_or(text.to_string(), |rest| format!("M{}", rest.trim_start()));
+    let (prefix, what) = prefixed(&text);
+    match what {
+        "b" | "bit" | "bits" | "Bits" | "Bit" => Some(prefix),
+        "egabit" | "egabits" | "igabit" | "igabits" | "ilobits" => Some(prefix),
+        "B" | "Byte" | "Bytes" | "bytes" | "byte" | "o" | "egabytes" | "igabytes" => Some(8.0 * prefix),
+        "iB" | "io" => Some(8.0 * 1024f64.powf(prefix.log10() / 3.0)),
+        _ => None,
+    }
+}
+
+/// Messages, operations: `Kmsgs`, `ops`, `M req`.
+fn calls(text: &str) -> Option<f64> {
+    let known = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        CALLS.contains(&word.as_str()) || word.strip_suffix('s').is_some_and(|one| CALLS.contains(&one))
+    };
+    let (prefix, what) = prefixed(text);
+    let short = prefix > 1.0 && ["p", "r", "q"].contains(&what);
+    if known(text) { Some(1.0) } else { (known(what) || short).then_some(prefix) }
 }
 
 /// So many: `M`, `billions`, `x10^9`, `1e6`, `count`.
@@ -89,35 +185,6 @@ pub fn count(text: &str) -> Result<UnitScale, NoUnit> {
     Ok(UnitScale { dimension: Dimension::Count, factor })
 }
 
-/// A rate: a prefix, bits or bytes, per second.
-fn rate(text: &str) -> Option<Result<UnitScale, NoUnit>> {
-    let per_second =
-        ["/s", "/sec", "/second", "ps", "PS", "_per_s", "_per_sec", " per second", "s/sec", "s/s"];
-    let stem = per_second.iter().filter_map(|end| text.strip_suffix(end)).min_by_key(|stem| stem.len())?;
-    let stem = stem.strip_prefix("10^6").map_or(stem.to_string(), |rest| format!("M{rest}"));
-    let (prefix, what) = match stem.chars().next()? {
-        'k' | 'K' => (1e3, &stem[1..]),
-        'm' | 'M' => (1e6, &stem[1..]),
-        'g' | 'G' => (1e9, &stem[1..]),
-        't' | 'T' => (1e12, &stem[1..]),
-        _ => (1.0, stem.as_str()),
-    };
-    let bits = |per: f64| Some(Ok(UnitScale { dimension: Dimension::Rate, factor: prefix * per }));
-    match what {
-        "b" | "bit" | "bits" | "Bits" | "Bit" => bits(1.0),
-        // All capitals say nothing about the b.
-        "B" if text.ends_with("PS") => {
-            Some(Err(NoUnit::Ambiguous("bits or bytes per second: write Gbit/s or GB/s")))
-        }
-        "B" | "Byte" | "Bytes" | "bytes" | "byte" => bits(8.0),
-        "iB" => {
-            let binary = prefix.log10() / 3.0;
-            Some(Ok(UnitScale { dimension: Dimension::Rate, factor: 8.0 * 1024f64.powf(binary) }))
-        }
-        _ => None,
-    }
-}
-
 /// What a file writes between whole and decimal digits; the other mark groups thousands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 pub enum DecimalMark {
@@ -138,8 +205,13 @@ pub fn number(text: &str, mark: DecimalMark) -> Option<(f64, f64, Option<&str>)>
     let (digits, unit) = text.split_at(end_of_number(text));
     let plain = ungrouped(digits, mark)?;
     let value: f64 = plain.parse().ok()?;
-    let unit = Some(unit.trim()).filter(|u| !u.is_empty());
-    Some((value, half_unit(&plain), unit))
+    let unit = unit.trim();
+    // `32*1024 B`: a product of whole numbers is known as exactly as they are.
+    if let Some((second, rounding, unit)) = unit.strip_prefix(['*', '×']).and_then(|rest| number(rest, mark))
+    {
+        return [value, second].iter().all(|n| n.fract() == 0.0).then_some((value * second, rounding, unit));
+    }
+    Some((value, half_unit(&plain), Some(unit).filter(|u| !u.is_empty())))
 }
 
 fn end_of_number(text: &str) -> usize {
@@ -208,6 +280,14 @@ mod tests {
         assert_eq!(factor("us"), (Dimension::Time, 1e3));
         assert_eq!(factor("KB"), (Dimension::Size, 1024.0));
         assert_eq!(factor("bytes"), (Dimension::Size, 1.0));
+        for text in ["us/msg", "usec_per_msg", "us per packet", "µs/op"] {
+            assert_eq!(factor(text), (Dimension::Time, 1e3), "{text}");
+        }
+        assert_eq!(factor("MB per sec"), (Dimension::Rate, 8e6));
+        for (text, many) in [("ops/s", 1.0), ("Kmsgs/sec", 1e3), ("trans/s", 1.0), ("Mpps", 1e6)] {
+            assert_eq!(factor(text), (Dimension::Calls, many), "{text}");
+        }
+        assert_eq!(parse("us/KB"), Err(NoUnit::Unknown));
         assert!(matches!(parse("GBPS"), Err(NoUnit::Ambiguous(_))));
         assert_eq!(parse("furlongs"), Err(NoUnit::Unknown));
     }
@@ -219,6 +299,8 @@ mod tests {
         assert_eq!(n("1,024 B"), Some((1024.0, 0.5, Some("B"))));
         assert_eq!(n("5.2e6"), Some((5.2e6, 0.5 * 10f64.powi(5), None)));
         assert_eq!(n("-3"), Some((-3.0, 0.5, None)));
+        assert_eq!(n("32*1024 B"), Some((32768.0, 0.5, Some("B"))));
+        assert_eq!((n("64 × 1024").map(|(value, ..)| value), n("1.5*2")), (Some(65536.0), None));
         for bad in ["", "n/a", "1,5", "1.2.3", "--4"] {
             assert_eq!(n(bad), None, "{bad}");
         }

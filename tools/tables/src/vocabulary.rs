@@ -1,29 +1,24 @@
 //! What words and names in the wild mean. The words are data, in `words.toml`.
 
 use super::TableColumn;
-use serde::Deserialize;
+use super::english::english;
+use super::words::WORDS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use syscost_measure::mechanism::{self, Class};
 
-#[derive(Deserialize)]
-struct Vocabulary {
-    columns: BTreeMap<TableColumn, Vec<String>>,
-    roles: BTreeMap<String, Vec<String>>,
-}
-
-static WORDS: LazyLock<Vocabulary> =
-    LazyLock::new(|| toml::from_str(include_str!("words.toml")).expect("a test reads it"));
-
 /// Each place where a heading could be cut is tried: what is longer than words is not taken apart.
 pub const LONGEST_HEADING: usize = 256;
 
-/// The column that each word means.
+/// The column that each word means; those of several words in any order.
 static COLUMNS: LazyLock<BTreeMap<String, TableColumn>> = LazyLock::new(|| {
-    let words = |(column, words): (&TableColumn, &Vec<String>)| {
-        words.iter().map(|word| (bare(word), *column)).collect::<Vec<_>>()
+    let words = |of: fn(&str) -> String| {
+        let of = move |column: TableColumn, words: &'static Vec<String>| {
+            words.iter().map(move |word| (of(word), column))
+        };
+        WORDS.columns.iter().flat_map(move |(column, words)| of(*column, words))
     };
-    WORDS.columns.iter().flat_map(words).collect()
+    words(in_any_order).chain(words(bare)).collect()
 });
 
 /// A role as a name means it.
@@ -75,12 +70,29 @@ pub fn splits(text: &str) -> Vec<(&str, Option<&str>)> {
 }
 
 pub fn column(name: &str) -> Option<TableColumn> {
-    COLUMNS.get(&bare(name)).copied()
+    COLUMNS.get(&bare(name)).or_else(|| COLUMNS.get(&in_any_order(name))).copied()
+}
+
+fn in_any_order(name: &str) -> String {
+    let mut words = tokens(name);
+    words.sort();
+    words.concat()
+}
+
+/// Ways that messages go, whoever copies them.
+const TRANSPORTS: &[&str] =
+    &["tcp", "udp", "unix", "uds", "socket", "sockets", "pipe", "pipes", "fifo", "fifos", "loopback", "veth"];
+
+/// Does a name speak of messages that are sent?
+pub fn is_transport(name: &str) -> bool {
+    tokens(name).iter().any(|word| TRANSPORTS.contains(&word.as_str()))
 }
 
 /// The role of a name: of its words, of the name of a mechanism, or of both together: `A1 (2-copy)`. Words that
 /// contradict each other are no name.
 pub fn role(name: &str) -> Option<Class> {
+    let name = english(name);
+    let name = name.as_ref();
     if let Some(meant) = ROLES.get(&bare(name)) {
         return Some(meant.class);
     }
@@ -100,6 +112,8 @@ pub fn role(name: &str) -> Option<Class> {
 
 /// The role of a name that says nothing else: `A1`, `A1 (2-copy)`, `A1_TwoCopy`, `a1_server`.
 pub fn exact_role(name: &str) -> Option<Class> {
+    let name = english(name);
+    let name = name.as_ref();
     let exact = |text: &str| ROLES.get(&bare(text)).map(|meant| meant.class);
     if let Some(class) = exact(name) {
         return Some(class);
@@ -172,6 +186,29 @@ mod tests {
     }
 
     #[test]
+    fn headings_of_other_languages_are_put_into_english() {
+        for (text, column) in [
+            ("Nachrichtengröße [B]", TableColumn::MessageBytes),
+            ("taille du message (octets)", TableColumn::MessageBytes),
+            ("消息大小(字节)", TableColumn::MessageBytes),
+            ("平均延迟(微秒)", TableColumn::Latency),
+            ("débit_gbps", TableColumn::Throughput),
+            ("Cambios de contexto", TableColumn::ContextSwitches),
+            ("CPU周期数", TableColumn::Cycles),
+            ("xiancheng", TableColumn::Threads),
+        ] {
+            let named = crate::naming::column_of(text).map(|named| named.column);
+            assert_eq!(named, Some(column), "{text}: {}", english(text));
+        }
+        for (name, class) in
+            [("zéro copie", Class::ZeroCopy), ("Zwei Kopien", Class::TwoCopy), ("一次拷贝", Class::OneCopy)]
+        {
+            assert_eq!(role(name), Some(class), "{name}");
+        }
+        assert_eq!(english("favourite colour"), "favourite colour");
+    }
+
+    #[test]
     fn words_are_cut_where_people_cut_them() {
         assert_eq!(tokens("CPUCycles_L1-misses (avg)"), ["cpu", "cycles", "l1", "misses", "avg"]);
         assert_eq!(tokens("L1Misses"), ["l1", "misses"]);
@@ -180,8 +217,10 @@ mod tests {
     #[test]
     fn every_word_means_one_thing() {
         let mut seen = BTreeMap::new();
-        let roles = WORDS.roles.values().flatten().map(|word| ("role", word));
-        for (of, word) in WORDS.columns.values().flatten().map(|word| ("column", word)).chain(roles) {
+        let of = |of: &'static str| move |word: &'static String| (of, word);
+        let all = WORDS.columns.values().flatten().map(of("column"));
+        let all = all.chain(WORDS.roles.values().flatten().map(of("role")));
+        for (of, word) in all {
             assert_eq!(seen.insert((of, bare(word)), ()), None, "{word} twice");
         }
         let known: Vec<String> = CLASSES.iter().map(|class| bare(class.word())).collect();

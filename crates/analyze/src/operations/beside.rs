@@ -6,6 +6,7 @@
 //! out, and said to be. Format of a table: RFC 4180 with `#` comments; FORMAT.md has its columns.
 
 use crate::cells::Cells;
+use crate::operations::machine::ComparedMachine;
 use crate::operations::{Operation, operations, over};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -37,6 +38,8 @@ pub struct Theirs {
     /// An interval, where they have one.
     pub estimate: Option<Estimate>,
     pub unit: Unit,
+    /// What they say that the hardware alone takes, or allows.
+    base_hardware: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +57,7 @@ pub struct Beside {
     pub about: String,
     /// What their syscost was linked with, where it was one and says so.
     c_library: Option<String>,
+    pub machine: ComparedMachine,
     rows: Vec<Theirs>,
 }
 
@@ -63,6 +67,8 @@ pub struct Match {
     pub value: f64,
     pub estimate: Option<Estimate>,
     pub ratio: Option<Estimate>,
+    /// Of theirs, in our unit.
+    pub base_hardware: Option<f64>,
 }
 
 /// The units of published tables: what one of them is in ours.
@@ -88,9 +94,17 @@ struct BesideRow {
     variant: String,
     unit: String,
     measured: Option<f64>,
+    #[serde(default)]
+    base_hardware: Option<f64>,
 }
 
 impl Beside {
+    /// The published table that runs of the same operations are shown beside: a course report whose method the
+    /// rows follow.
+    pub fn published() -> Beside {
+        Beside::table("CSE 221, 2023", include_str!("cse221-2023.csv")).expect("a test reads it")
+    }
+
     /// A published table.
     pub fn table(name: &str, text: &str) -> Result<Beside, TableError> {
         // A comment that nothing ends would be read as a row.
@@ -110,13 +124,22 @@ impl Beside {
             let named = [line.operation.as_str(), line.variant.as_str()];
             let name = named.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
             let key = Key::Published(line.operation, line.variant);
-            rows.push(Theirs { name, key, value: measured * scale, estimate: None, unit: *unit });
+            let base_hardware = line.base_hardware.filter(|v| v.is_finite()).map(|v| v * scale);
+            rows.push(Theirs {
+                name,
+                key,
+                value: measured * scale,
+                estimate: None,
+                unit: *unit,
+                base_hardware,
+            });
         }
         if empty {
             return Err(TableError::Empty);
         }
         let comments = text.lines().map_while(|l| l.strip_prefix('#')).map(str::trim);
-        Ok(Beside { name: name.into(), about: comments.collect::<Vec<_>>().join(" "), c_library: None, rows })
+        let (machine, about) = ComparedMachine::told(comments);
+        Ok(Beside { name: name.into(), about, c_library: None, machine, rows })
     }
 
     /// An earlier run.
@@ -130,16 +153,18 @@ impl Beside {
                 value: measured.value,
                 estimate: Some(measured),
                 unit: measured.unit,
+                base_hardware: o.prediction.as_ref().and_then(|p| p.account.base_hardware),
             })
         };
-        let fact = |id: &str| run.record.host.iter().find(|f| f.id == id).and_then(|f| f.value.clone());
-        let machine = [fact("cpu_model"), fact("kernel_release").map(|k| format!("Linux {k}"))];
-        let machine: Vec<String> = machine.into_iter().flatten().collect();
+        let c_library = run.record.host.iter().find(|f| f.id == C_LIBRARY).and_then(|f| f.value.clone());
+        let machine = ComparedMachine::of(run);
+        let named: Vec<String> = ["processor", "kernel"].iter().filter_map(|id| machine.says(id)).collect();
         Beside {
             name: name.into(),
             about: format!("Run {} of syscost {}", run.record.id, run.record.tool.version)
-                + &if machine.is_empty() { ".".to_string() } else { format!(" on {}.", machine.join(", ")) },
-            c_library: fact(C_LIBRARY),
+                + &if named.is_empty() { ".".to_string() } else { format!(" on {}.", named.join(", ")) },
+            c_library,
+            machine,
             rows: theirs.iter().filter_map(row).collect(),
         }
     }
@@ -161,6 +186,7 @@ impl Beside {
             value,
             estimate: theirs.estimate,
             ratio: ours.measured.and_then(|measured| over(measured, value)),
+            base_hardware: theirs.base_hardware.map(|base| base * factor),
         })
     }
 
@@ -263,8 +289,9 @@ mod tests {
 
     #[test]
     fn the_published_table_reads_and_what_is_no_table_is_refused() {
-        let text = include_str!("../../../../tests/data/cse221-2023.csv");
-        let table = Beside::table("cse221-2023.csv", text).unwrap();
+        let table = Beside::published();
+        assert_eq!(table.machine.clock_hertz(), Some(3.1e9));
+        assert_eq!(table.machine.says("compiled").as_deref(), Some("gcc -O0"));
         assert!(table.rows.len() > 25 && table.about.contains("San Diego"));
         let of = |name: &str| table.rows.iter().find(|r| r.name == name).map(|r| (r.value, r.unit));
         assert_eq!(of("process_create, fork"), Some((121_560.0, Unit::Nanoseconds)));

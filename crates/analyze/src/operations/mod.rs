@@ -2,7 +2,9 @@
 
 pub mod operation;
 pub mod accuracy;
+pub mod machine;
 pub mod beside;
+pub mod hardware;
 pub mod curves;
 pub mod levels;
 

@@ -67,6 +67,10 @@ impl<'r> Below<'r> {
         !self.filled(at).is_empty() && self.share(at, |cell| self.cells.is_number(cell)) < MOST
     }
 
+    pub fn has_figures(&self, at: usize) -> bool {
+        !self.filled(at).is_empty() && !self.is_text(at)
+    }
+
     fn numbers(&self, at: usize) -> Vec<f64> {
         let number =
             |cell: &&str| unit::number(cells::plain(cell), self.cells.decimal).map(|(value, ..)| value);
@@ -92,13 +96,11 @@ impl<'r> Below<'r> {
         }) > 0.0
     }
 
-    /// The unit that all its cells have.
+    /// The unit that all its figures have.
     pub fn unit(&self, at: usize) -> Option<unit::UnitScale> {
-        let own = |cell: &str| {
-            let (.., unit) = unit::number(cells::plain(cell), self.cells.decimal)?;
-            unit::parse(unit?).ok()
-        };
-        let units: Option<Vec<unit::UnitScale>> = self.filled(at).into_iter().map(own).collect();
+        let figures = self.filled(at).into_iter();
+        let figures = figures.filter_map(|cell| unit::number(cells::plain(cell), self.cells.decimal));
+        let units: Option<Vec<unit::UnitScale>> = figures.map(|(.., unit)| unit::parse(unit?).ok()).collect();
         units?.first().copied()
     }
 
@@ -117,6 +119,13 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
             heading.forget();
         }
     }
+    for (at, heading) in headings.iter_mut().enumerate() {
+        // Messages a second are called throughput, too.
+        let calls = below.unit(at).is_some_and(|unit| unit.dimension == Dimension::Calls);
+        if calls && heading.column == Some(TableColumn::Throughput) {
+            heading.column = Some(TableColumn::MessageRate);
+        }
+    }
     totals(headings, below);
     mechanism(headings, below);
     operations(headings);
@@ -126,7 +135,7 @@ fn has(headings: &[TableHeading], column: TableColumn) -> bool {
     headings.iter().any(|heading| heading.column == Some(column))
 }
 
-fn along_mechanisms(headings: &[TableHeading]) -> bool {
+pub fn along_mechanisms(headings: &[TableHeading]) -> bool {
     headings.iter().any(|heading| heading.place.as_ref().is_some_and(|place| place.mechanism.is_some()))
 }
 
@@ -172,6 +181,15 @@ fn mechanism(headings: &mut [TableHeading], below: &Below) {
         .filter(|at| texts(&headings[*at]) && below.is_text(*at) && below.has_roles(*at))
         .collect();
     let called = |at: &usize| headings[*at].column == Some(TableColumn::Mechanism);
+    if along_mechanisms(headings) {
+        // The names are those of the columns.
+        for heading in
+            headings.iter_mut().filter(|h| h.is_plain() && h.column == Some(TableColumn::Mechanism))
+        {
+            heading.column = Some(TableColumn::Variant);
+        }
+        return;
+    }
     let Some(chosen) = known.iter().copied().find(called).or(known.first().copied()) else { return };
     for (at, heading) in headings.iter_mut().enumerate() {
         if at != chosen

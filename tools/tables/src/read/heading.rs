@@ -10,7 +10,7 @@ use crate::{ColumnMapping, TableColumn};
 /// Longer headings are not searched for places: every cut of the text is tried.
 const LONGEST: usize = 64;
 /// A number alone, as large as this, is a size: nobody has so many threads.
-const SMALLEST_SIZE: u64 = 64;
+pub const SMALLEST_SIZE: u64 = 64;
 
 /// Where along the axes a column's figures stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +20,23 @@ pub struct HeadingPlace {
     pub threads: Option<u64>,
     pub repetition: Option<u64>,
     /// A number alone: a size or a thread count.
-    number: Option<u64>,
+    pub number: Option<u64>,
+}
+
+impl HeadingPlace {
+    /// What it says of names, sizes and threads, each under a heading of its own.
+    pub fn as_cells(&self) -> Vec<(&'static str, String)> {
+        let all = [
+            ("mechanism", self.mechanism.clone()),
+            ("size", self.bytes.map(|n| n.to_string())),
+            ("threads", self.threads.map(|n| n.to_string())),
+        ];
+        // A number alone may be either: `32*1024 bytes` has no 32 threads.
+        if self.number.is_some() {
+            return Vec::new();
+        }
+        all.into_iter().filter_map(|(heading, text)| Some((heading, text?))).collect()
+    }
 }
 
 /// A column of the file.
@@ -41,6 +57,10 @@ impl TableHeading {
             |column, unit, rank, place| TableHeading { text: text.into(), column, unit, rank, place };
         if let Some((column, unit)) = mapping.column(text) {
             return heading(Some(column), unit, 0, None);
+        }
+        let of_size = text.starts_with(|c: char| c.is_ascii_digit()).then(|| sized(text)).flatten();
+        if let Some(bytes) = of_size {
+            return heading(None, None, 0, Some(HeadingPlace { bytes: Some(bytes), ..Default::default() }));
         }
         if let Some(named) = naming::column_of(text) {
             return heading(Some(named.column), named.unit, named.rank, None);
@@ -193,15 +213,25 @@ fn part(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
     if let Some(repetition) = numbered(text, REPETITIONS) {
         return said(HeadingPlace { repetition: Some(repetition), ..Default::default() });
     }
-    let (value, _, unit) = unit::number(text, DecimalMark::Point)?;
-    let whole = |value: f64| (value >= 0.0 && value.fract() == 0.0).then_some(value as u64);
-    match unit.map(unit::parse) {
-        None => said(HeadingPlace { number: Some(whole(value)?), ..Default::default() }),
-        Some(Ok(scale)) if scale.dimension == Dimension::Size => {
-            said(HeadingPlace { bytes: Some(whole(value * scale.factor)?), ..Default::default() })
-        }
-        Some(_) => None,
+    if let Some(bytes) = sized(text) {
+        return said(HeadingPlace { bytes: Some(bytes), ..Default::default() });
     }
+    let (value, _, unit) = unit::number(text, DecimalMark::Point)?;
+    let number = whole(value).filter(|_| unit.is_none())?;
+    said(HeadingPlace { number: Some(number), ..Default::default() })
+}
+
+fn whole(value: f64) -> Option<u64> {
+    (value >= 0.0 && value.fract() == 0.0).then_some(value as u64)
+}
+
+/// `64 KB`, `64-byte messages`
+fn sized(text: &str) -> Option<u64> {
+    let (value, _, unit) = unit::number(text, DecimalMark::Point)?;
+    let unit = unit?.trim_start_matches('-').trim();
+    let of_messages = unit.rsplit_once([' ', '-']).filter(|(_, last)| naming::is_message(last));
+    let scale = unit::parse(of_messages.map_or(unit, |(unit, _)| unit)).ok()?;
+    (scale.dimension == Dimension::Size).then(|| whole(value * scale.factor)).flatten()
 }
 
 const THREADS: &[&str] = &["threads", "thread", "clients", "client", "streams", "thr", "t"];

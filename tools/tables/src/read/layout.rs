@@ -1,10 +1,9 @@
 //! The records of a separated text: which mark separates, which is decimal, and at which line each stands.
 
-use super::MOST_COLUMNS;
+use super::{MOST_COLUMNS, titles};
 use crate::ColumnMapping;
 use crate::cells;
 use crate::unit::DecimalMark;
-use crate::vocabulary;
 
 /// Lines that decide which mark separates.
 const LOOKED_AT: usize = 20;
@@ -25,7 +24,7 @@ impl TableRecords {
         let delimiter = delimiter(text);
         let spaced =
             if text.lines().any(|line| line.as_bytes().contains(&delimiter)) { None } else { spaced(text) };
-        let titled = with_titles(text);
+        let titled = with_titles(text, mapping);
         let text = titled.as_str();
         let framed = (delimiter == b'|').then(|| without_frame(text));
         let (text, delimiter) = spaced.as_deref().map_or((text, delimiter), |text| (text, b'\t'));
@@ -64,22 +63,24 @@ fn delimiter(text: &str) -> u8 {
     [b',', b'|', b';', b'\t'].into_iter().max_by_key(|mark| with(*mark)).unwrap_or(b',')
 }
 
-/// A comment that is one name (`# Two-copy`) says whose the rows below are; its line stays.
-fn with_titles(text: &str) -> String {
+/// A comment that says whose the rows below are, or what they hold; its line stays.
+fn with_titles(text: &str, mapping: &ColumnMapping) -> String {
     let of =
         |line: &str| match line.strip_prefix('#').map(|line| line.trim_matches(['#', '=', '-', ':', ' '])) {
-            Some(name) if vocabulary::exact_role(name).is_some() => name.to_string() + "\n",
+            Some(title) if titles::of(title, mapping).is_some() => {
+                title.replace([',', ';', '|', '\t'], " ") + "\n"
+            }
             _ => line.to_string() + "\n",
         };
     text.lines().map(of).collect()
 }
 
-/// `| a | b |`: the bars at both ends separate nothing.
+/// `| **a** | b |`: the bars at both ends separate nothing, and marks of type are no text.
 fn without_frame(text: &str) -> String {
     let inside = |line: &str| {
         let line = line.trim();
         let line = line.strip_prefix('|').unwrap_or(line);
-        line.strip_suffix('|').unwrap_or(line).to_string() + "\n"
+        line.strip_suffix('|').unwrap_or(line).replace("**", "").replace('`', "") + "\n"
     };
     text.lines().map(inside).collect()
 }
@@ -92,10 +93,10 @@ fn spaced(text: &str) -> Option<String> {
     };
     ["  ", " "].iter().find_map(|by| {
         let rows: Vec<Vec<String>> = lines.iter().map(|line| apart(line, by)).collect();
-        let columns = rows.first()?.len();
-        let even = rows.iter().filter(|row| row.len() == columns).count();
+        let with = |columns: usize| rows.iter().filter(|row| row.len() == columns).count();
+        let columns = rows.iter().map(Vec::len).max_by_key(|columns| with(*columns))?;
         let joined = || rows.iter().map(|row| row.join("\t") + "\n").collect();
-        (columns > 1 && rows.len() > 1 && even * 10 >= rows.len() * 9).then(joined)
+        (columns > 1 && rows.len() > 1 && with(columns) * 10 >= rows.len() * 9).then(joined)
     })
 }
 
@@ -110,10 +111,22 @@ fn marked(text: &str) -> Option<(&str, char, &str)> {
     (one && !whole.is_empty() && whole.bytes().all(|b| b.is_ascii_digit())).then_some((whole, mark, digits))
 }
 
+fn starts_with_group(text: &str) -> bool {
+    text.bytes().take_while(u8::is_ascii_digit).count() == 3
+}
+
 /// Three digits behind a mark may be decimals or a group of thousands; anything else is decided.
 fn decimal<'c>(cells: impl Iterator<Item = &'c String>, delimiter: u8) -> Result<DecimalMark, String> {
     let (mut comma, mut point, mut doubtful) = (false, false, None);
     for cell in cells {
+        // Two of a mark group thousands.
+        match [',', '.']
+            .map(|mark| cell.split(mark).skip(1).filter(|part| starts_with_group(part)).count() > 1)
+        {
+            [true, false] => point = true,
+            [false, true] => comma = true,
+            _ => {}
+        }
         let Some((whole, mark, digits)) = marked(cell) else { continue };
         let decided = digits.len() != 3 || whole.starts_with('0') || whole.len() > 3;
         match (mark, decided) {
@@ -146,6 +159,7 @@ mod tests {
         assert_eq!(of("a;b\n1,024;2.46\n"), Ok(DecimalMark::Point));
         assert_eq!(of("a,b\n\"1,024\",12\n"), Ok(DecimalMark::Point));
         assert_eq!(of("a,b\n64,\"2,46\"\n"), Ok(DecimalMark::Comma));
+        assert_eq!(of("a;b\n64;12,345\n65;4,702,557\n"), Ok(DecimalMark::Point));
         assert_eq!(of("a;b\n64;12\n"), Ok(DecimalMark::Point));
         assert!(of("a;b\n64;12,345\n").unwrap_err().contains("\"12,345\" decimal"));
     }

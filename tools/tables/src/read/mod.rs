@@ -4,13 +4,21 @@ mod columns;
 mod heading;
 mod keys;
 mod layout;
+mod markup;
 mod objects;
 mod own;
+mod page;
+mod pairs;
 mod reshape;
 mod rows;
+mod titles;
+mod wide;
 
 use super::unit::DecimalMark;
-use super::{BadTable, ColumnMapping, PublishedTable, fio, iperf3, lmbench, neper, netperf, perf, sockperf};
+use super::{
+    BadTable, ColumnMapping, PublishedTable, bench, fio, iperf_text, iperf3, lmbench, neper, netperf, perf,
+    sockperf,
+};
 use layout::TableRecords;
 
 /// More than any table of results; those that are not understood are told one by one.
@@ -28,6 +36,17 @@ const TOOLS: &[TextOfTool] = &[
     neper::from_lines,
     lmbench::from_lines,
     perf::from_lines,
+    iperf_text::from_lines,
+    bench::from_lines,
+];
+
+/// Texts of tools that are known and not read: words of theirs, and what to give instead.
+#[rustfmt::skip]
+const REFUSED: &[(&[&str], &str)] = &[
+    (&["old time/op", "delta"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
+    (&["sec/op", "vs base"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
+    (&["fio-", "groupid="], "fio's text is not read: run fio --output-format=json"),
+    (&["Latency", "Req/Sec", "Requests/sec:"], "wrk's requests are no messages of one size: no test of syscost applies"),
 ];
 
 /// A file's bytes as text: UTF-8, UTF-16 with its mark (what spreadsheets call Unicode), else Latin-1.
@@ -51,7 +70,11 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
 /// Reads a table; `name` is the file's, for messages.
 pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     let text = text.trim_start_matches('\u{feff}');
-    if text.trim_start().starts_with(['{', '[']) {
+    page::table(name, text, mapping).unwrap_or_else(|| one(name, text, mapping))
+}
+
+fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+    if looks_like_json(text) {
         let json = serde_json::from_str(text)
             .or_else(|error| objects::lines(text).ok_or(error))
             .map_err(|e| whole(name, &format!("this is not JSON: {e}")))?;
@@ -59,7 +82,7 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
             .or_else(|| fio::table(name, &json))
             .or_else(|| netperf::from_json(name, &json));
         if known.is_none()
-            && let Some(all) = objects::records(&json)
+            && let Some(all) = objects::records(&json, mapping)
         {
             return rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
         }
@@ -73,8 +96,23 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
     if let Some(table) = TOOLS.iter().find_map(|tool| tool(name, text)) {
         return table;
     }
-    let records = TableRecords::of(text, mapping).map_err(|why| whole(name, &why))?;
+    if let Some((_, instead)) = REFUSED.iter().find(|(words, _)| words.iter().all(|word| text.contains(word)))
+    {
+        return Err(whole(name, instead));
+    }
+    if let Some(all) = pairs::records(text, mapping) {
+        return rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
+    }
+    let barred = markup::with_bars(text);
+    let records =
+        TableRecords::of(barred.as_deref().unwrap_or(text), mapping).map_err(|why| whole(name, &why))?;
     own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))
+}
+
+/// A log's lines may begin with a bracket, too: `[two_copy] size=64`.
+fn looks_like_json(text: &str) -> bool {
+    let Some(inside) = text.trim_start().strip_prefix('[') else { return text.trim_start().starts_with('{') };
+    inside.trim_start().starts_with(|c: char| "{[\"-]".contains(c) || c.is_ascii_digit())
 }
 
 fn rows_of(
@@ -158,6 +196,29 @@ mod tests {
         let lines =
             table("{\"impl\":\"A1\",\"size\":64,\"gbps\":2}\n{\"impl\":\"A2\",\"size\":64,\"gbps\":3}\n");
         assert_eq!(lines.rows[1].value(TableColumn::Throughput), Some(3e9));
+        let cells = "{\"threads\":1,\"gbps\":2},{\"threads\":4,\"gbps\":3}";
+        let by_size = format!("{{\"64\":[{cells}],\"4096\":[{cells}]}}");
+        for text in [
+            format!(
+                "{{\"host\":{{\"cpus\":4}},\"runs\":{{\"two_copy\":{by_size},\"zero_copy\":{by_size}}}}}"
+            ),
+            format!(
+                "[{{\"mode\":\"two_copy\",\"sizes\":{by_size}}},{{\"mode\":\"zero_copy\",\"sizes\":{by_size}}}]"
+            ),
+        ] {
+            let nested = table(&text);
+            let place = |row: &crate::PublishedRow| {
+                (row.count(TableColumn::MessageBytes), row.count(TableColumn::Threads))
+            };
+            let mut places: Vec<_> = nested.rows.iter().map(place).collect();
+            places.sort();
+            places.dedup();
+            assert_eq!((nested.rows.len(), places.len()), (8, 4), "{text}");
+            assert!(nested.left_out.is_empty() || text.contains("host"), "{:?}", nested.left_out);
+            assert!(nested.rows.iter().all(|row| row.text(TableColumn::Mechanism).is_some()));
+        }
+        let columns = table("{\"impl\":[\"A1\",\"A2\"],\"size\":[64,64],\"gbps\":[2,3]}");
+        assert_eq!(columns.rows[1].value(TableColumn::Throughput), Some(3e9));
         let ends = table("impl,size,client_cycles,server_cycles\nA1,64,1,2\nA2,64,3,4\n");
         assert!(!ends.has(TableColumn::Variant) && ends.rows[1].value(TableColumn::Cycles) == Some(4.0));
         // A quantity a line and a name a column is no output of perf stat.
@@ -167,6 +228,21 @@ mod tests {
             told("     1.000145,2634,,context-switches,1000145000,100.00,2.6,K/sec\n")
                 .contains("perf stat -I")
         );
+    }
+
+    #[test]
+    fn tables_of_pages_and_papers() {
+        let tex = "\\begin{tabular}{lrr}\n\\hline\nMechanism & Size (B) & Latency ($\\mu$s) \\\\ \\hline\ntwo\\_copy & 64 & 12.5 \\\\\nzero\\_copy & 64 & 11 \\\\\n\\end{tabular}\n";
+        let html = "<table>\n<tr><th>Mechanism</th><th>Size (B)</th><th>Latency (us)</th></tr>\n<tr><td>two_copy</td><td>64</td>\n<td>12.5</td></tr><tr><td>zero_copy</td><td>64</td><td>11</td></tr></table>";
+        for text in [tex, html] {
+            let table = table(text);
+            let row = &table.rows[0];
+            assert_eq!(
+                (row.text(TableColumn::Mechanism), row.value(TableColumn::Latency)),
+                (Some("two_copy"), Some(12.5e3)),
+                "{text}"
+            );
+        }
     }
 
     #[test]

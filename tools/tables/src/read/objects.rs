@@ -1,7 +1,14 @@
-//! Rows as JSON: an array of objects, as scripts write their results.
+//! Rows as JSON, as scripts write their results: arrays of objects, arrays as columns, objects by name, size or
+//! threads, one in another.
 
+use super::heading::{SMALLEST_SIZE, TableHeading};
 use super::layout::TableRecord;
-use serde_json::Value;
+use crate::{ColumnMapping, naming};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Headings and texts of one row.
+type RowFields = Vec<(String, String)>;
 
 /// An object a line; `None`: other text.
 pub fn lines(text: &str) -> Option<Value> {
@@ -10,51 +17,124 @@ pub fn lines(text: &str) -> Option<Value> {
     rows.filter(|rows| rows.iter().all(Value::is_object)).map(Value::Array)
 }
 
-/// The records of an array of flat objects, alone or as the one array of an object; `None`: another document.
-pub fn records(json: &Value) -> Option<Vec<TableRecord>> {
-    let is_rows = |value: &&Value| {
-        value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object))
-    };
-    let rows = match json {
-        Value::Array(_) => Some(json).filter(is_rows)?,
-        Value::Object(of) => {
-            let mut arrays = of.values().filter(is_rows);
-            arrays.next().filter(|_| arrays.next().is_none())?
-        }
-        _ => return None,
-    };
-    let flat: Vec<Vec<(String, String)>> = rows.as_array()?.iter().map(|row| flattened(row, "")).collect();
+/// The records of a document; `None`: it has no rows.
+pub fn records(json: &Value, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
+    let rows = ObjectRows { mapping }.of(json, &RowFields::new());
     let mut headings: Vec<String> = Vec::new();
-    for (key, _) in flat.iter().flatten() {
-        if !headings.contains(key) {
+    let mut known = BTreeSet::new();
+    for (key, _) in rows.iter().flatten() {
+        if known.insert(key) {
             headings.push(key.clone());
         }
     }
-    let cells = |row: &Vec<(String, String)>| {
+    let cells = |row: &RowFields| {
         let cell =
             |heading: &String| row.iter().find(|(key, _)| key == heading).map(|(_, text)| text.clone());
         headings.iter().map(|heading| cell(heading).unwrap_or_default()).collect()
     };
-    let rows: Vec<TableRecord> = flat
-        .iter()
-        .enumerate()
-        .map(|(index, row)| TableRecord { line: index + 1, cells: cells(row) })
-        .collect();
+    let record = |(index, row)| TableRecord { line: index + 1, cells: cells(row) };
+    let rows: Vec<TableRecord> = rows.iter().enumerate().map(record).collect();
     (headings.len() > 1)
         .then(|| std::iter::once(TableRecord { line: 1, cells: headings }).chain(rows).collect())
 }
 
-/// What is nested one below the other has both names.
-fn flattened(row: &Value, before: &str) -> Vec<(String, String)> {
-    let of = row.as_object().into_iter().flatten();
-    of.flat_map(|(key, value)| {
-        let name = if before.is_empty() { key.clone() } else { format!("{before}_{key}") };
-        match value {
-            Value::Object(_) => flattened(value, &name),
-            Value::String(text) => vec![(name, text.clone())],
-            Value::Null | Value::Array(_) => Vec::new(),
-            other => vec![(name, other.to_string())],
+struct ObjectRows<'m> {
+    mapping: &'m ColumnMapping,
+}
+
+impl ObjectRows<'_> {
+    /// The rows of a value; `outside` are the fields of what it stands in.
+    fn of(&self, value: &Value, outside: &RowFields) -> Vec<RowFields> {
+        let of = match value {
+            Value::Array(all) if is_rows(value) => {
+                return all.iter().flat_map(|one| self.of(one, outside)).collect();
+            }
+            Value::Object(of) => of,
+            _ => return Vec::new(),
+        };
+        if self.is_keyed(of) {
+            let rows = |(key, inner): (&String, &Value)| {
+                let named = outside.iter().cloned().chain(self.places(of, key, outside)).collect();
+                self.of(inner, &named)
+            };
+            return of.iter().flat_map(rows).collect();
         }
-    })
-    .collect()
+        let (holders, plain): (Vec<_>, Vec<_>) = of.iter().partition(|(_, inner)| self.holds_rows(inner));
+        let mut fields = outside.clone();
+        fields.extend(plain.into_iter().flat_map(|(key, inner)| flattened(key, inner)));
+        if !holders.is_empty() {
+            // Beside the results stand other things.
+            let rows = holders.iter().map(|(_, inner)| self.of(inner, &fields));
+            return rows.max_by_key(Vec::len).unwrap_or_default();
+        }
+        by_columns(of, &fields).unwrap_or_else(|| vec![fields])
+    }
+
+    fn holds_rows(&self, value: &Value) -> bool {
+        let inside = |of: &Map<String, Value>| self.is_keyed(of) || of.values().any(|v| self.holds_rows(v));
+        is_rows(value) || value.as_object().is_some_and(inside)
+    }
+
+    /// Are its keys values: names, sizes, thread counts?
+    fn is_keyed(&self, of: &Map<String, Value>) -> bool {
+        let inner = of.values().all(|value| value.is_object() || is_rows(value));
+        let place = |key: &String| self.place(key).is_some();
+        let alike = || of.len() > 1 && of.values().map(keys).collect::<BTreeSet<_>>().len() == 1;
+        let quantity = |key: &String| naming::column_of(key).is_some_and(|named| !named.column.is_text());
+        !of.is_empty() && inner && (of.keys().all(place) || alike() && !of.keys().any(quantity))
+    }
+
+    fn place(&self, key: &str) -> Option<super::heading::HeadingPlace> {
+        TableHeading::of(key, self.mapping).place
+    }
+
+    /// What a key says, each with its heading.
+    fn places(&self, of: &Map<String, Value>, key: &str, outside: &RowFields) -> RowFields {
+        let taken = |heading: &str| outside.iter().any(|(known, _)| known == heading);
+        let Some(place) = self.place(key) else {
+            let heading = if taken("mechanism") { "variant" } else { "mechanism" };
+            return vec![(heading.into(), key.into())];
+        };
+        let large = of.keys().filter_map(|key| self.place(key)?.number).max() >= Some(SMALLEST_SIZE);
+        let alone = if taken("threads") || large && !taken("size") { "size" } else { "threads" };
+        let numbers = [(alone, place.number), ("size", place.bytes), ("threads", place.threads)];
+        let numbers =
+            numbers.into_iter().filter_map(|(heading, n)| Some((heading.to_string(), n?.to_string())));
+        place.mechanism.map(|name| ("mechanism".to_string(), name)).into_iter().chain(numbers).collect()
+    }
+}
+
+fn is_rows(value: &Value) -> bool {
+    value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object))
+}
+
+/// The keys of an object, or of the first of a list.
+fn keys(value: &Value) -> Vec<&String> {
+    let first = value.as_array().map_or(Some(value), |all| all.first());
+    first.and_then(Value::as_object).map(|of| of.keys().collect()).unwrap_or_default()
+}
+
+/// Arrays of one length are columns.
+fn by_columns(of: &Map<String, Value>, fields: &RowFields) -> Option<Vec<RowFields>> {
+    let columns: Vec<(&String, &Vec<Value>)> =
+        of.iter().filter_map(|(key, value)| Some((key, value.as_array()?))).collect();
+    let rows = columns.first()?.1.len();
+    let even = columns.iter().all(|(_, all)| all.len() == rows && !all.iter().any(Value::is_array));
+    let row = |at: usize| {
+        let cells = columns.iter().flat_map(|(key, all)| flattened(key, &all[at]));
+        fields.iter().cloned().chain(cells).collect()
+    };
+    (columns.len() > 1 && even).then(|| (0..rows).map(row).collect())
+}
+
+/// What is nested one below the other has both names.
+fn flattened(name: &str, value: &Value) -> RowFields {
+    match value {
+        Value::Object(of) => {
+            of.iter().flat_map(|(key, inner)| flattened(&format!("{name}_{key}"), inner)).collect()
+        }
+        Value::String(text) => vec![(name.into(), text.clone())],
+        Value::Null | Value::Array(_) => Vec::new(),
+        other => vec![(name.into(), other.to_string())],
+    }
 }

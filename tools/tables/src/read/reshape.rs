@@ -1,7 +1,7 @@
 //! Layouts that become rows under one line of headings: units in a line of their own, headings of two lines, quantities
 //! as rows, a quantity and a value a line.
 
-use super::heading::TableHeading;
+use super::heading::{HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
 use crate::cells;
 use crate::unit;
@@ -31,6 +31,10 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
         if two_lines(&mut records.all, at, mapping) {
             done.push("headings are two lines".to_string());
         }
+        if places_as_cells(&mut records.all, at, mapping) {
+            done.push("a column holds names, sizes or threads together".to_string());
+            done.dedup();
+        }
         if transposed(&mut records.all, at, mapping) {
             done.push("quantities are rows".to_string());
             break;
@@ -45,6 +49,10 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
 
 fn is_number(text: &str) -> bool {
     unit::number(cells::plain(text), unit::DecimalMark::Point).is_some()
+}
+
+fn is_number_alone(text: &str) -> bool {
+    unit::number(text, unit::DecimalMark::Point).is_some_and(|(.., unit)| unit.is_none())
 }
 
 fn quantity(text: &str) -> bool {
@@ -82,7 +90,7 @@ fn two_lines(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> 
     let gap = groups.cells.iter().zip(&headings.cells).skip(1).any(continued);
     // A line of one cell at the left is a title.
     let title = filled == 1 && !cells::is_empty(&groups.cells[0]);
-    if filled == 0 || title || !gap || groups.cells.iter().any(|cell| is_number(cell)) {
+    if filled == 0 || title || !gap || groups.cells.iter().any(|cell| is_number_alone(cell)) {
         return false;
     }
     let mut group = String::new();
@@ -108,6 +116,41 @@ fn two_lines(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> 
     }
     all.remove(at);
     all[at].cells = together;
+    true
+}
+
+const LONGEST_PLACE: usize = 48;
+
+/// `two_copy_64B_4T`, `64 B, 4 threads`: a column of places becomes one for each axis.
+fn places_as_cells(all: &mut [TableRecord], at: usize, mapping: &ColumnMapping) -> bool {
+    let width = all[at].cells.len();
+    let end = all[at + 1..].iter().position(|r| r.cells.len() != width).map_or(all.len(), |n| at + 1 + n);
+    // Of two axes one is a number; what is longer is prose, which takes time to cut at every place.
+    let place = |cell: &String| {
+        let may_be = cell.len() <= LONGEST_PLACE && cell.contains(char::is_numeric);
+        let named = may_be.then(|| TableHeading::of(cell, mapping).place);
+        named.flatten().filter(|place| place.as_cells().len() > 1)
+    };
+    let holds = |column: &usize| {
+        let below = &all[at + 1..end];
+        below.len() > 1
+            && place(&all[at].cells[*column]).is_none()
+            && below.iter().all(|record| place(&record.cells[*column]).is_some())
+    };
+    let Some(column) = (0..width).find(holds) else { return false };
+    let places: Vec<_> = all[at + 1..end].iter().filter_map(|record| place(&record.cells[column])).collect();
+    let titles = |place: &HeadingPlace| -> Vec<String> {
+        place.as_cells().iter().map(|(heading, _)| heading.to_string()).collect()
+    };
+    if places.iter().any(|place| titles(place) != titles(&places[0])) {
+        return false;
+    }
+    let titles = titles(&places[0]);
+    let cells = places.iter().map(|place| place.as_cells().into_iter().map(|(_, text)| text).collect());
+    let turned: Vec<Vec<String>> = std::iter::once(titles).chain(cells).collect();
+    for (record, cells) in all[at..end].iter_mut().zip(turned) {
+        record.cells.splice(column..=column, cells);
+    }
     true
 }
 
@@ -241,11 +284,17 @@ mod tests {
             "impl,size,metric,value,unit\nA1,64,throughput,2.5,Gbps\nA1,64,latency,10,us\nA2,64,throughput,3.5,Gbps\nA2,64,latency,9,us\n",
             "Message Size,Throughput (Gbps),,Latency (us),\n,A1,A2,A1,A2\n64,2.5,3.5,10,9\n",
             "Message Size,A1,,A2,\n,Throughput (Gbps),Latency (us),Throughput (Gbps),Latency (us)\n64,2.5,10,3.5,9\n",
+            "| | | 1 thread | |\n|---|---|---|---|\n| Method | Size | Gbps | us |\n| A1 | 64 | 2.5 | 10 |\n| A2 | 64 | **3.5** | 9 |\n",
             "impl  size  throughput_gbps  latency_us\nA1  64  2.5  10\nA2  64  3.5  9\n",
             "[{\"impl\":\"A1\",\"size\":64,\"throughput_gbps\":2.5,\"latency_us\":10},{\"impl\":\"A2\",\"size\":64,\"throughput_gbps\":3.5,\"latency_us\":9}]",
         ] {
             assert_eq!(told(text), rows, "{text}");
         }
+        let text = "Run,throughput_gbps,latency_us\nA1_64B_1T,2.5,10\nA2_64B_1T,3.5,9\n";
+        assert_eq!(told(text), rows);
+        let product = "Run,throughput_gbps\n32*1024 B,2.5\n64*1024 B,3.5\n";
+        let read = crate::read("t", product, &Default::default());
+        assert!(!read.is_ok_and(|table| table.has(TableColumn::Threads)), "no 32 threads");
         let turned = told("Metric,A1,A2\nThroughput (Gbps),2.5,3.5\nLatency (us),10,9\n");
         assert_eq!(turned, rows.map(|(name, _, rate, latency)| (name, None, rate, latency)));
     }

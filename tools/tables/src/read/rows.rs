@@ -4,10 +4,9 @@ use super::columns::{self, Below};
 use super::heading::{self, HeadingPlace, TableHeading};
 use super::keys;
 use super::layout::{TableRecord, TableRecords};
-use super::whole;
+use super::{titles, whole};
 use crate::cells::{self, CellReading};
 use crate::mapping::NameMeaning;
-use crate::unit::Dimension;
 use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
 use crate::{naming, vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +19,7 @@ const SUMMARIES: &[&str] =
 /// First words of lines about the table.
 const NOTES: &[&str] = &["note", "remark", "source", "comment"];
 /// What a cell that is left empty takes from the row above, as merged cells are exported.
-const AXES: [TableColumn; 3] = [TableColumn::Mechanism, TableColumn::MessageBytes, TableColumn::Threads];
+pub const AXES: [TableColumn; 3] = [TableColumn::Mechanism, TableColumn::MessageBytes, TableColumn::Threads];
 
 pub fn table(
     name: &str,
@@ -33,7 +32,8 @@ pub fn table(
         table: PublishedTable { name: name.into(), ..PublishedTable::default() },
         noted: BTreeSet::new(),
         title: None,
-        whose: None,
+        whose: HeadingPlace::default(),
+        figures: None,
         section: None,
         sections: 0,
         seen: BTreeMap::new(),
@@ -53,6 +53,13 @@ pub fn table(
         let first =
             records.all.iter().find(|r| r.cells.len() > 1).map(|r| r.cells.join(", ")).unwrap_or_default();
         let told: String = first.chars().take(60).collect();
+        if records.all.first().is_some_and(|first| reading.is_mostly_numbers(first)) {
+            return Err(whole(
+                name,
+                "its first line holds figures: write a line of headings above it, such as \
+                 mechanism,size,threads,throughput_gbps,latency_us",
+            ));
+        }
         return Err(whole(
             name,
             &format!(
@@ -62,6 +69,17 @@ pub fn table(
     }
     if reading.table.rows.is_empty() {
         return Err(whole(name, "it has headings and no row"));
+    }
+    if !reading.table.rows.iter().any(|row| row.figures.keys().any(|column| column.is_measure())) {
+        let others = reading.table.left_out.join(", ");
+        let which = if others.is_empty() { String::new() } else { format!(" What are {others}?") };
+        return Err(whole(
+            name,
+            &format!(
+                "no column holds figures known here.{which} Write a line such as \"Throughput (Gbit/s)\" above the \
+                 headings, or name the columns in a mapping file (--mapping FILE)"
+            ),
+        ));
     }
     Ok(reading.table)
 }
@@ -79,16 +97,18 @@ struct TableSection {
 /// What a row is known by.
 type RowKey = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>);
 
-struct RowReading<'m> {
-    mapping: &'m ColumnMapping,
+pub struct RowReading<'m> {
+    pub(super) mapping: &'m ColumnMapping,
     cells: CellReading<'m>,
-    table: PublishedTable,
+    pub(super) table: PublishedTable,
     /// Names that were told: a table may call each row otherwise, and none is looked for among all that was said.
     noted: BTreeSet<String>,
     /// The last line that stood alone above headings: what the figures are, and their unit.
-    title: Option<TableHeading>,
-    /// The last name that stood alone in a line.
-    whose: Option<String>,
+    pub(super) title: Option<TableHeading>,
+    /// What stood in lines of their own.
+    whose: HeadingPlace,
+    /// What the figures of a wide table were, for those with the same headings.
+    pub(super) figures: Option<(Vec<String>, TableHeading)>,
     section: Option<TableSection>,
     sections: usize,
     /// The rows of each key, with the section that began them.
@@ -98,20 +118,13 @@ struct RowReading<'m> {
 impl RowReading<'_> {
     fn take(&mut self, index: usize, record: &TableRecord, below: &[TableRecord]) -> Result<(), String> {
         let filled: Vec<&String> = record.cells.iter().filter(|c| !cells::is_empty(c)).collect();
-        if let [alone] = filled[..] {
-            let title = alone.rsplit_once(':').map_or(alone.as_str(), |(_, after)| after.trim());
-            let found = TableHeading::of(title, self.mapping);
-            if found.column.is_some() && !self.cells.is_number(title) {
-                self.title = Some(found);
-                return Ok(());
-            }
-            let name = alone.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '(' | ')'));
-            if vocabulary::role(name).is_some()
-                && !NOTES.iter().any(|word| vocabulary::bare(name).starts_with(word))
-            {
-                self.begin_rows_of(name);
-                return Ok(());
-            }
+        if let [alone] = filled[..]
+            && !self.cells.is_number(alone)
+            && let Some(title) = titles::of(alone, self.mapping)
+        {
+            self.title = title.figures.or(self.title.take());
+            self.begin_rows_of(title.place);
+            return Ok(());
         }
         let may_be_headings = self.section.is_some() || index < HEADINGS_WITHIN;
         if may_be_headings
@@ -127,12 +140,14 @@ impl RowReading<'_> {
         done
     }
 
-    /// A name in a line of its own: whose the rows below are.
-    fn begin_rows_of(&mut self, name: &str) {
-        self.whose = Some(name.to_string());
-        if let Some(section) = &mut self.section {
-            section.above.texts.insert(TableColumn::Mechanism, name.to_string());
+    /// A name, a size or a thread count in a line of its own: those of the rows below.
+    fn begin_rows_of(&mut self, place: HeadingPlace) {
+        if let (Some(name), Some(section)) = (&place.mechanism, &mut self.section) {
+            section.above.texts.insert(TableColumn::Mechanism, name.clone());
         }
+        self.whose.mechanism = place.mechanism.or(self.whose.mechanism.take());
+        self.whose.bytes = place.bytes.or(self.whose.bytes);
+        self.whose.threads = place.threads.or(self.whose.threads);
     }
 
     /// `None`: this is no row of headings.
@@ -147,7 +162,12 @@ impl RowReading<'_> {
             && headings[1..].iter().all(|h| h.place.is_some() || h.text.is_empty())
             && (self.section.is_none() || !headings.iter().any(TableHeading::is_number));
         let numbers = headings.iter().filter(|h| h.is_number()).count();
-        let is = if named { understood > 1 || self.section.is_none() && numbers == 0 } else { wide };
+        // The same columns along another axis.
+        let again = self.section.as_ref().is_some_and(|section| {
+            let texts = section.headings.iter().map(|heading| heading.text.as_str());
+            texts.skip(1).eq(record.cells.iter().skip(1).map(String::as_str))
+        });
+        let is = if named { understood > 1 || again || self.section.is_none() && numbers == 0 } else { wide };
         (is && !(named && self.is_data(record))).then_some(headings)
     }
 
@@ -206,65 +226,6 @@ impl RowReading<'_> {
         self.section =
             Some(TableSection { number: self.sections, headings, given, above: PublishedRow::default() });
         Ok(())
-    }
-
-    /// The first heading of a wide table may name both axes, the figures, or nothing: its column is the axis that the
-    /// others are not.
-    fn name_corner(&mut self, headings: &mut [TableHeading]) {
-        let Some(place) = headings.iter().find_map(|h| h.place.clone()) else { return };
-        let Some(corner) = headings.first_mut().filter(|h| h.place.is_none()) else { return };
-        let metric = corner.column.is_some_and(|c| !c.is_text() && !AXES.contains(&c));
-        if corner.is_plain() && !metric {
-            return;
-        }
-        if metric {
-            self.title = Some(corner.clone());
-        }
-        let parts = corner.text.split(['/', '\\', '|']).map(naming::column_of);
-        let named =
-            parts.flatten().map(|named| named.column).find(|c| AXES.contains(c) && !axes(&place).contains(c));
-        let axis = if place.mechanism.is_some() { TableColumn::MessageBytes } else { TableColumn::Mechanism };
-        corner.column = Some(named.unwrap_or(axis));
-        corner.unit = None;
-    }
-
-    /// What the figures of a wide table are: its headings, its title or the unit given for all files say.
-    fn name_figures(&mut self, headings: &mut [TableHeading], below: &Below) -> Result<(), String> {
-        let title = self.title.take();
-        let unnamed = |h: &TableHeading| h.place.is_some() && h.column.is_none();
-        for (at, heading) in headings.iter_mut().enumerate().filter(|(_, h)| unnamed(h)) {
-            if let Some(title) = &title {
-                heading.column = title.column;
-                heading.unit = heading.unit.or(title.unit);
-            } else if let Some(unit) =
-                heading.unit.or_else(|| below.unit(at)).or_else(|| self.mapping.only_unit())
-            {
-                heading.column = naming::measured(Some(unit));
-                heading.unit = Some(unit);
-            }
-            if heading.column.is_none() {
-                return Err(format!(
-                    "what are the figures under {:?}? Write a line such as \"Throughput (Gbit/s)\" above the headings, or \
-                     give --unit Gbit/s",
-                    heading.text
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Figures whose unit nobody says are kept apart: they can be compared with each other alone.
-    fn without_units(&self, headings: &mut [TableHeading], below: &Below) {
-        for (at, heading) in headings.iter_mut().enumerate() {
-            let (bare, dimension) = match heading.column {
-                Some(TableColumn::Throughput) => (TableColumn::BareThroughput, Dimension::Rate),
-                Some(TableColumn::Latency) => (TableColumn::BareLatency, Dimension::Time),
-                _ => continue,
-            };
-            if heading.unit.is_none() && self.mapping.unit(dimension).is_none() && below.bare_figure(at) {
-                heading.column = Some(bare);
-            }
-        }
     }
 
     /// Does the table speak of messages, or of their fields?
@@ -340,7 +301,7 @@ impl RowReading<'_> {
             let row = heading.place.as_ref().map_or(&mut base, |place| along.entry(place).or_default());
             if cells::is_empty(cell) {
                 self.table.empty += usize::from(!AXES.contains(&column) && !column.is_text());
-            } else if column.is_text() || column.is_place() || self.cells.is_number(cell) {
+            } else if column.is_text() || column.is_place() || self.cells.is_figure(cell) {
                 self.fill(row, column, heading, cell)?;
             } else {
                 self.table.empty += 1;
@@ -350,16 +311,7 @@ impl RowReading<'_> {
         columns::one_unit(headings, &record.cells, &mut base);
         self.merged(headings, above, &mut base);
         above.clone_from(&base);
-        if let Some(name) = self.whose.clone()
-            && !base.texts.contains_key(&TableColumn::Mechanism)
-            && along.keys().all(|place| place.mechanism.is_none())
-        {
-            self.name(&name);
-            base.texts.insert(TableColumn::Mechanism, name);
-            if !self.table.has(TableColumn::Mechanism) {
-                self.table.columns.push(TableColumn::Mechanism);
-            }
-        }
+        self.named_above(&along.keys().flat_map(|place| axes(place)).collect(), &mut base);
         if along.is_empty() {
             self.keep(*number, base);
             return Ok(());
@@ -384,6 +336,29 @@ impl RowReading<'_> {
             self.keep(*number, row);
         }
         Ok(())
+    }
+
+    /// What lines above say of a row that does not say it: `along` are the axes of its columns.
+    fn named_above(&mut self, along: &BTreeSet<TableColumn>, row: &mut PublishedRow) {
+        let mut said = Vec::new();
+        let lacks = |column, row: &PublishedRow| {
+            !along.contains(&column) && !row.texts.contains_key(&column) && !row.figures.contains_key(&column)
+        };
+        if let Some(name) = self.whose.mechanism.clone().filter(|_| lacks(TableColumn::Mechanism, row)) {
+            self.name(&name);
+            row.texts.insert(TableColumn::Mechanism, name);
+            said.push(TableColumn::Mechanism);
+        }
+        for (column, number) in
+            [(TableColumn::MessageBytes, self.whose.bytes), (TableColumn::Threads, self.whose.threads)]
+        {
+            if let Some(number) = number.filter(|_| lacks(column, row)) {
+                row.set([(column, number as f64)]);
+                said.push(column);
+            }
+        }
+        said.retain(|column| !self.table.has(*column));
+        self.table.columns.extend(said);
     }
 
     /// Cells of an axis that are empty belong to the cell above.
@@ -440,7 +415,7 @@ impl RowReading<'_> {
         cell: &str,
     ) -> Result<(), String> {
         match column {
-            TableColumn::Mechanism => self.name(cell),
+            TableColumn::Mechanism => self.name_under(cell, &heading.text),
             TableColumn::Variant if self.cells.is_number(cell) => {
                 return self.cells.fill(row, column, &format!("{} {cell}", heading.text), None);
             }
@@ -449,10 +424,19 @@ impl RowReading<'_> {
         self.cells.fill(row, column, cell, heading.unit)
     }
 
-    fn once(&mut self, told: String) {
+    pub(super) fn once(&mut self, told: String) {
         if self.noted.insert(told.clone()) {
             self.table.understood.push(told);
         }
+    }
+
+    /// `two` below `Copy` is two-copy.
+    fn name_under(&mut self, text: &str, heading: &str) {
+        let both = format!("{text} {heading}");
+        if let Some(role) = vocabulary::exact_role(&both).filter(|_| vocabulary::role(text).is_none()) {
+            self.table.roles.entry(text.trim().into()).or_insert(role);
+        }
+        self.name(text);
     }
 
     /// The role of a name, by its words or by its reader's.
@@ -469,7 +453,7 @@ impl RowReading<'_> {
                 self.table.roles.insert(text.trim().into(), role);
                 Some(role)
             }
-            None => vocabulary::role(text),
+            None => self.table.role(text),
         };
         match role {
             Some(role) if vocabulary::bare(role.word()) == vocabulary::bare(text) => {}
@@ -481,7 +465,7 @@ impl RowReading<'_> {
     }
 }
 
-fn axes(place: &HeadingPlace) -> Vec<TableColumn> {
+pub fn axes(place: &HeadingPlace) -> Vec<TableColumn> {
     let said = [place.mechanism.is_some(), place.bytes.is_some(), place.threads.is_some()];
     AXES.into_iter().zip(said).filter(|(_, said)| *said).map(|(axis, _)| axis).collect()
 }

@@ -159,7 +159,7 @@ fn solve(points: &[FormulaPoint], terms: &[FormulaTerm]) -> Option<Vec<f64>> {
     Some(solved.iter().zip(&scales).map(|(factor, scale)| factor / scale).collect())
 }
 
-/// Gauss with pivots; `None`: terms that cannot be told apart (one size, one thread count).
+/// Gauss with pivots; `None`: the terms are collinear (one size, one thread count).
 fn eliminate(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let many = system.len();
     for at in 0..many {

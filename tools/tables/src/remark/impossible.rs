@@ -3,7 +3,7 @@
 //! The bounds are generous: what is beyond them is beyond any machine of today.
 
 use super::{Remark, RemarkKind, place};
-use crate::{PublishedRow, PublishedTable, TableColumn};
+use crate::{PublishedRow, PublishedTable, TableColumn, vocabulary};
 use std::collections::BTreeMap;
 use syscost_core::units::Unit;
 
@@ -25,7 +25,7 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let mut kinds: BTreeMap<&str, Vec<(&PublishedRow, Impossible)>> = BTreeMap::new();
     for row in &table.rows {
         if let Some(found) =
-            negative(row).or_else(|| if table.is_transfer() { why(row, table.fields) } else { None })
+            negative(row).or_else(|| if table.is_transfer() { why(row, table) } else { None })
         {
             kinds.entry(found.kind).or_default().push((row, found));
         }
@@ -62,12 +62,20 @@ fn negative(row: &PublishedRow) -> Option<Impossible> {
     })
 }
 
-fn why(row: &PublishedRow, fields: bool) -> Option<Impossible> {
-    too_fast(row, fields).or_else(|| too_many_cycles(row)).or_else(|| too_short(row))
+fn why(row: &PublishedRow, table: &PublishedTable) -> Option<Impossible> {
+    let short = || through_kernel(table).then(|| too_short(row)).flatten();
+    too_fast(row, table).or_else(|| too_many_cycles(row)).or_else(short)
+}
+
+/// Do its messages make system calls, by the names or by their context switches? Rings in shared memory make none.
+fn through_kernel(table: &PublishedTable) -> bool {
+    let name = |row: &PublishedRow| row.text(TableColumn::Mechanism).map(str::to_string);
+    let known = |name: &String| table.role(name).is_some() || vocabulary::is_transport(name);
+    table.has(TableColumn::ContextSwitches) || table.rows.iter().filter_map(name).any(|name| known(&name))
 }
 
 /// Of a table that says how many threads there were: else the figure of each is not known.
-fn too_fast(row: &PublishedRow, fields: bool) -> Option<Impossible> {
+fn too_fast(row: &PublishedRow, table: &PublishedTable) -> Option<Impossible> {
     let rate = row.figure(TableColumn::Throughput)?.low();
     let threads = row.value(TableColumn::Threads)?.max(1.0);
     let each = rate / threads;
@@ -77,7 +85,8 @@ fn too_fast(row: &PublishedRow, fields: bool) -> Option<Impossible> {
     }
     // One call at least for a message, unless several are packed into one: then the size is that of the pack.
     let message_ns = row.value(TableColumn::MessageBytes).filter(|bytes| *bytes > 0.0)? * 8e9 / each;
-    (!fields && message_ns > 0.0 && message_ns < SHORTEST_SEND_NS).then(|| Impossible {
+    let calls = !table.fields && through_kernel(table);
+    (calls && message_ns > 0.0 && message_ns < SHORTEST_SEND_NS).then(|| Impossible {
         kind: "message",
         why: format!(
             "a message every {} a thread. No send call is that short: several messages share a call, or a figure is not \

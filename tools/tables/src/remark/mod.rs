@@ -97,7 +97,9 @@ pub(super) fn lines(
         if along == TableColumn::MessageBytes { TableColumn::Threads } else { TableColumn::MessageBytes };
     let mut all: BTreeMap<LineKey, BTreeMap<u64, Vec<LineEnd>>> = BTreeMap::new();
     for row in &table.rows {
-        let (Some(at), Some(figure)) = (row.count(along), row.figure(metric)) else { continue };
+        // Of a table without sizes, one size that nobody says.
+        let unsaid = (along == TableColumn::MessageBytes && !table.has(along)).then_some(0);
+        let (Some(at), Some(figure)) = (row.count(along).or(unsaid), row.figure(metric)) else { continue };
         // Nothing was measured there.
         if figure.value <= 0.0 {
             continue;

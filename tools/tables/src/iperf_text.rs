@@ -1,0 +1,161 @@
+//! What iperf and iperf3 print without `-J`: the line of a run's end is a row, that of the receiver where there is one.
+//! Source: iperf3(1), iperf(1).
+
+use super::unit;
+use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
+
+/// `None`: not of iperf.
+pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
+    let lines: Vec<ReportLine> = text.lines().filter_map(ReportLine::of).collect();
+    if lines.is_empty() || !text.contains("[ ID]") {
+        return None;
+    }
+    let ways = ["[TX-", "[RX-", "(omitted)"];
+    let said = "the receiver's throughput, where iperf prints it";
+    let rows = match ways.iter().find(|way| text.contains(**way)) {
+        Some(way) => Err(format!("iperf's text with {way:?} is not read: run iperf3 -J and give its JSON")),
+        None => Ok(runs(text).iter().filter_map(|lines| row(lines)).collect()),
+    };
+    let table = PublishedTable::of_one(name, rows, vec![said.into()]);
+    Some(table.map(|table| PublishedTable { messages: true, ..table }))
+}
+
+/// `[  5]   0.00-10.00  sec  10.9 GBytes  9.38 Gbits/sec    0   sender`
+struct ReportLine<'t> {
+    id: &'t str,
+    from: f64,
+    to: f64,
+    bytes: f64,
+    rate: f64,
+    rest: Vec<&'t str>,
+}
+
+impl ReportLine<'_> {
+    fn of(line: &str) -> Option<ReportLine<'_>> {
+        let (id, rest) = line.trim().strip_prefix('[')?.split_once(']')?;
+        let (interval, rest) = rest.split_once("sec ")?;
+        let (from, to) = interval.split_once('-')?;
+        let mut words = rest.split_whitespace();
+        let mut figure = || {
+            let value: f64 = words.next()?.parse().ok()?;
+            Some(value * unit::parse(words.next()?).ok()?.factor)
+        };
+        let (bytes, rate) = (figure()?, figure()?);
+        let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+        Some(ReportLine { id: id.trim(), from, to, bytes, rate, rest: words.collect() })
+    }
+
+    fn says(&self, word: &str) -> bool {
+        self.rest.contains(&word)
+    }
+
+    /// `0.012 ms  3/8500 (0.035%)`
+    fn datagrams(&self) -> Option<(f64, f64)> {
+        let at = self.rest.iter().position(|word| *word == "ms")?;
+        let jitter: f64 = self.rest.get(at.checked_sub(1)?)?.parse().ok()?;
+        let counts = self.rest.get(at + 1..)?.concat();
+        let (lost, all) = counts.split('(').next()?.split_once('/')?;
+        let (lost, all): (f64, f64) = (lost.parse().ok()?, all.parse().ok()?);
+        (all > 0.0).then_some((jitter * 1e6, 100.0 * lost / all))
+    }
+}
+
+/// The lines of each run of a file.
+fn runs(text: &str) -> Vec<Vec<ReportLine<'_>>> {
+    let begins = |line: &&str| line.contains("onnecting to ") || line.starts_with("Accepted connection");
+    let mut runs = vec![Vec::new()];
+    for line in text.lines() {
+        if begins(&line) {
+            runs.push(Vec::new());
+        }
+        runs.last_mut().expect("never empty").extend(ReportLine::of(line));
+    }
+    runs
+}
+
+/// Of the lines from begin to end: the sum of the streams, of the receiver where it says so.
+fn row(lines: &[ReportLine]) -> Option<PublishedRow> {
+    let end = lines.iter().map(|line| line.to - line.from).fold(0.0, f64::max);
+    // The two ends stop their clocks a moment apart.
+    let whole: Vec<&ReportLine> =
+        lines.iter().filter(|line| line.from == 0.0 && line.to > 0.9 * end && line.to > 0.0).collect();
+    let labelled = whole.iter().any(|line| line.says("receiver") || line.says("sender"));
+    let of = |word: &str| -> Vec<&ReportLine> {
+        let of: Vec<&ReportLine> =
+            whole.iter().filter(|line| line.says(word) || !labelled).copied().collect();
+        let sums: Vec<&ReportLine> = of.iter().filter(|line| line.id == "SUM").copied().collect();
+        if sums.is_empty() { of } else { sums }
+    };
+    let received = if of("receiver").is_empty() { of("sender") } else { of("receiver") };
+    let total = *received.last()?;
+    let mut streams: Vec<&str> = whole.iter().map(|line| line.id).filter(|id| *id != "SUM").collect();
+    streams.sort_unstable();
+    streams.dedup();
+    // Several streams without their sum: an end that was cut off.
+    if streams.len() > 1 && total.id != "SUM" {
+        return None;
+    }
+    let retransmits =
+        of("sender").last().filter(|_| labelled).and_then(|line| line.rest.first()?.parse().ok());
+    let datagrams = total.datagrams();
+    Some(PublishedRow::of_one(
+        if labelled { "iperf3" } else { "iperf" },
+        if datagrams.is_some() { "UDP" } else { "" },
+        [
+            (TableColumn::Throughput, Some(total.rate)),
+            (TableColumn::Bytes, Some(total.bytes)),
+            (TableColumn::Elapsed, Some((total.to - total.from) * 1e9)),
+            (TableColumn::Retransmits, retransmits.filter(|_| datagrams.is_none())),
+            (TableColumn::Jitter, datagrams.map(|(jitter, _)| jitter)),
+            (TableColumn::Loss, datagrams.map(|(_, lost)| lost)),
+            (TableColumn::Threads, Some(streams.len().max(1) as f64)),
+        ],
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str) -> Vec<PublishedRow> {
+        from_lines("i.txt", text).unwrap().unwrap().rows
+    }
+
+    #[test]
+    fn the_end_of_each_run_is_a_row() {
+        let run = |gbits: f64| {
+            format!(
+                "Connecting to host h, port 5201\n[ ID] Interval  Transfer  Bitrate  Retr  Cwnd\n\
+                 [  5]   0.00-1.00   sec  4.50 GBytes  38.7 Gbits/sec    0   1.25 MBytes\n\
+                 [  5]   1.00-2.00   sec  4.60 GBytes  39.5 Gbits/sec    2   1.25 MBytes\n\
+                 [  5]   0.00-2.00   sec  9.10 GBytes  39.1 Gbits/sec    2             sender\n\
+                 [  5]   0.00-2.04   sec  9.10 GBytes  {gbits} Gbits/sec                  receiver\n"
+            )
+        };
+        let two = rows(&(run(38.3) + &run(30.0)));
+        let rates: Vec<_> = two.iter().map(|row| row.value(TableColumn::Throughput)).collect();
+        assert_eq!(rates, [Some(38.3e9), Some(30e9)]);
+        assert_eq!(two[0].value(TableColumn::Retransmits), Some(2.0));
+        let old =
+            "[ ID] Interval       Transfer     Bandwidth\n[  3]  0.0-10.0 sec  10.9 GBytes  9.38 Gbits/sec\n";
+        assert_eq!(rows(old)[0].text(TableColumn::Mechanism), Some("iperf"));
+        let udp = "[ ID] Interval  Transfer  Bitrate  Jitter  Lost/Total Datagrams\n\
+                   [  5]   0.00-10.00  sec  1.25 MBytes  1.05 Mbits/sec  0.000 ms  0/906 (0%)  sender\n\
+                   [  5]   0.00-10.00  sec  1.25 MBytes  1.05 Mbits/sec  0.012 ms  9/900 (1%)  receiver\n";
+        let datagrams = &rows(udp)[0];
+        assert_eq!(
+            (datagrams.value(TableColumn::Jitter), datagrams.value(TableColumn::Loss)),
+            (Some(0.012 * 1e6), Some(1.0))
+        );
+        let sums = "[ ID] Interval Transfer Bitrate\n[  5] 0.00-2.00 sec 1 GBytes 4 Gbits/sec receiver\n\
+                    [  7] 0.00-2.00 sec 1 GBytes 4 Gbits/sec receiver\n[SUM] 0.00-2.00 sec 2 GBytes 8 Gbits/sec receiver\n";
+        let sum = &rows(sums)[0];
+        assert_eq!(
+            (sum.value(TableColumn::Throughput), sum.count(TableColumn::Threads)),
+            (Some(8e9), Some(2))
+        );
+        assert!(rows(sums.lines().take(3).collect::<Vec<_>>().join("\n").as_str()).is_empty(), "no sum");
+        let both = format!("[TX-C] x\n{old}");
+        assert!(from_lines("i", &both).unwrap().unwrap_err().to_string().contains("iperf3 -J"));
+    }
+}

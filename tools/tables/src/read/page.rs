@@ -1,0 +1,189 @@
+//! Pages of prose with tables: Markdown as a README has it. Each table is read alone, under the lines that title it.
+
+use super::heading::{HeadingPlace, TableHeading};
+use super::{one, titles, whole};
+use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Titles under the page's own, which names everything.
+const DEEPEST: usize = 6;
+
+struct PageTable {
+    /// Headings of its section, the line right above it.
+    titles: Vec<String>,
+    /// Of its first line, from 0.
+    line: usize,
+    text: String,
+}
+
+impl PageTable {
+    fn title(&self) -> String {
+        self.titles.last().cloned().unwrap_or_else(|| format!("line {}", self.line + 1))
+    }
+
+    fn place(&self, mapping: &ColumnMapping) -> HeadingPlace {
+        let of = |title: &String| titles::of(title, mapping).map(|title| title.place);
+        self.titles.iter().rev().find_map(of).unwrap_or_default()
+    }
+
+    /// Prose in columns has no heading of a table of results.
+    fn has_headings(&self, mapping: &ColumnMapping) -> bool {
+        let first = self.text.lines().next().unwrap_or_default();
+        first.split('|').any(|cell| TableHeading::of(&plain(cell), mapping).is_understood())
+    }
+
+    /// At the lines where it stands in its page.
+    fn read(&self, name: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+        let titles: String = self.titles.iter().map(|title| title.clone() + "\n").collect();
+        let above = "\n".repeat(self.line.saturating_sub(self.titles.len()));
+        one(name, &(above + &titles + &self.text), mapping)
+    }
+}
+
+/// `None`: no page, or a table and nothing else.
+pub fn table(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<PublishedTable, BadTable>> {
+    let tables = tables(text);
+    if tables.is_empty() || text.lines().all(|line| line.trim().is_empty() || is_row(line)) {
+        return None;
+    }
+    let mut read = Vec::new();
+    let mut refused = Vec::new();
+    for table in tables.iter().filter(|table| table.has_headings(mapping)) {
+        match table.read(name, mapping) {
+            Ok(done) => read.push((table, done)),
+            Err(why) => refused.push(why),
+        }
+    }
+    if read.is_empty() {
+        let places: Vec<String> = tables.iter().map(|table| (table.line + 1).to_string()).collect();
+        let why = refused.into_iter().find(|why| matches!(why, BadTable::At { .. }));
+        let none = || {
+            let at = syscost_core::units::and(&places);
+            whole(
+                name,
+                &format!(
+                    "none of the tables of this page holds results (lines {at}): give the file of the figures"
+                ),
+            )
+        };
+        return Some(Err(why.unwrap_or_else(none)));
+    }
+    let others = tables.len() - read.len();
+    Some(Ok(together(name, read, others, mapping)))
+}
+
+fn is_row(line: &str) -> bool {
+    line.trim_start().starts_with('|')
+}
+
+fn is_rule(line: &str) -> bool {
+    line.contains('-') && line.contains('|') && line.chars().all(|c| "|-: \t".contains(c))
+}
+
+fn tables(text: &str) -> Vec<PageTable> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    let mut headings: BTreeMap<usize, String> = BTreeMap::new();
+    let (mut above, mut fenced, mut at) = (None, false, 0);
+    while at < lines.len() {
+        let line = lines[at].trim();
+        let level = line.bytes().take_while(|b| *b == b'#').count();
+        if line.contains('|') && lines.get(at + 1).is_some_and(|next| is_rule(next)) {
+            let rows = lines[at..].iter().take_while(|line| line.contains('|'));
+            let text: String = rows.clone().map(|line| line.to_string() + "\n").collect();
+            // The page's own title names everything on it.
+            let titles = headings.range(2..).map(|(_, text)| text.clone()).chain(above.take()).collect();
+            found.push(PageTable { titles, line: at, text });
+            at += rows.count();
+            continue;
+        }
+        if line.starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced && (1..=DEEPEST).contains(&level) {
+            headings.retain(|known, _| *known < level);
+            headings.insert(level, plain(line));
+            above = None;
+        } else if !line.is_empty() {
+            above = Some(plain(line)).filter(|text| titles::is_short(text));
+        }
+        at += 1;
+    }
+    found
+}
+
+/// Without the marks of Markdown, and those that separate cells.
+fn plain(line: &str) -> String {
+    line.trim_matches(['#', '*', '_', ' ', ':']).replace(['|', '"', '`', '*'], " ").trim().to_string()
+}
+
+/// The rows of all. Where another table has such figures for the same name, size or thread count of a title, its title
+/// is a part of the name.
+fn together(
+    name: &str,
+    read: Vec<(&PageTable, PublishedTable)>,
+    others: usize,
+    mapping: &ColumnMapping,
+) -> PublishedTable {
+    let places: Vec<HeadingPlace> = read.iter().map(|(of, _)| of.place(mapping)).collect();
+    let measures = |table: &PublishedTable| {
+        table.columns.iter().filter(|c| c.is_measure()).copied().collect::<BTreeSet<_>>()
+    };
+    let measured: Vec<BTreeSet<TableColumn>> = read.iter().map(|(_, table)| measures(table)).collect();
+    let alike = |at: usize, other: usize| {
+        at != other && places[at] == places[other] && !measured[at].is_disjoint(&measured[other])
+    };
+    let titled: Vec<bool> = (0..read.len()).map(|at| (0..read.len()).any(|other| alike(at, other))).collect();
+    let mut all = PublishedTable { name: name.into(), ..PublishedTable::default() };
+    for ((of, mut table), titled) in read.into_iter().zip(&titled) {
+        if *titled {
+            entitle(&mut table, &of.title());
+        }
+        table.rows.into_iter().for_each(|row| join(&mut all.rows, row));
+        let new = |column: &TableColumn| *column == TableColumn::Spread || !all.columns.contains(column);
+        let columns: Vec<TableColumn> = table.columns.into_iter().filter(new).collect();
+        all.columns.extend(columns);
+        extend(&mut all.understood, table.understood);
+        extend(&mut all.left_out, table.left_out);
+        extend(&mut all.unknown, table.unknown);
+        all.roles.extend(table.roles);
+        all.messages |= table.messages;
+        all.fields |= table.fields;
+        all.notes += table.notes;
+        all.empty += table.empty;
+    }
+    if titled.contains(&true) {
+        all.understood.push("the titles of the page's tables are a part of the name".into());
+    }
+    if others > 0 {
+        let others = syscost_core::units::count(others, "other table");
+        all.understood.push(format!("{others} of the page left out: no figures known here"));
+    }
+    all
+}
+
+fn entitle(table: &mut PublishedTable, title: &str) {
+    for row in &mut table.rows {
+        let known = row.texts.entry(TableColumn::Variant).or_default();
+        *known = if known.is_empty() { title.into() } else { format!("{title}, {known}") };
+    }
+    if !table.has(TableColumn::Variant) {
+        table.columns.push(TableColumn::Variant);
+    }
+}
+
+/// The figures of one place that stand in two tables are one row.
+fn join(rows: &mut Vec<PublishedRow>, row: PublishedRow) {
+    let key = row.key();
+    let other = |known: &&mut PublishedRow| {
+        known.key() == key && !row.figures.keys().any(|c| c.is_measure() && known.figures.contains_key(c))
+    };
+    match rows.iter_mut().find(other) {
+        Some(known) => known.figures.extend(row.figures),
+        None => rows.push(row),
+    }
+}
+
+fn extend(known: &mut Vec<String>, more: Vec<String>) {
+    let new: Vec<String> = more.into_iter().filter(|text| !known.contains(text)).collect();
+    known.extend(new);
+}

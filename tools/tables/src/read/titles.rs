@@ -1,0 +1,146 @@
+//! What a line of words above a table says of its rows: whose they are, what their figures are, one size or thread
+//! count: `## two_copy results`, `=== 4 threads ===`, `# Throughput in Gbit/s`.
+
+use super::heading::{HeadingPlace, TableHeading};
+use crate::vocabulary;
+use crate::{ColumnMapping, TableColumn, naming};
+
+/// Longer lines are prose.
+const LONGEST: usize = 120;
+/// A heading that is cut at every place costs the square of them.
+const WORDS_OF_A_HEADING: usize = 6;
+/// Words that say one thing together.
+const TOGETHER: usize = 4;
+/// First words of lines about the table.
+const NOTES: &[&str] = &["note", "remark", "source", "comment"];
+/// With these a number of threads or bytes is that of a machine.
+const MACHINE: &[&str] = &["cpu", "core", "cores", "ram", "memory", "ghz", "kernel", "intel", "amd", "cache"];
+
+pub fn is_short(line: &str) -> bool {
+    line.len() <= LONGEST
+}
+
+#[derive(Default)]
+pub struct TitleLine {
+    pub figures: Option<TableHeading>,
+    pub place: HeadingPlace,
+}
+
+/// The quantity that a file is named by: `latency_us.csv`.
+pub fn of_file(name: &str, mapping: &ColumnMapping) -> Option<TableHeading> {
+    let stem = std::path::Path::new(name).file_stem()?.to_str()?;
+    figures(&stem.replace(['_', '-'], " "), mapping)
+}
+
+/// `None`: it says nothing of them.
+pub fn of(line: &str, mapping: &ColumnMapping) -> Option<TitleLine> {
+    let line = line.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '(' | ')'));
+    let bare = vocabulary::bare(line);
+    let is_figure = bare.bytes().all(|b| b.is_ascii_digit());
+    if !is_short(line) || is_figure || NOTES.iter().any(|word| bare.starts_with(word)) {
+        return None;
+    }
+    let mut title = TitleLine { figures: figures(line, mapping), ..Default::default() };
+    title.place.mechanism = name(line);
+    if !vocabulary::tokens(line).iter().any(|word| MACHINE.contains(&word.as_str())) {
+        let numbered = windows(line, TOGETHER).into_iter().filter(|text| text.contains(char::is_numeric));
+        let places: Vec<HeadingPlace> = numbered.filter_map(|text| place(text, mapping)).collect();
+        title.place.bytes = only(places.iter().filter_map(|place| place.bytes));
+        title.place.threads = only(places.iter().filter_map(|place| place.threads));
+    }
+    (title.figures.is_some() || title.place != HeadingPlace::default()).then_some(title)
+}
+
+/// So many words that follow each other, the fewest first.
+fn windows(line: &str, most: usize) -> Vec<&str> {
+    let starts: Vec<usize> = line
+        .split_whitespace()
+        .map(|word| word.as_ptr() as usize - line.as_ptr() as usize)
+        .chain([line.len()])
+        .collect();
+    let window = |from: usize, many: usize| line.get(starts[from]..*starts.get(from + many)?).map(str::trim);
+    (1..=most).flat_map(|many| (0..starts.len()).filter_map(move |from| window(from, many))).collect()
+}
+
+/// The name alone, without the words about it.
+fn name(line: &str) -> Option<String> {
+    vocabulary::role(line)?;
+    let whole = || vocabulary::exact_role(line).map(|_| line);
+    let part = || windows(line, TOGETHER).into_iter().find(|text| vocabulary::exact_role(text).is_some());
+    let name = whole().or_else(part).unwrap_or(line);
+    Some(name.trim_matches([':', ',', '-']).to_string())
+}
+
+/// A quantity with its unit, or the one quantity that is named.
+fn figures(line: &str, mapping: &ColumnMapping) -> Option<TableHeading> {
+    let quantity = |heading: &TableHeading| {
+        heading.is_plain() && heading.column.is_some_and(|column| !column.is_text() && !column.is_place())
+    };
+    let few = line.split_whitespace().count() <= WORDS_OF_A_HEADING;
+    if let Some(whole) = few.then(|| TableHeading::of(line, mapping)).filter(quantity) {
+        return Some(whole);
+    }
+    let parts = windows(line, TOGETHER);
+    let found = |text: &str| {
+        let text = text.trim_start_matches(['(', '[']).trim_end_matches([',', ':']);
+        let named = naming::column_of(text)?;
+        use TableColumn::{Cycles, CyclesPerByte, Latency, MessageRate, Throughput};
+        [Throughput, Latency, MessageRate, CyclesPerByte, Cycles].contains(&named.column).then(|| {
+            let heading = TableHeading::of(text, mapping);
+            TableHeading { text: line.into(), ..heading }
+        })
+    };
+    let all: Vec<TableHeading> = parts.iter().filter_map(|text| found(text)).collect();
+    let with_unit = all.iter().find(|heading| heading.unit.is_some());
+    let first = all.first()?;
+    let alone = || all.iter().all(|heading| heading.column == first.column).then_some(first);
+    with_unit.or_else(alone).cloned()
+}
+
+/// `4 threads`, `size=64`, `64-byte messages`
+fn place(text: &str, mapping: &ColumnMapping) -> Option<HeadingPlace> {
+    let text = text.trim_end_matches([',', ';', ')', '.']);
+    let place = TableHeading::of(text, mapping).place?;
+    let sized = naming::is_message(text) || vocabulary::tokens(text).iter().any(|word| word == "size");
+    (place.bytes.is_none() || sized).then_some(place)
+}
+
+fn only(mut values: impl Iterator<Item = u64>) -> Option<u64> {
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_says_whose_what_and_where() {
+        let of = |text: &str| of(text, &ColumnMapping::default());
+        let place = |text: &str| of(text).map(|title| title.place).unwrap_or_default();
+        for text in
+            ["## two_copy results", "=== two_copy ===", "Results for two_copy:", "Running two_copy server"]
+        {
+            assert_eq!(place(text).mechanism.as_deref(), Some("two_copy"), "{text}");
+        }
+        assert_eq!(place("### 4 threads").threads, Some(4));
+        assert_eq!(
+            (place("Message size: 64 bytes, threads: 2").bytes, place("Threads: 2").threads),
+            (Some(64), Some(2))
+        );
+        for text in
+            ["16 GB RAM, 8 threads", "two_copy against zero_copy", "64", "Note: two_copy", "10 GB were sent"]
+        {
+            assert_eq!(place(text), HeadingPlace::default(), "{text}");
+        }
+        let figures =
+            |text: &str| of(text).and_then(|title| title.figures).map(|h| (h.column, h.unit.is_some()));
+        assert_eq!(
+            figures("Throughput in Gb/s with 4 threads over veth"),
+            Some((Some(TableColumn::Throughput), true))
+        );
+        assert_eq!(figures("# Results (throughput in Gbps)"), Some((Some(TableColumn::Throughput), true)));
+        assert_eq!(figures("IPC Bandwidth Comparison"), Some((Some(TableColumn::Throughput), false)));
+        assert_eq!(figures("Throughput and latency"), None);
+    }
+}

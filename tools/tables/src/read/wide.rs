@@ -1,0 +1,107 @@
+//! Tables that are wider than long: what the figures under names, sizes and thread counts are.
+
+use super::columns::{Below, along_mechanisms};
+use super::heading::{HeadingPlace, TableHeading};
+use super::rows::{AXES, RowReading, axes};
+use super::titles;
+use crate::unit::Dimension;
+use crate::{TableColumn, naming};
+
+impl RowReading<'_> {
+    /// The first heading of a wide table may name both axes, the figures, or nothing: its column is the axis that the
+    /// others are not.
+    pub(super) fn name_corner(&mut self, headings: &mut [TableHeading]) {
+        let Some(place) = headings.iter().find_map(|h| h.place.clone()) else { return };
+        let Some(corner) = headings.first_mut().filter(|h| h.place.is_none()) else { return };
+        let metric = corner.column.is_some_and(|c| !c.is_text() && !AXES.contains(&c));
+        if corner.is_plain() && !metric {
+            return;
+        }
+        if metric {
+            self.title = Some(corner.clone());
+        }
+        let parts = corner.text.split(['/', '\\', '|']).map(naming::column_of);
+        let named =
+            parts.flatten().map(|named| named.column).find(|c| AXES.contains(c) && !axes(&place).contains(c));
+        let axis = if place.mechanism.is_some() { TableColumn::MessageBytes } else { TableColumn::Mechanism };
+        corner.column = Some(named.unwrap_or(axis));
+        corner.unit = None;
+    }
+
+    /// What the figures of a wide table are: its headings, its title or the unit given for all files say.
+    pub(super) fn name_figures(
+        &mut self,
+        headings: &mut [TableHeading],
+        below: &Below,
+    ) -> Result<(), String> {
+        let texts: Vec<String> = headings.iter().map(|h| h.text.clone()).collect();
+        let before =
+            self.figures.as_ref().filter(|(known, _)| *known == texts).map(|(_, title)| title.clone());
+        let told = self.title.take().or(before);
+        let by_name = told.is_none().then(|| titles::of_file(&self.table.name, self.mapping)).flatten();
+        let of_file = by_name.is_some();
+        let title = told.or(by_name);
+        names_of_columns(headings, below, title.is_some());
+        self.figures = title.clone().map(|title| (texts, title));
+        let unnamed = |h: &TableHeading| h.place.is_some() && h.column.is_none();
+        for (at, heading) in headings.iter_mut().enumerate().filter(|(_, h)| unnamed(h)) {
+            if let Some(title) = &title {
+                if of_file {
+                    self.once(format!("the file's name says what its figures are: {}", title.text));
+                }
+                heading.column = title.column;
+                heading.unit = heading.unit.or(title.unit);
+            } else if let Some(unit) =
+                heading.unit.or_else(|| below.unit(at)).or_else(|| self.mapping.only_unit())
+            {
+                heading.column = naming::measured(Some(unit));
+                heading.unit = Some(unit);
+            }
+            if heading.column.is_none() {
+                return Err(format!(
+                    "what are the figures under {:?}? Write a line such as \"Throughput (Gbit/s)\" above the headings, or \
+                     give --unit Gbit/s",
+                    heading.text
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Figures whose unit nobody says are kept apart: they can be compared with each other alone.
+    pub(super) fn without_units(&self, headings: &mut [TableHeading], below: &Below) {
+        for (at, heading) in headings.iter_mut().enumerate() {
+            let (bare, dimension) = match heading.column {
+                Some(TableColumn::Throughput) => (TableColumn::BareThroughput, Dimension::Rate),
+                Some(TableColumn::Latency) => (TableColumn::BareLatency, Dimension::Time),
+                _ => continue,
+            };
+            if heading.unit.is_none() && self.mapping.unit(dimension).is_none() && below.bare_figure(at) {
+                heading.column = Some(bare);
+            }
+        }
+    }
+}
+
+/// Columns of figures beside sizes or thread counts, with headings that say nothing else, are those of names: of ways
+/// to send where one is known, or where the table's title or the units of its cells say what its figures are.
+fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) {
+    let axis = |h: &TableHeading| h.is_plain() && h.column.is_some_and(TableColumn::is_place);
+    let measured = |h: &TableHeading| h.is_plain() && h.column.is_some_and(|c| !c.is_place() && !c.is_text());
+    let names: Vec<usize> = (0..headings.len())
+        .filter(|at| {
+            let heading = &headings[*at];
+            !heading.is_understood() && !heading.text.is_empty() && below.has_figures(*at)
+        })
+        .collect();
+    let known = along_mechanisms(headings);
+    let with_units = names.iter().all(|at| naming::measured(below.unit(*at)).is_some());
+    let named = known && !names.is_empty() || (titled || with_units) && names.len() > 1;
+    if !named || !headings.iter().any(axis) || headings.iter().any(measured) {
+        return;
+    }
+    for at in names {
+        let mechanism = Some(headings[at].text.clone());
+        headings[at].place = Some(HeadingPlace { mechanism, ..Default::default() });
+    }
+}
