@@ -42,12 +42,8 @@ pub enum Nodelay {
 }
 
 impl Nodelay {
-    pub fn values(self) -> &'static [bool] {
-        match self {
-            Nodelay::On => &[true],
-            Nodelay::Off => &[false],
-            Nodelay::Both => &[false, true],
-        }
+    pub fn has(self, on: bool) -> bool {
+        self == Nodelay::Both || (self == Nodelay::On) == on
     }
 }
 
@@ -84,26 +80,4 @@ impl fmt::Display for Cell {
         let size = syscost_core::units::short_bytes(self.message_bytes);
         write!(f, "{} {size} x{} nodelay {}", self.path, self.streams, self.nodelay_text())
     }
-}
-
-/// Every combination, in table order.
-pub fn grid(paths: &[Path], nodelay: Nodelay, streams: &[u32], sizes: &[u64]) -> Vec<Cell> {
-    let mut cells = Vec::new();
-    for path in paths {
-        for nodelay in nodelay.values() {
-            for streams in streams {
-                for message_bytes in sizes {
-                    cells.push(Cell {
-                        path: *path,
-                        nodelay: *nodelay,
-                        streams: *streams,
-                        message_bytes: *message_bytes,
-                    });
-                }
-            }
-        }
-    }
-    cells.sort();
-    cells.dedup();
-    cells
 }

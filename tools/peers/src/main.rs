@@ -2,8 +2,7 @@
 //! the subcommand `os` its costs of operations with other benchmarks of operating systems, with `ways`
 //! each of its mechanisms with the programs that move data in the same way.
 //!
-//! `cargo run --release -p syscost-peers -- --help`. Each round visits every cell once in a seeded random
-//! order and, in each cell, every tool once in a random order; each visit is a fresh pair of
+//! `cargo run --release -p syscost-peers -- --help`. Each visit is a fresh pair of
 //! processes in private network namespaces. docs/peers.md says what is equal and what is not.
 //! It measures tools as they come; it is not a test and draws its conclusion only from intervals.
 
@@ -11,7 +10,7 @@
 
 mod aligned;
 mod cell;
-mod compare;
+mod contests;
 mod external;
 mod machine;
 mod namespace;
@@ -23,32 +22,30 @@ mod parse;
 mod peer;
 mod place;
 mod process;
-mod record;
 mod recorded;
-mod session;
 mod sink;
 mod stamped;
 #[cfg(test)]
 mod tests;
-mod ways;
+mod usage;
 
-use anyhow::Result;
 use clap::Parser;
-use options::{CommandLine, Options, What};
+use contests::On;
+use options::{CommandLine, What};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let asked = CommandLine::parse();
     let done = match &asked.what {
         Some(What::Os(options)) => os::run(options),
-        Some(What::Ways(options)) => ways::run(options),
+        Some(What::Ways(options)) => contests::run(options, On::Ways),
         Some(What::Sink(options)) => sink::run(options),
         Some(What::Stamped(options)) => stamped::run(options),
-        None => run(&asked.transfers),
+        None => contests::run(&asked.plain, On::Plain),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.is::<session::Usage>() => {
+        Err(error) if error.is::<usage::Usage>() => {
             eprintln!("error: {error}");
             ExitCode::from(2)
         }
@@ -57,13 +54,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn run(options: &Options) -> Result<()> {
-    let tools = session::Tools::find(options)?;
-    if options.list {
-        print!("{}", tools.list());
-        return Ok(());
-    }
-    session::run(options, &tools)
 }

@@ -30,12 +30,8 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn new(path: Path, cpus: (usize, usize)) -> Result<Place> {
-        Place::with_mtu(path, None, cpus)
-    }
-
     /// With a veth pair of this MTU; a loopback keeps the kernel's.
-    pub fn with_mtu(path: Path, mtu: Option<u32>, cpus: (usize, usize)) -> Result<Place> {
+    pub fn new(path: Path, mtu: Option<u32>, cpus: (usize, usize)) -> Result<Place> {
         let mut place = Place {
             sender: Namespace::new()?,
             receiver: match path {

@@ -17,7 +17,7 @@ pub mod row;
 use crate::machine;
 use crate::output;
 use crate::process::Interrupted;
-use crate::session::{Usage, command_line};
+use crate::usage::{Usage, command_line};
 use anyhow::Result;
 use call::Setting;
 pub use options::Options;

@@ -8,8 +8,9 @@ pub fn bits_per_second(output: &str) -> Result<f64, ParseError> {
     rate(FIELD, value_of(output, FIELD).ok_or_else(|| missing(FIELD, output))?)
 }
 
-/// tcp_rr with `-p 50`: the median round trip, in nanoseconds; printed in seconds.
-pub fn round_trip_ns(output: &str) -> Result<f64, ParseError> {
-    const FIELD: &str = "latency_p50";
-    Ok(1e9 * rate(FIELD, value_of(output, FIELD).ok_or_else(|| missing(FIELD, output))?)?)
+/// tcp_rr with `-p PERCENTILE`: that of the round trip, in nanoseconds; printed in seconds.
+pub fn round_trip_ns(percentile: u8, output: &str) -> Result<f64, ParseError> {
+    const FIELD: &str = "latency_p";
+    let named = format!("{FIELD}{percentile}");
+    Ok(1e9 * rate(FIELD, value_of(output, &named).ok_or_else(|| missing(FIELD, output))?)?)
 }

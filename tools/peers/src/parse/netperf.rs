@@ -23,6 +23,12 @@ pub fn transaction_ns(output: &str) -> Result<f64, ParseError> {
     Ok(1e9 / rate(FIELD, value_of(output, FIELD).ok_or_else(|| missing(FIELD, output))?)?)
 }
 
+/// TCP_RR with `-k P99_LATENCY`: the quantile in nanoseconds; printed in whole microseconds.
+pub fn latency_ns(output: &str) -> Result<f64, ParseError> {
+    const FIELD: &str = "P99_LATENCY";
+    Ok(1e3 * rate(FIELD, value_of(output, FIELD).ok_or_else(|| missing(FIELD, output))?)?)
+}
+
 /// TCP_CC, the old table of six columns: nanoseconds a connection.
 pub fn connection_ns(output: &str) -> Result<f64, ParseError> {
     const FIELD: &str = "Trans. Rate per sec";

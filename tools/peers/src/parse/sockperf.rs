@@ -13,10 +13,11 @@ pub fn bits_per_second(output: &str, message_bytes: u64) -> Result<f64, ParseErr
     Ok(8.0 * message_bytes as f64 * rate(FIELD, messages)?)
 }
 
-/// `ping-pong --full-rtt`: the median round trip, in nanoseconds; printed in microseconds.
-pub fn round_trip_ns(output: &str) -> Result<f64, ParseError> {
-    const FIELD: &str = "percentile 50.000";
-    let line = output.lines().find(|line| line.contains(FIELD)).ok_or_else(|| missing(FIELD, output))?;
+/// `ping-pong --full-rtt`: a percentile of the round trip (`50.000`), in nanoseconds; printed in microseconds.
+pub fn round_trip_ns(percentile: &str, output: &str) -> Result<f64, ParseError> {
+    const FIELD: &str = "percentile";
+    let named = format!("{FIELD} {percentile}");
+    let line = output.lines().find(|line| line.contains(&named)).ok_or_else(|| missing(FIELD, output))?;
     let (_, microseconds) = line.split_once('=').ok_or_else(|| missing(FIELD, output))?;
     Ok(1e3 * rate(FIELD, microseconds)?)
 }

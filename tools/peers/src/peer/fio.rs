@@ -1,11 +1,11 @@
 //! fio's net engine: a listening reader and a writer per stream; the reader's rate.
 //!
 //! It always sends with MSG_MORE (seen with strace), which merges small messages even where
-//! `--nodelay` sets TCP_NODELAY: those cells are not on equal terms and left out. An engine's
+//! `--nodelay` sets TCP_NODELAY: so does ours beside it. An engine's
 //! options are known to fio only after `--ioengine`. Jobs are threads (`--thread`), so that nothing
 //! outlives the process that is ended.
 
-use super::{Calling, External, on_path};
+use super::{Calling, External, Found, Settings, on_path, reads_messages};
 use crate::cell::Cell;
 use crate::external::{Call, Lane, Output, fresh_ports};
 use crate::parse::{self, ParseError};
@@ -44,7 +44,16 @@ impl External for Fio {
         if cell.message_bytes > self.largest_bytes {
             return Some("messages exceed 32 KiB, which its pipe takes at any alignment");
         }
-        cell.nodelay.then_some("TCP_NODELAY is on: it always sends with MSG_MORE, which undoes that")
+        (self.engine == "netsplice" && cell.nodelay)
+            .then_some("TCP_NODELAY is on: it cannot set that without undoing it")
+    }
+
+    /// It reads a message at a time and always sends with MSG_MORE (seen with strace); spliced data has no such flag.
+    fn alike(&self, _cell: &Cell, _found: &Found) -> Settings {
+        match self.engine {
+            "net" => vec![reads_messages(), ("msg_more", "on".into())],
+            _ => vec![reads_messages()],
+        }
     }
 
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {
@@ -55,8 +64,11 @@ impl External for Fio {
                 call.cell.message_bytes
             );
             let client = format!(
-                "--name=sender --rw=write --ioengine={} {both} --hostname={} --time_based --runtime={}",
-                self.engine, call.address, call.seconds
+                "--name=sender --rw=write --ioengine={} {both} --hostname={} --time_based --runtime={} {}",
+                self.engine,
+                call.address,
+                call.seconds,
+                call.if_nodelay("--nodelay=1")
             );
             let server = format!("--name=receiver --rw=read --ioengine=net {both} --listen");
             Lane {

@@ -1,4 +1,4 @@
-//! The tools that are compared: one file each, one visible list.
+//! The tools that are compared: one file each. Which of them a mechanism is compared with, the contests say.
 //!
 //! A tool that comes as server and client says only how it is called and how its output is read
 //! ([`External`]); any other way to produce a figure implements [`Peer`] itself.
@@ -15,27 +15,26 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 pub mod fio;
+pub mod into_sink;
 pub mod iperf3;
+pub mod msg_zerocopy;
 pub mod neper;
+pub mod neper_rr;
 pub mod netperf;
+pub mod netperf_rr;
+pub mod netperf_sendfile;
 pub mod nuttcp;
-mod qperf;
-mod sockperf;
-mod syscost;
+pub mod qperf;
+pub mod sockperf;
+pub mod sockperf_ping_pong;
+pub mod stamped;
+pub mod syscost;
+pub mod tcp_mmap;
+pub mod uring_example;
+pub mod uring_selftest;
 
-/// Every tool, in the order of tables. The first is the subject unless another is named.
-pub static ALL: &[&dyn Peer] = &[
-    &syscost::LOW_WATER,
-    &syscost::AS_IT_COMES,
-    &iperf3::FROM_PATH,
-    &iperf3::FROM_ENVIRONMENT,
-    &netperf::Netperf,
-    &neper::Neper,
-    &nuttcp::Nuttcp,
-    &qperf::Qperf,
-    &sockperf::Sockperf,
-    &fio::NET,
-];
+/// Axes of ours by id, values as on the command line.
+pub type Settings = Vec<(&'static str, String)>;
 
 /// A tool that was found on this machine.
 #[derive(Clone, Debug)]
@@ -61,18 +60,18 @@ pub trait Peer: Sync {
     /// Where to get it.
     fn source(&self) -> &'static str;
 
-    /// Is it syscost itself, in another setting? Shown, and no candidate for the best peer.
-    fn ours(&self) -> bool {
-        false
-    }
-
     /// Finds it on this machine, or says why not.
     fn find(&self) -> Result<Found, String>;
 
     /// Why this tool cannot do this cell on equal terms.
     fn not_applicable(&self, cell: &Cell) -> Option<&'static str>;
 
-    /// One fresh measurement, in payload bits per second.
+    /// What ours is told beside it, so that both do the same work.
+    fn alike(&self, _cell: &Cell, _found: &Found) -> Settings {
+        Settings::new()
+    }
+
+    /// One fresh measurement, in the unit of its contest.
     fn round(&self, visit: &Visit<'_>) -> Result<f64>;
 }
 
@@ -90,6 +89,11 @@ pub trait External: Sync {
 
     fn not_applicable(&self, _cell: &Cell) -> Option<&'static str> {
         None
+    }
+
+    /// See [`Peer::alike`].
+    fn alike(&self, _cell: &Cell, _found: &Found) -> Settings {
+        Settings::new()
     }
 
     /// How to call it for a cell.
@@ -146,6 +150,10 @@ impl<T: External> Peer for T {
         External::not_applicable(self, cell)
     }
 
+    fn alike(&self, cell: &Cell, found: &Found) -> Settings {
+        External::alike(self, cell, found)
+    }
+
     fn round(&self, visit: &Visit<'_>) -> Result<f64> {
         let calling = Calling {
             cell: visit.cell,
@@ -161,6 +169,16 @@ impl<T: External> Peer for T {
         }
         Ok(total)
     }
+}
+
+/// It reads as many bytes at a time as a message has.
+pub fn reads_messages() -> (&'static str, String) {
+    ("read_bytes", "message".into())
+}
+
+/// One thread on each side serves all streams.
+pub fn one_thread(cell: &Cell) -> Settings {
+    vec![("threads", "1".into()), ("connections", cell.streams.to_string())]
 }
 
 /// The programs of these names on the PATH.

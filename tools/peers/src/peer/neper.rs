@@ -4,7 +4,7 @@
 //! tool's plain send(2) does. `--nolog`, else every call leaves a log
 //! file in the working directory, also that for the version.
 
-use super::{Calling, External, on_path};
+use super::{Calling, External, Found, Settings, on_path, reads_messages};
 use crate::cell::Cell;
 use crate::external::{Call, Lane, Output, fresh_ports};
 use crate::parse::{self, ParseError};
@@ -27,6 +27,11 @@ impl External for Neper {
 
     fn version_arguments(&self) -> &'static [&'static str] {
         &["--nolog", "--version"]
+    }
+
+    /// It reads a message at a time (seen with strace).
+    fn alike(&self, _cell: &Cell, _found: &Found) -> Settings {
+        vec![reads_messages()]
     }
 
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {

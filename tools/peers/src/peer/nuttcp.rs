@@ -1,6 +1,6 @@
 //! nuttcp: a one-shot server in the foreground and a client with `-N` streams; the receiver's rate.
 
-use super::{Calling, External, on_path};
+use super::{Calling, External, Found, Settings, on_path, one_thread, reads_messages};
 use crate::cell::Cell;
 use crate::external::{Call, Lane, Output, fresh_ports};
 use crate::parse::{self, ParseError};
@@ -27,6 +27,11 @@ impl External for Nuttcp {
 
     fn not_applicable(&self, cell: &Cell) -> Option<&'static str> {
         (cell.streams > 8).then_some("there are more than 8 streams: they get no ports here")
+    }
+
+    /// One process on each side, without threads, reads a message at a time (seen with strace).
+    fn alike(&self, cell: &Cell, _found: &Found) -> Settings {
+        [one_thread(cell), vec![reads_messages()]].concat()
     }
 
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {

@@ -1,6 +1,6 @@
 //! qperf tcp_bw: a server and a client per stream; the receiver's rate. It never sets TCP_NODELAY.
 
-use super::{Calling, External, on_path};
+use super::{Calling, External, Found, Settings, on_path, reads_messages};
 use crate::cell::Cell;
 use crate::external::{Call, Lane, Output, fresh_ports};
 use crate::parse::{self, ParseError};
@@ -27,6 +27,11 @@ impl External for Qperf {
 
     fn not_applicable(&self, cell: &Cell) -> Option<&'static str> {
         cell.nodelay.then_some("TCP_NODELAY is on: it has no option for it")
+    }
+
+    /// It reads a message at a time (seen with strace).
+    fn alike(&self, _cell: &Cell, _found: &Found) -> Settings {
+        vec![reads_messages()]
     }
 
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {

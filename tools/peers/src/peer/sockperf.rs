@@ -3,7 +3,7 @@
 //! In this mode Nagle's algorithm is on unless `--tcp-avoid-nodelay`, whose name says the reverse,
 //! is given (seen with strace: it makes the client set TCP_NODELAY).
 
-use super::{Calling, External, on_path};
+use super::{Calling, External, Found, Settings, on_path};
 use crate::cell::Cell;
 use crate::external::{Call, Lane, Output, fresh_ports};
 use crate::parse::{self, ParseError};
@@ -33,6 +33,11 @@ impl External for Sockperf {
 
     fn not_applicable(&self, cell: &Cell) -> Option<&'static str> {
         (cell.message_bytes > LARGEST_BYTES).then_some("messages exceed its largest, 65507 bytes")
+    }
+
+    /// It reads its largest message at a time (seen with strace).
+    fn alike(&self, _cell: &Cell, _found: &Found) -> Settings {
+        vec![("read_bytes", LARGEST_BYTES.to_string())]
     }
 
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {

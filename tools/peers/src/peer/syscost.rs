@@ -1,29 +1,32 @@
-//! syscost itself: one round of the `send` mechanism and the `recv` receiver.
+//! syscost itself, with one setting other than a default run's: what a program that does so gains.
 
-use super::{Found, Peer, Visit};
+use super::{Found, Peer, Settings, Visit, one_thread, reads_messages};
 use crate::cell::Cell;
 use crate::ours::{self, Asked};
 use anyhow::Result;
 
-pub struct Syscost {
+pub struct Variant {
     id: &'static str,
-    /// SO_RCVLOWAT of the receiver.
-    low_water_bytes: u64,
+    changed: fn(&Cell) -> Settings,
+    /// One stream is one thread.
+    of_several_streams: bool,
 }
 
-/// With a receiver that is not woken for every segment: the generator itself must not be the
-/// bottleneck, and wake-ups of the receiver are paid by the sender.
-pub static LOW_WATER: Syscost = Syscost { id: "syscost-low-water", low_water_bytes: 1 << 20 };
-/// As the study measures by default: the receiver sleeps and wakes as most programs do.
-pub static AS_IT_COMES: Syscost = Syscost { id: "syscost", low_water_bytes: 1 };
+const fn variant(id: &'static str, changed: fn(&Cell) -> Settings) -> Variant {
+    Variant { id, changed, of_several_streams: false }
+}
 
-impl Peer for Syscost {
+pub static TWIN: Variant = variant("twin", |_| Settings::new());
+pub static READS_MESSAGES: Variant = variant("reads messages", |_| vec![reads_messages()]);
+pub static READS_16K: Variant = variant("reads 16 KiB", |_| vec![("read_bytes", "16384".into())]);
+/// The receiver sleeps until 1 MiB has arrived.
+pub static LOW_WATER: Variant = variant("low water 1 MiB", |_| vec![("low_water_bytes", "1048576".into())]);
+pub static MSG_MORE: Variant = variant("MSG_MORE", |_| vec![("msg_more", "on".into())]);
+pub static ONE_THREAD: Variant = Variant { id: "one thread", changed: one_thread, of_several_streams: true };
+
+impl Peer for Variant {
     fn id(&self) -> &'static str {
         self.id
-    }
-
-    fn ours(&self) -> bool {
-        true
     }
 
     fn source(&self) -> &'static str {
@@ -34,17 +37,17 @@ impl Peer for Syscost {
         ours::find()
     }
 
-    fn not_applicable(&self, _cell: &Cell) -> Option<&'static str> {
-        None
+    fn not_applicable(&self, cell: &Cell) -> Option<&'static str> {
+        (self.of_several_streams && cell.streams == 1).then_some("there is one stream")
     }
 
     fn round(&self, visit: &Visit<'_>) -> Result<f64> {
-        let at = [
-            ("mechanism", "send".to_string()),
-            ("receiver", "recv".to_string()),
-            ("socket_buffer_bytes", "0".to_string()),
-            ("low_water_bytes", self.low_water_bytes.to_string()),
-        ];
+        let mut at = (self.changed)(visit.cell);
+        at.extend([
+            ("mechanism", "send".into()),
+            ("receiver", "recv".into()),
+            ("socket_buffer_bytes", "0".into()),
+        ]);
         ours::figure(&Asked { probe: "transfer", metric: "throughput", at: &at }, visit)
     }
 }

@@ -70,11 +70,16 @@ const RECORDED: &[(&str, Reader, &str, f64)] = &[
     ),
     (
         "sockperf ping-pong",
-        parse::sockperf::round_trip_ns,
+        |output| parse::sockperf::round_trip_ns("50.000", output),
         include_str!("../../fixtures/sockperf-ping-pong.txt"),
         11_977.0,
     ),
-    ("neper tcp_rr", parse::neper::round_trip_ns, include_str!("../../fixtures/neper-rr.txt"), 455_670.0),
+    (
+        "neper tcp_rr",
+        |output| parse::neper::round_trip_ns(50, output),
+        include_str!("../../fixtures/neper-rr.txt"),
+        455_670.0,
+    ),
     (
         "stamps in the message",
         |output| parse::stamped::nanoseconds("p999", output),
@@ -104,7 +109,7 @@ fn figures_agree_with_the_tools_other_lines() {
     let tcp_mmap = parse::tcp_mmap::bits_per_second(RECORDED[9].2).unwrap();
     assert!((tcp_mmap / (2126.0 * f64::from(1 << 20) * 8.0 / 0.997217) - 1.0).abs() < 0.001);
     // The median lies between the lowest and the mean, in microseconds on other lines.
-    let ping_pong = parse::sockperf::round_trip_ns(RECORDED[12].2).unwrap();
+    let ping_pong = parse::sockperf::round_trip_ns("50.000", RECORDED[12].2).unwrap();
     assert!((10_756.0..12_448.0).contains(&ping_pong));
     let fio_bytes_in_999_ms = 1_648_924_514.0;
     let fio = parse::fio::bits_per_second(RECORDED[8].2).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! 2.3, which Debian has, comes without a receiver.
 
-use super::{LARGEST_BYTES, into_sink};
+use super::into_sink::{LARGEST_BYTES, into_sink};
 use crate::cell::Cell;
 use crate::external::{Lane, Output};
 use crate::parse::{self, ParseError};

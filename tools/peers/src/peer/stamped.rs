@@ -1,6 +1,6 @@
 //! A sender and a receiver of latencies that share no code with ours: `peers stamped`.
 
-use super::this_program;
+use super::into_sink::this_program;
 use crate::cell::Cell;
 use crate::external::{Call, Lane, Output, fresh_ports};
 use crate::parse::{self, ParseError};

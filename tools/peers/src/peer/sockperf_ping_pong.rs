@@ -1,4 +1,4 @@
-//! sockperf ping-pong: a message there and back, one after another; the median round trip.
+//! sockperf ping-pong: a message there and back, one after another; a quantile of the round trip.
 //!
 //! It sets TCP_NODELAY by itself in this test. Of its time 400 ms are a warm-up that it does not count.
 
@@ -11,7 +11,13 @@ use std::path::PathBuf;
 /// The largest message of 3.7 (MAX_PAYLOAD_SIZE); it refuses the next.
 const LARGEST_BYTES: u64 = 65_507;
 
-pub struct SockperfPingPong;
+pub struct SockperfPingPong {
+    /// As it prints it.
+    percentile: &'static str,
+}
+
+pub static P50: SockperfPingPong = SockperfPingPong { percentile: "50.000" };
+pub static P99: SockperfPingPong = SockperfPingPong { percentile: "99.000" };
 
 impl External for SockperfPingPong {
     fn id(&self) -> &'static str {
@@ -49,6 +55,6 @@ impl External for SockperfPingPong {
     }
 
     fn read(&self, _cell: &Cell, output: &Output) -> Result<f64, ParseError> {
-        parse::sockperf::round_trip_ns(&output.client)
+        parse::sockperf::round_trip_ns(self.percentile, &output.client)
     }
 }

@@ -5,7 +5,7 @@
 //! the connection, and would wait for the next one. Messages are its chunks; SO_RCVLOWAT is one chunk.
 //! With chunks below 256 KiB it stops at an assertion of its own on kernels that hint at more.
 
-use super::BUFFER_BYTES;
+use super::into_sink::BUFFER_BYTES;
 use crate::cell::Cell;
 use crate::external::{Call, fresh_ports, start, wait_until_listening};
 use crate::parse;

@@ -3,71 +3,12 @@
 //! A contest says what both sides have in common beside the place and the message size. What a
 //! program cannot be told (its buffers, its missing TCP_NODELAY) ours is told.
 
-use super::rival::{
-    LARGEST_BYTES, msg_zerocopy, neper_rr, netperf_rr, netperf_sendfile, sockperf_ping_pong, stamped,
-    tcp_mmap, uring_example, uring_selftest,
+use super::contest::{Contest, Measure, On, USUAL};
+use crate::peer::into_sink::LARGEST_BYTES;
+use crate::peer::{
+    Peer, fio, iperf3, msg_zerocopy, neper, neper_rr, netperf, netperf_rr, netperf_sendfile, nuttcp, qperf,
+    sockperf, sockperf_ping_pong, stamped, syscost, tcp_mmap, uring_example, uring_selftest,
 };
-use crate::cell::{Cell, Path};
-use crate::peer::{Peer, fio, iperf3, neper, netperf, nuttcp};
-use syscost_core::units::Unit;
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
-    /// Payload bits per second: more is better.
-    Throughput,
-    /// Nanoseconds of a message or a round trip: less is better.
-    Latency,
-}
-
-impl Measure {
-    pub fn unit(self) -> Unit {
-        match self {
-            Measure::Throughput => Unit::BitsPerSecond,
-            Measure::Latency => Unit::Nanoseconds,
-        }
-    }
-}
-
-pub struct Contest {
-    pub id: &'static str,
-    pub probe: &'static str,
-    pub metric: &'static str,
-    pub measure: Measure,
-    /// Axes of ours by id, values as on the command line; the rest keeps the study's defaults.
-    pub at: &'static [(&'static str, &'static str)],
-    /// Ours has messages in flight in memory of their own: as many as [`in_flight`] says.
-    pub holds: bool,
-    pub nodelay: bool,
-    /// The veth pair's MTU where it is not the usual; then there is no contest on loopback.
-    pub mtu: Option<u32>,
-    /// Message sizes outside are left out, or cut to the largest.
-    pub bytes: (u64, u64),
-    pub rivals: &'static [&'static dyn Peer],
-    /// What both sides have in common, and what they do not.
-    pub terms: &'static str,
-}
-
-const USUAL: Contest = Contest {
-    id: "",
-    probe: "transfer",
-    metric: "throughput",
-    measure: Measure::Throughput,
-    at: &[],
-    holds: false,
-    nodelay: true,
-    mtu: None,
-    bytes: (8, 1 << 30),
-    rivals: &[],
-    terms: "",
-};
-
-/// Messages in flight, where a sender may not write to those that the kernel still reads. The programs
-/// reuse one buffer at once and are limited by the socket's buffer alone. Few make the sender wait, many
-/// leave the caches: 4 MiB are best here at 16 KiB and at 64 KiB.
-pub fn in_flight(message_bytes: u64) -> u64 {
-    ((4 << 20) / message_bytes).clamp(32, 256)
-}
 
 const UP_TO_A_PACKET: (u64, u64) = (8, LARGEST_BYTES);
 
@@ -103,6 +44,25 @@ const fn open(
     }
 }
 
+/// A quantile of the round trip, one message at a time.
+const fn round_trip(id: &'static str, metric: &'static str, rivals: &'static [&'static dyn Peer]) -> Contest {
+    Contest {
+        id,
+        page: On::Plain,
+        probe: "tcp_latency",
+        metric,
+        measure: Measure::Latency,
+        at: &[("loop", "closed"), ("mechanism", "send"), ("receiver", "recv")],
+        bytes: (8, 64 << 10),
+        rivals,
+        terms: "a message there and one of the same size back, one after another; TCP_NODELAY on. netperf's \
+            quantiles are whole microseconds: its mean is beside ours",
+        ..USUAL
+    }
+}
+
+const PLAIN: &[(&str, &str)] = &[("mechanism", "send"), ("receiver", "recv"), ("socket_buffer_bytes", "0")];
+
 const OPEN_10K: &[(&str, &str)] =
     &[("loop", "open"), ("rate", "10000"), ("mechanism", "send"), ("receiver", "recv")];
 const OPEN_50K: &[(&str, &str)] =
@@ -114,11 +74,49 @@ const OPEN_100K: &[(&str, &str)] =
 pub static ALL: &[Contest] = &[
     Contest {
         id: "send",
-        at: &[("mechanism", "send"), ("receiver", "recv")],
-        rivals: &[&netperf::Netperf, &iperf3::NEWEST, &neper::Neper, &nuttcp::Nuttcp],
-        terms: "one send(2) of one buffer a message, each with its own receiver; TCP_NODELAY on",
+        page: On::Plain,
+        at: PLAIN,
+        nodelay: &[false, true],
+        streams: &[1, 2],
+        rivals: &[
+            &netperf::Netperf,
+            &iperf3::FROM_PATH,
+            &iperf3::FROM_ENVIRONMENT,
+            &neper::Neper,
+            &nuttcp::Nuttcp,
+            &qperf::Qperf,
+            &sockperf::Sockperf,
+            &fio::NET,
+        ],
+        terms: "one send(2) of one buffer a message, each with its own receiver. Ours is told to do as the program does: \
+            the bytes that it reads at a time, its streams a thread, its MSG_MORE. Both windows are a second",
         ..USUAL
     },
+    Contest {
+        id: "variants",
+        page: On::Plain,
+        at: PLAIN,
+        nodelay: &[false, true],
+        streams: &[1, 2],
+        rivals: &[
+            &syscost::TWIN,
+            &syscost::READS_MESSAGES,
+            &syscost::READS_16K,
+            &syscost::LOW_WATER,
+            &syscost::ONE_THREAD,
+            &syscost::MSG_MORE,
+        ],
+        terms: "syscost as a default run has it, beside itself with one setting changed: what a program that does so gains. \
+            The twin is the same again: what chance alone shows",
+        ..USUAL
+    },
+    round_trip("round_trip_p50", "latency_p50", &[&sockperf_ping_pong::P50, &neper_rr::P50]),
+    round_trip("round_trip_mean", "latency_mean", &[&netperf_rr::MEAN]),
+    round_trip(
+        "round_trip_p99",
+        "latency_p99",
+        &[&sockperf_ping_pong::P99, &netperf_rr::P99, &neper_rr::P99],
+    ),
     Contest {
         id: "sendfile",
         at: &[("mechanism", "sendfile"), ("receiver", "recv")],
@@ -129,7 +127,7 @@ pub static ALL: &[Contest] = &[
     Contest {
         id: "vmsplice",
         at: &[("mechanism", "vmsplice"), ("receiver", "recv")],
-        nodelay: false,
+        nodelay: &[false],
         rivals: &[&fio::NETSPLICE],
         terms: "vmsplice(2) of a buffer into a pipe and splice(2) to the socket; TCP_NODELAY off: fio cannot set it without \
             undoing it. Both receivers copy. fio sends from one buffer again and again, ours never writes to memory that is still to be read",
@@ -143,7 +141,7 @@ pub static ALL: &[Contest] = &[
             ("messages_per_call", "8"),
             ("socket_buffer_bytes", "2M"),
         ],
-        nodelay: false,
+        nodelay: &[false],
         bytes: UP_TO_A_PACKET,
         rivals: &[&uring_selftest::SEND, &uring_example::SEND],
         terms: URING_TERMS,
@@ -159,7 +157,7 @@ pub static ALL: &[Contest] = &[
             ("socket_buffer_bytes", "2M"),
         ],
         holds: true,
-        nodelay: false,
+        nodelay: &[false],
         bytes: UP_TO_A_PACKET,
         rivals: &[&uring_selftest::SEND_ZC, &uring_example::SEND_ZC],
         terms: URING_TERMS,
@@ -176,7 +174,7 @@ pub static ALL: &[Contest] = &[
             ("socket_buffer_bytes", "2M"),
         ],
         holds: true,
-        nodelay: false,
+        nodelay: &[false],
         bytes: UP_TO_A_PACKET,
         rivals: &[&uring_selftest::SEND_ZC_REGISTERED, &uring_example::SEND_ZC_REGISTERED],
         terms: URING_TERMS,
@@ -191,7 +189,7 @@ pub static ALL: &[Contest] = &[
             ("reap_batch", "32"),
         ],
         holds: true,
-        nodelay: false,
+        nodelay: &[false],
         bytes: UP_TO_A_PACKET,
         rivals: &[&msg_zerocopy::RECEIVED],
         terms: COMPLETIONS,
@@ -206,7 +204,7 @@ pub static ALL: &[Contest] = &[
             ("reap_batch", "32"),
         ],
         holds: true,
-        nodelay: false,
+        nodelay: &[false],
         bytes: UP_TO_A_PACKET,
         rivals: &[&msg_zerocopy::DROPPED],
         terms: "as the last, with a receiver of ours that drops what arrives (MSG_TRUNC), as theirs does",
@@ -221,10 +219,10 @@ pub static ALL: &[Contest] = &[
             ("reap_batch", "32"),
         ],
         holds: true,
-        nodelay: false,
+        nodelay: &[false],
         bytes: UP_TO_A_PACKET,
         rivals: &[&msg_zerocopy::RECEIVED],
-        terms: "as send_zerocopy, but ours gathers eight pieces a message: what that costs, not an equal contest",
+        terms: "as send_zerocopy, but ours gathers eight pieces a message: what that costs, not an equal contest (send_zerocopy is ours with one piece)",
         ..USUAL
     },
     Contest {
@@ -234,22 +232,12 @@ pub static ALL: &[Contest] = &[
             ("receiver", "tcp_zerocopy_receive"),
             ("socket_buffer_bytes", "2M"),
         ],
-        nodelay: false,
+        nodelay: &[false],
         mtu: Some(4148),
         bytes: (256 << 10, 1 << 30),
         rivals: &[&tcp_mmap::TcpMmap],
         terms: "MSG_ZEROCOPY into mapped pages, on a veth pair whose MTU is a page and its headers; 2 MiB of buffers and \
             TCP_NODELAY off on both sides. Both send one aligned buffer; theirs the same again and again, reading no completions",
-        ..USUAL
-    },
-    Contest {
-        id: "tcp_latency",
-        probe: "tcp_latency",
-        metric: "latency_p50",
-        measure: Measure::Latency,
-        at: &[("loop", "closed"), ("mechanism", "send"), ("receiver", "recv")],
-        rivals: &[&sockperf_ping_pong::SockperfPingPong, &netperf_rr::NetperfRr, &neper_rr::NeperRr],
-        terms: "a message there and one of the same size back, one after another; TCP_NODELAY on. Medians, netperf's a mean",
         ..USUAL
     },
     open("open_10k_p50", "latency_p50", OPEN_10K, &[&stamped::AT_10K[0]]),
@@ -262,19 +250,3 @@ pub static ALL: &[Contest] = &[
     open("open_100k_p99", "latency_p99", OPEN_100K, &[&stamped::AT_100K[1]]),
     open("open_100k_p999", "latency_p999", OPEN_100K, &[&stamped::AT_100K[2]]),
 ];
-
-impl Contest {
-    /// Its cells at these paths and sizes.
-    pub fn cells(&self, paths: &[Path], sizes: &[u64]) -> Vec<Cell> {
-        let mut cells: Vec<Cell> = Vec::new();
-        for path in paths.iter().filter(|path| self.mtu.is_none() || **path == Path::Veth) {
-            for size in sizes.iter().filter(|size| **size >= self.bytes.0) {
-                let message_bytes = (*size).min(self.bytes.1);
-                cells.push(Cell { path: *path, nodelay: self.nodelay, streams: 1, message_bytes });
-            }
-        }
-        cells.sort();
-        cells.dedup();
-        cells
-    }
-}

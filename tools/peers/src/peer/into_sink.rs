@@ -1,21 +1,8 @@
-//! Programs that move data in a particular way, beside those that only send: one file each.
-//!
-//! They are peers like the others. Which of them a mechanism is compared with is said by the
-//! contests; this module knows only how a sender without a receiver of its own is served.
+//! Serves senders that come without a receiver of their own: the self-tests' and liburing's.
 
 use crate::external::{Call, Lane, fresh_ports};
 use crate::peer::Calling;
 use std::path::PathBuf;
-
-pub mod msg_zerocopy;
-pub mod neper_rr;
-pub mod netperf_rr;
-pub mod netperf_sendfile;
-pub mod sockperf_ping_pong;
-pub mod stamped;
-pub mod tcp_mmap;
-pub mod uring_example;
-pub mod uring_selftest;
 
 /// What the senders of the self-tests and of liburing's example ask for as SO_SNDBUF. Ours and the
 /// receivers then get the same.
@@ -25,7 +12,7 @@ pub const BUFFER_BYTES: usize = 1 << 21;
 pub const LARGEST_BYTES: u64 = 65_435;
 
 /// A lane whose server is our own receiver (`peers sink`).
-fn into_sink(call: &Calling<'_>, receiver: &str, client: impl FnOnce(u16) -> String) -> Lane {
+pub fn into_sink(call: &Calling<'_>, receiver: &str, client: impl FnOnce(u16) -> String) -> Lane {
     let port = fresh_ports();
     let sink = format!(
         "sink --port {port} --receiver {receiver} --message-bytes {} --buffer-bytes {BUFFER_BYTES} --seconds {}",
@@ -40,6 +27,6 @@ fn into_sink(call: &Calling<'_>, receiver: &str, client: impl FnOnce(u16) -> Str
 }
 
 /// Found before any child is started; a link to it that was replaced by a new build still runs.
-fn this_program() -> PathBuf {
+pub fn this_program() -> PathBuf {
     PathBuf::from("/proc").join(std::process::id().to_string()).join("exe")
 }

@@ -1,4 +1,4 @@
-//! neper tcp_rr: a request and a response of the message's size, one flow; the median round trip.
+//! neper tcp_rr: a request and a response of the message's size, one flow; a quantile of the round trip.
 //!
 //! It waits in epoll(7) before every read. TCP_NODELAY is asked for on both sides.
 
@@ -8,7 +8,12 @@ use crate::parse::{self, ParseError};
 use crate::peer::{Calling, External, on_path};
 use std::path::PathBuf;
 
-pub struct NeperRr;
+pub struct NeperRr {
+    percentile: u8,
+}
+
+pub static P50: NeperRr = NeperRr { percentile: 50 };
+pub static P99: NeperRr = NeperRr { percentile: 99 };
 
 impl External for NeperRr {
     fn id(&self) -> &'static str {
@@ -40,12 +45,15 @@ impl External for NeperRr {
         vec![Lane {
             server: Call::new(call.server(), &both),
             port: control,
-            client: Call::new(call.client(), &format!("-c -H {} {both} -p 50", call.address)),
+            client: Call::new(
+                call.client(),
+                &format!("-c -H {} {both} -p {}", call.address, self.percentile),
+            ),
             server_reports: false,
         }]
     }
 
     fn read(&self, _cell: &Cell, output: &Output) -> Result<f64, ParseError> {
-        parse::neper::round_trip_ns(&output.client)
+        parse::neper::round_trip_ns(self.percentile, &output.client)
     }
 }

@@ -1,5 +1,5 @@
-//! The raw record, `ways.csv`: one line per figure, written as it happens, below comment lines with
-//! the machine, the programs and the commands. The page is made from this file alone.
+//! The raw record: one line per visit, written as it happens, below comment lines with the machine,
+//! the programs and the commands. The pages are made from this file alone.
 
 use crate::cell::{Cell, Path};
 use crate::recorded;
@@ -8,16 +8,23 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path as FilePath;
 
-/// The name of our side in the record.
-pub const OURS: &str = "syscost";
+/// Who was visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Ours,
+    Theirs,
+}
 
-/// One figure of one tool in one round.
+/// One visit, of four that hold a program against ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visited {
     pub contest: String,
     pub cell: Cell,
+    pub program: String,
     pub round: u32,
-    pub tool: String,
+    /// Which of the four, from 0.
+    pub turn: u32,
+    pub side: Side,
     /// In the contest's unit, or why there is no figure.
     pub outcome: Result<f64, String>,
     pub unit: String,
@@ -31,8 +38,20 @@ pub struct Record {
     pub visits: Vec<Visited>,
 }
 
-const COLUMNS: [&str; 9] =
-    ["contest", "path", "nodelay", "message_bytes", "round", "tool", "value", "unit", "failure"];
+const COLUMNS: [&str; 12] = [
+    "contest",
+    "path",
+    "nodelay",
+    "streams",
+    "message_bytes",
+    "program",
+    "round",
+    "turn",
+    "side",
+    "value",
+    "unit",
+    "failure",
+];
 
 pub struct Recorder {
     file: csv::Writer<File>,
@@ -59,19 +78,22 @@ impl Recorder {
 
     pub fn add(&mut self, visited: &Visited) -> Result<()> {
         let (value, failure) = match &visited.outcome {
-            Ok(value) => (value.to_string(), ""),
-            Err(reason) => (String::new(), reason.as_str()),
+            Ok(value) => (value.to_string(), String::new()),
+            Err(reason) => (String::new(), reason.clone()),
         };
-        let (round, bytes) = (visited.round.to_string(), visited.cell.message_bytes.to_string());
+        let cell = &visited.cell;
         self.file.write_record([
-            &visited.contest,
-            &visited.cell.path.to_string(),
-            visited.cell.nodelay_text(),
-            &bytes,
-            &round,
-            &visited.tool,
-            &value,
-            &visited.unit,
+            visited.contest.clone(),
+            cell.path.to_string(),
+            cell.nodelay_text().into(),
+            cell.streams.to_string(),
+            cell.message_bytes.to_string(),
+            visited.program.clone(),
+            visited.round.to_string(),
+            visited.turn.to_string(),
+            if visited.side == Side::Ours { "syscost" } else { "program" }.into(),
+            value,
+            visited.unit.clone(),
             failure,
         ])?;
         self.file.flush()?;
@@ -88,8 +110,21 @@ pub fn read(path: &FilePath) -> Result<Record> {
 fn visit(line: &csv::StringRecord) -> Result<Visited> {
     let field = |index: usize| line.get(index).unwrap_or_default();
     let path: Path = field(1).parse().map_err(anyhow::Error::msg)?;
-    let cell = Cell { path, nodelay: field(2) == "on", streams: 1, message_bytes: field(3).parse()? };
-    let outcome = if field(6).is_empty() { Err(field(8).to_string()) } else { Ok(field(6).parse()?) };
-    let (contest, tool, unit) = (field(0).to_string(), field(5).to_string(), field(7).to_string());
-    Ok(Visited { contest, cell, round: field(4).parse()?, tool, outcome, unit })
+    let cell = Cell {
+        path,
+        nodelay: field(2) == "on",
+        streams: field(3).parse()?,
+        message_bytes: field(4).parse()?,
+    };
+    let outcome = if field(9).is_empty() { Err(field(11).to_string()) } else { Ok(field(9).parse()?) };
+    Ok(Visited {
+        contest: field(0).into(),
+        cell,
+        program: field(5).into(),
+        round: field(6).parse()?,
+        turn: field(7).parse()?,
+        side: if field(8) == "syscost" { Side::Ours } else { Side::Theirs },
+        outcome,
+        unit: field(10).into(),
+    })
 }

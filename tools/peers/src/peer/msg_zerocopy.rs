@@ -4,7 +4,7 @@
 //! Its own receiver drops what arrives (MSG_TRUNC) and counts until some time after the sender's
 //! end; both sides of a comparison have a receiver of ours instead.
 
-use super::{LARGEST_BYTES, into_sink};
+use super::into_sink::{LARGEST_BYTES, into_sink};
 use crate::cell::Cell;
 use crate::external::{Lane, Output};
 use crate::parse::{self, ParseError};

@@ -3,7 +3,7 @@
 //! Eight requests in flight as it comes, none linked to the next; each waits for the whole message
 //! (MSG_WAITALL). Its output is not read: it divides by whole seconds.
 
-use super::{LARGEST_BYTES, into_sink};
+use super::into_sink::{LARGEST_BYTES, into_sink};
 use crate::cell::Cell;
 use crate::external::{Lane, Output};
 use crate::parse::{self, ParseError};

@@ -9,11 +9,21 @@ use crate::parse::{self, ParseError};
 use crate::peer::{Calling, External, on_path};
 use std::path::PathBuf;
 
-pub struct NetperfRr;
+pub struct NetperfRr {
+    id: &'static str,
+    /// What it is asked for, and how that is read.
+    field: &'static str,
+    read: fn(&str) -> Result<f64, ParseError>,
+}
+
+pub static MEAN: NetperfRr =
+    NetperfRr { id: "netperf TCP_RR", field: "TRANSACTION_RATE", read: parse::netperf::transaction_ns };
+pub static P99: NetperfRr =
+    NetperfRr { id: "netperf TCP_RR", field: "P99_LATENCY", read: parse::netperf::latency_ns };
 
 impl External for NetperfRr {
     fn id(&self) -> &'static str {
-        "netperf TCP_RR"
+        self.id
     }
 
     fn source(&self) -> &'static str {
@@ -31,11 +41,12 @@ impl External for NetperfRr {
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {
         let port = fresh_ports();
         let client = format!(
-            "-4 -H {} -p {port} -t TCP_RR -l {} -P 0 -- -P 0,{} -r {size},{size} {} -k TRANSACTION_RATE",
+            "-4 -H {} -p {port} -t TCP_RR -l {} -P 0 -- -P 0,{} -r {size},{size} {} -k {}",
             call.address,
             call.seconds,
             port + 1,
             call.if_nodelay("-D"),
+            self.field,
             size = call.cell.message_bytes
         );
         vec![Lane {
@@ -47,6 +58,6 @@ impl External for NetperfRr {
     }
 
     fn read(&self, _cell: &Cell, output: &Output) -> Result<f64, ParseError> {
-        parse::netperf::transaction_ns(&output.client)
+        (self.read)(&output.client)
     }
 }

@@ -1,0 +1,188 @@
+//! From the record to the comparison: how many times as fast ours is as each program. Pure.
+
+use super::contest::{Contest, Measure};
+use super::list;
+use super::pooled::{Pooled, pooled};
+use super::record::{Record, Side, Visited};
+use crate::cell::Cell;
+use std::collections::BTreeMap;
+use syscost_core::decide::{Contrast, Decision, Looks, decide};
+use syscost_core::stats;
+
+pub const LEVEL: f64 = 0.95;
+/// A cell is behind where its whole interval is below this.
+pub const BEHIND: f64 = 0.95;
+
+/// A contest with a visit in the record.
+pub struct ContestResult {
+    pub contest: &'static Contest,
+    /// In the contest's order.
+    pub programs: Vec<ProgramResult>,
+}
+
+/// A program beside ours. Ratios are times as fast: of throughputs ours over theirs, of times theirs over ours.
+pub struct ProgramResult {
+    pub program: String,
+    pub pooled: Option<Pooled>,
+    pub cells: BTreeMap<Cell, CellResult>,
+}
+
+pub struct CellResult {
+    /// Our median beside it, in the contest's unit.
+    pub ours: f64,
+    /// Held over all cells and programs of the contest.
+    pub decision: Decision,
+}
+
+impl CellResult {
+    pub fn behind(&self) -> bool {
+        self.decision.high < BEHIND
+    }
+}
+
+pub fn results(record: &Record) -> Vec<ContestResult> {
+    list::ALL.iter().filter_map(|contest| result(contest, record)).collect()
+}
+
+/// What is known of a program in a cell.
+#[derive(Default)]
+struct Quads {
+    /// By round: log ratios of visits next to each other.
+    logs: Vec<f64>,
+    ours: Vec<f64>,
+}
+
+fn result(contest: &'static Contest, record: &Record) -> Option<ContestResult> {
+    let visits: Vec<&Visited> = record.visits.iter().filter(|visit| visit.contest == contest.id).collect();
+    let position = |program: &str| contest.rivals.iter().position(|rival| rival.id() == program);
+    let mut rounds: BTreeMap<(Option<usize>, &str, Cell, u32), Vec<&Visited>> = BTreeMap::new();
+    for visit in visits {
+        let key = (position(&visit.program), visit.program.as_str(), visit.cell, visit.round);
+        rounds.entry(key).or_default().push(visit);
+    }
+    let mut quads: BTreeMap<(Option<usize>, &str, Cell), Quads> = BTreeMap::new();
+    for ((position, program, cell, _), visits) in rounds {
+        let all = quads.entry((position, program, cell)).or_default();
+        let Some((ours, theirs)) = whole(&visits) else { continue };
+        let more = mean_log(&ours) - mean_log(&theirs);
+        all.logs.push(if contest.measure == Measure::Throughput { more } else { -more });
+        all.ours.extend(ours);
+    }
+    quads.retain(|_, quads| !quads.logs.is_empty());
+    (!quads.is_empty()).then(|| ContestResult { contest, programs: programs(&quads) })
+}
+
+/// The figures of both sides, where every one of the four visits has one.
+fn whole(visits: &[&Visited]) -> Option<(Vec<f64>, Vec<f64>)> {
+    let of = |side: Side| -> Vec<f64> {
+        let mine = visits.iter().filter(|visit| visit.side == side);
+        mine.filter_map(|visit| visit.outcome.as_ref().ok().copied()).filter(|figure| *figure > 0.0).collect()
+    };
+    let (ours, theirs) = (of(Side::Ours), of(Side::Theirs));
+    (ours.len() == 2 && theirs.len() == 2).then_some((ours, theirs))
+}
+
+fn programs(quads: &BTreeMap<(Option<usize>, &str, Cell), Quads>) -> Vec<ProgramResult> {
+    let mut names: Vec<&str> = quads.keys().map(|(_, program, _)| *program).collect();
+    names.dedup();
+    let mut cells: Vec<Cell> = quads.keys().map(|(.., cell)| *cell).collect();
+    cells.sort();
+    cells.dedup();
+    let contrast = |((_, program, cell), quads): (&(Option<usize>, &str, Cell), &Quads)| Contrast {
+        logs: quads.logs.clone(),
+        errors: Vec::new(),
+        pool: names.iter().position(|name| name == program).expect("named"),
+        place: cells.iter().position(|one| one == cell).expect("seen"),
+        over: None,
+        weight: 1.0,
+    };
+    let contrasts: Vec<Contrast> = quads.iter().map(contrast).collect();
+    let error = 1.0 - LEVEL;
+    let decisions = decide(&contrasts, &Looks { whole: error, now: error }).points;
+    let mut programs: Vec<ProgramResult> = Vec::new();
+    for (((_, program, cell), quads), decision) in quads.iter().zip(decisions) {
+        if programs.last().is_none_or(|last| last.program != *program) {
+            programs.push(ProgramResult { program: (*program).into(), pooled: None, cells: BTreeMap::new() });
+        }
+        let ours = stats::median(&quads.ours).expect("a whole quad has figures");
+        let of_cell = CellResult { ours, decision };
+        programs.last_mut().expect("pushed").cells.insert(*cell, of_cell);
+    }
+    for one in &mut programs {
+        let logs = quads.iter().filter(|((_, program, _), _)| *program == one.program);
+        one.pooled = pooled(&logs.map(|(_, quads)| quads.logs.clone()).collect::<Vec<_>>(), LEVEL);
+    }
+    programs
+}
+
+fn mean_log(figures: &[f64]) -> f64 {
+    figures.iter().map(|figure| figure.ln()).sum::<f64>() / figures.len() as f64
+}
+
+/// Visits without a figure: contest, program, how many, the first reason.
+pub fn failures(record: &Record) -> Vec<(String, String, usize, String)> {
+    let mut failures: Vec<(String, String, usize, String)> = Vec::new();
+    for visit in &record.visits {
+        let Err(reason) = &visit.outcome else { continue };
+        let same = |f: &&mut (String, String, usize, String)| f.0 == visit.contest && f.1 == visit.program;
+        match failures.iter_mut().find(same) {
+            Some((_, _, count, _)) => *count += 1,
+            None => failures.push((visit.contest.clone(), visit.program.clone(), 1, reason.clone())),
+        }
+    }
+    failures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::Path;
+
+    fn visit(contest: &str, round: u32, turn: u32, side: Side, figure: Option<f64>) -> Visited {
+        Visited {
+            contest: contest.into(),
+            cell: Cell { path: Path::Veth, nodelay: true, streams: 1, message_bytes: 64 },
+            program: if contest == "send" { "netperf" } else { "netperf TCP_RR" }.into(),
+            round,
+            turn,
+            side,
+            outcome: figure.ok_or_else(|| "it broke".to_string()),
+            unit: "x".into(),
+        }
+    }
+
+    fn quad(contest: &str, round: u32, ours: [f64; 2], theirs: [f64; 2]) -> Vec<Visited> {
+        [(Side::Ours, ours[0]), (Side::Theirs, theirs[0]), (Side::Theirs, theirs[1]), (Side::Ours, ours[1])]
+            .into_iter()
+            .enumerate()
+            .map(|(turn, (side, figure))| visit(contest, round, turn as u32, side, Some(figure)))
+            .collect()
+    }
+
+    #[test]
+    fn a_drift_falls_on_both_sides_alike_and_times_are_turned() {
+        // Ours is twice as fast, while everything gets 10 % slower at each visit.
+        let drift = |at: i32, figure: f64| figure * 0.9f64.powi(at);
+        let visits = quad("send", 0, [drift(0, 8.0), drift(3, 8.0)], [drift(1, 4.0), drift(2, 4.0)]);
+        let times = quad("round_trip_p50", 0, [8.0, 8.0], [4.0, 4.0]);
+        let record = Record { facts: Vec::new(), visits: [visits, times].concat() };
+        let results = results(&record);
+        let ratio = |contest: &str| {
+            let found = results.iter().find(|result| result.contest.id == contest).unwrap();
+            found.programs[0].pooled.unwrap().ratio
+        };
+        assert!((ratio("send") - 2.0).abs() < 1e-9);
+        assert!((ratio("round_trip_p50") - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_quad_with_a_visit_that_failed_counts_for_nothing_and_is_told() {
+        let mut visits = quad("send", 0, [1.0, 1.0], [1.0, 1.0]);
+        visits.extend(quad("send", 1, [9.0, 9.0], [1.0, 1.0]));
+        visits[6].outcome = Err("it broke".into());
+        let record = Record { facts: Vec::new(), visits };
+        let pooled = results(&record)[0].programs[0].pooled.unwrap();
+        assert_eq!((pooled.quads, pooled.ratio), (1, 1.0));
+        assert_eq!(failures(&record), [("send".into(), "netperf".into(), 1, "it broke".into())]);
+    }
+}
