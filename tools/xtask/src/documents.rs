@@ -10,10 +10,11 @@
 //! | `section: RUN#ID` | the sentences of one section of its report (where it has no answers: its method), up to `result: end` |
 //! | `tables: RUN#ID` | the tables of one section of its report, up to `result: end` |
 //! | `conditions: RECORD` | the cost model's errors by condition, up to `result: end` |
+//! | `mutants: RECORD` | how many promises' tests notice that they are broken, up to `result: end` |
 //! | `perf: FOLDER` | the shares of a profile beside those of perf(1), up to `result: end` |
 
 use crate::deciding::StudyRecord;
-use crate::{Generated, Tree, conditions, figure, perf, tables};
+use crate::{Generated, Tree, conditions, figure, mutants, perf, tables};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
@@ -24,7 +25,8 @@ use syscost_report::{Block, Entry, Table, build};
 
 /// Runs that documents show.
 const RUNS: &str = "docs/runs/";
-const MARKS: [&str; 8] = ["begin", "result", "section", "tables", "studies", "figure", "perf", "conditions"];
+const MARKS: [&str; 9] =
+    ["begin", "result", "section", "tables", "studies", "figure", "perf", "conditions", "mutants"];
 const END: &str = "<!-- result: end -->";
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
@@ -65,6 +67,7 @@ fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
                 (record.page(name.strip_prefix("docs/").unwrap_or(name)), END.into())
             }
             "conditions" => (conditions::page(&tree.root.join(name))?, END.into()),
+            "mutants" => (mutants::page(&tree.root.join(name))?, END.into()),
             "perf" => (perf::page(&tree.root.join(name))?, END.into()),
             "tables" => (shown(tree, name, folder, &section_tables, "\n")?, END.into()),
             _ => (shown(tree, name, folder, &sentences, ">\n")?, END.into()),

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use xtask::deciding::DecidingOptions;
+use xtask::mutants::MutantChoice;
 use xtask::{KINDS, Tree, conditions, deciding, documents, mutants, perf as beside_perf, timings};
 
 const USAGE: &str = "\
@@ -23,12 +24,14 @@ usage: cargo xtask TASK
       --append            keep what is recorded of other studies
       --binary PATH       the program [default: target/release/syscost]
       --record FOLDER     instead of docs/runs/deciding; the page stays as it is
-  mutants [TEXT]
+  mutants [--rest] [TEXT...]
                break each promise of docs/reliability.md in a copy of the tree and run the test
-               that has to notice: killed, survived or skipped (hours; with TEXT only those that
-               have it in their promise, file or test)
+               that has to notice: killed, survived or skipped, into docs/runs/mutants.json (hours;
+               with TEXT only those that have one of them in their promise, file or test; with --rest
+               what the record does not show killed)
   conditions FOLDER
-               keep what the cost model predicts of runs in FOLDER, one of each condition of docs/model.md
+               measure the conditions of docs/model.md that FOLDER lacks, and keep what the cost model
+               predicts of each: on a quiet machine, as root (about 9 minutes)
   perf         profile the cases of docs/runs/profile again beside `perf record`, and write the shares
                that both saw: on a quiet machine, as root (about 2 minutes)
   timings      build the program cold, in a folder of its own, and write what each dependency
@@ -49,10 +52,9 @@ fn run(arguments: &[String]) -> Result<()> {
     match words[..] {
         ["regenerate"] => regenerate(),
         ["timings"] => timings(),
-        ["mutants"] => mutants::run(root()?, "", |line| println!("{line}")),
-        ["mutants", wanted] => mutants::run(root()?, wanted, |line| println!("{line}")),
+        ["mutants", ref rest @ ..] => broken_on_purpose(rest),
         ["perf"] => perf(),
-        ["conditions", folder] => conditions::record(Path::new(folder), &root()?.join(conditions::RECORD)),
+        ["conditions", folder] => record_conditions(Path::new(folder)),
         ["deciding", ref options @ ..] => deciding(options),
         _ => bail!("{USAGE}"),
     }
@@ -69,13 +71,23 @@ fn regenerate() -> Result<()> {
     }
     // The comparisons with other programs are tables of their records.
     for (comparison, record, page) in [
-        ("os", "docs/runs/operations.csv", "docs/comparison.md"),
-        ("ways", "docs/runs/ways-peers.csv", "docs/ways-vs-peers.md"),
+        (&["os"][..], "docs/runs/operations.csv", "docs/comparison.md"),
+        (&["ways"], "docs/runs/ways-peers.csv", "docs/ways-vs-peers.md"),
+        (&[], "docs/runs/peers.csv", "docs/peers.md"),
     ] {
-        let arguments = ["--package", "syscost-peers", "--", comparison, "--rebuild", "--record", record];
-        finish(cargo(&tree.root, "run").args(arguments).args(["--page", page]))?;
+        let arguments = [&["--package", "syscost-peers", "--"][..], comparison].concat();
+        let files = ["--rebuild", "--record", record, "--page", page];
+        finish(cargo(&tree.root, "run").args(arguments).args(files))?;
     }
     Ok(())
+}
+
+fn broken_on_purpose(words: &[&str]) -> Result<()> {
+    let (wanted, rest) = match words {
+        ["--rest", wanted @ ..] => (wanted, true),
+        wanted => (wanted, false),
+    };
+    mutants::run(root()?, MutantChoice { wanted, rest }, |line| println!("{line}"))
 }
 
 fn deciding(options: &[&str]) -> Result<()> {
@@ -99,6 +111,11 @@ fn perf() -> Result<()> {
     let root = root()?;
     let program = root.join("target/release/syscost");
     beside_perf::record(&program, &root.join(beside_perf::FOLDER), &|case| println!("{case}"))
+}
+
+fn record_conditions(folder: &Path) -> Result<()> {
+    let root = root()?;
+    conditions::record(&root.join("target/release/syscost"), folder, &root.join(conditions::RECORD))
 }
 
 fn timings() -> Result<()> {

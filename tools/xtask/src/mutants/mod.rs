@@ -2,45 +2,87 @@
 //!
 //! A mutant is a text of one file and what stands there instead. The files of `tools/xtask/mutants` list them.
 
+mod company;
 mod list;
+mod score;
 mod scratch;
 mod trial;
 
 use anyhow::{Result, ensure};
+use company::companies;
 use list::Mutant;
 pub use list::list;
+use score::MutantScore;
+pub use score::page;
 use scratch::MutantTree;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 use trial::MutantFate;
 
-/// Tries the mutants whose promise, file or test has this text in it, and shows each as it is done.
-pub fn run(root: &Path, wanted: &str, mut show: impl FnMut(&str)) -> Result<()> {
+/// Of all tests that are run side by side without a mutant.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// Which mutants to try.
+#[derive(Clone, Copy)]
+pub struct MutantChoice<'t> {
+    /// Those with one of these in promise, file or test; none: all.
+    pub wanted: &'t [&'t str],
+    /// Those that are recorded as killed are left out.
+    pub rest: bool,
+}
+
+impl MutantChoice<'_> {
+    fn has(&self, mutant: &Mutant) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|text| mutant.has(text))
+    }
+}
+
+/// Tries mutants; shows and records each as it is done.
+pub fn run(root: &Path, choice: MutantChoice, mut show: impl FnMut(&str)) -> Result<()> {
     let mut mutants = list(root)?;
-    mutants.retain(|mutant| mutant.has(wanted));
-    ensure!(!mutants.is_empty(), "no mutant has {wanted:?} in its promise, file or test");
-    // What one file makes anew is compiled once.
-    mutants.sort_by(|one, other| one.file.cmp(&other.file));
+    let mut score = MutantScore::load(root, &mutants)?;
+    mutants.retain(|mutant| choice.has(mutant) && !(choice.rest && score.is_killed(mutant)));
+    ensure!(!mutants.is_empty(), "no mutant has {:?} in its promise, file or test", choice.wanted);
     let scratch = MutantTree::of(root)?;
-    let mut score: BTreeMap<&str, usize> = BTreeMap::new();
     let before = unbroken(&scratch, &mutants, &mut show)?;
-    for mutant in &mutants {
-        let fate = match &before[mutant.test.as_str()] {
-            MutantFate::Survived | MutantFate::Skipped(_) => {
-                scratch.apply(mutant)?;
-                let fate = trial::run(&scratch, &mutant.test);
-                scratch.restore(root, mutant)?;
-                fate?
+    let mut tried: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut tell = |mutant: &Mutant, fate: MutantFate, neighbours: usize| {
+        *tried.entry(fate.word()).or_default() += 1;
+        show(&format!("{fate:9} {}\n          {} by {}", mutant.promise, mutant.file, mutant.test));
+        score.add(root, mutant, &fate, neighbours)
+    };
+    let mut alone = Vec::new();
+    // Of a test that skips a part another part may notice.
+    let passes = |mutant: &&Mutant| {
+        matches!(before[mutant.test.as_str()], MutantFate::Survived | MutantFate::Skipped(_))
+    };
+    for company in companies(&mutants.iter().filter(passes).collect::<Vec<_>>()) {
+        let mut killed = company::killed(&scratch, &company)?;
+        for mutant in &company {
+            match killed.remove(mutant.test.as_str()) {
+                Some(fate) => tell(mutant, fate, company.len() - 1)?,
+                None => alone.push(*mutant),
             }
+        }
+    }
+    // What one file makes anew is compiled once.
+    alone.sort_by(|one, other| one.file.cmp(&other.file));
+    for mutant in alone {
+        let fate = scratch.with(&[mutant], || trial::run_twice(&scratch, &mutant.test))?;
+        let fate = fate.unless_skipped(&before[mutant.test.as_str()]);
+        tell(mutant, fate, 0)?;
+    }
+    for mutant in mutants.iter().filter(|mutant| !passes(mutant)) {
+        let fate = match &before[mutant.test.as_str()] {
             MutantFate::Killed(_) => MutantFate::Untried("the test fails without the mutant".into()),
             known => known.clone(),
         };
-        *score.entry(fate.word()).or_default() += 1;
-        show(&format!("{fate:9} {}\n          {} by {}", mutant.promise, mutant.file, mutant.test));
+        tell(mutant, fate, 0)?;
     }
-    let parts: Vec<String> = score.iter().map(|(word, count)| format!("{count} {word}")).collect();
+    let parts: Vec<String> = tried.iter().map(|(word, count)| format!("{count} {word}")).collect();
     show(&format!("{} mutants: {}", mutants.len(), parts.join(", ")));
-    let bad = score.keys().any(|word| !matches!(*word, MutantFate::KILLED | MutantFate::SKIPPED));
+    let bad = tried.keys().any(|word| !matches!(*word, MutantFate::KILLED | MutantFate::SKIPPED));
     ensure!(!bad, "not every mutant that was tried is killed");
     Ok(())
 }
@@ -51,16 +93,18 @@ fn unbroken<'m>(
     mutants: &'m [Mutant],
     show: &mut impl FnMut(&str),
 ) -> Result<BTreeMap<&'m str, MutantFate>> {
-    let mut fates = BTreeMap::new();
-    for mutant in mutants {
-        if fates.contains_key(mutant.test.as_str()) {
-            continue;
+    let tests: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.test.as_str()).collect();
+    let tests: Vec<&str> = tests.into_iter().collect();
+    let mut fates = trial::together(scratch, &tests, LIMIT)?;
+    // Beside others a test may fail that does not when it is alone.
+    fates.retain(|_, fate| !matches!(fate, MutantFate::Killed(_)));
+    for test in tests {
+        if !fates.contains_key(test) {
+            fates.insert(test, trial::run(scratch, test)?);
         }
-        let fate = trial::run(scratch, &mutant.test)?;
-        if !matches!(fate, MutantFate::Survived) {
-            show(&format!("without a mutant, {}: {fate}", mutant.test));
+        if !matches!(fates[test], MutantFate::Survived) {
+            show(&format!("without a mutant, {test}: {}", fates[test]));
         }
-        fates.insert(mutant.test.as_str(), fate);
     }
     Ok(fates)
 }

@@ -35,16 +35,22 @@ impl MutantTree {
         Ok(scratch)
     }
 
-    pub fn apply(&self, mutant: &Mutant) -> Result<()> {
-        let path = self.tree.join(&mutant.file);
-        let content = mutant.applied(&fs::read_to_string(&path)?)?;
-        fs::write(path, content)?;
-        self.commit()
-    }
-
-    pub fn restore(&self, root: &Path, mutant: &Mutant) -> Result<()> {
-        copy(root, &self.tree, Path::new(&mutant.file))?;
-        self.commit()
+    /// Does this while these mutants are in the tree, each in a file of its own.
+    pub fn with<T>(&self, mutants: &[&Mutant], what: impl FnOnce() -> Result<T>) -> Result<T> {
+        let mut before = Vec::new();
+        for mutant in mutants {
+            let path = self.tree.join(&mutant.file);
+            let content = fs::read_to_string(&path)?;
+            fs::write(&path, mutant.applied(&content)?)?;
+            before.push((path, content));
+        }
+        self.commit()?;
+        let result = what();
+        for (path, content) in before {
+            fs::write(path, content)?;
+        }
+        self.commit()?;
+        result
     }
 
     /// What is handed out is made of what is committed.

@@ -2,6 +2,7 @@
 
 use super::scratch::MutantTree;
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 /// Of a test and what is compiled for it. A test that hangs has noticed something.
 const LIMIT: Duration = Duration::from_secs(900);
+const ENDLESS: &str = "it did not end";
 
 #[derive(Clone, Debug)]
 pub enum MutantFate {
@@ -25,67 +27,176 @@ pub enum MutantFate {
 impl MutantFate {
     pub const KILLED: &str = "killed";
     pub const SKIPPED: &str = "skipped";
+    pub const UNTRIED: &str = "untried";
+
+    /// Of a test that said this without the mutant. One that is skipped only with it has noticed nothing.
+    pub fn unless_skipped(self, before: &MutantFate) -> MutantFate {
+        match self {
+            MutantFate::Survived | MutantFate::Skipped(_) => before.clone(),
+            noticed => noticed,
+        }
+    }
+
+    /// Of a test that failed with these words before.
+    pub fn confirming(self, before: &str) -> MutantFate {
+        match self {
+            MutantFate::Killed(why) => MutantFate::Killed(why),
+            _ => MutantFate::Untried(format!("failed once and not again: {before}")),
+        }
+    }
+
+    /// What was said, or why nothing was learnt.
+    pub fn why(&self) -> &str {
+        match self {
+            MutantFate::Survived => "",
+            MutantFate::Killed(why) | MutantFate::Skipped(why) | MutantFate::Untried(why) => why,
+        }
+    }
 
     pub fn word(&self) -> &'static str {
         match self {
             MutantFate::Killed(_) => MutantFate::KILLED,
             MutantFate::Survived => "survived",
             MutantFate::Skipped(_) => MutantFate::SKIPPED,
-            MutantFate::Untried(_) => "untried",
+            MutantFate::Untried(_) => MutantFate::UNTRIED,
         }
     }
 }
 
 impl fmt::Display for MutantFate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MutantFate::Survived => f.pad(self.word()),
-            MutantFate::Killed(why) | MutantFate::Skipped(why) | MutantFate::Untried(why) => {
-                write!(f, "{} ({why})", self.word())
-            }
+        match self.why() {
+            "" => f.pad(self.word()),
+            why => write!(f, "{} ({why})", self.word()),
         }
     }
 }
 
 /// Runs a test that the page names as `FILE::FUNCTION`.
 pub fn run(scratch: &MutantTree, test: &str) -> Result<MutantFate> {
+    let (file, function) = parts(test)?;
+    let mut command = match target(scratch, file) {
+        Some(target) => cargo(scratch, &target, LIMIT),
+        None => limited(LIMIT),
+    };
+    match target(scratch, file) {
+        Some(_) => command.args(["--quiet", "--", "--include-ignored", "--nocapture", function]),
+        None => command.arg(scratch.tree.join(file)).arg(function),
+    };
+    let (status, said) = heard(scratch, &mut command).with_context(|| format!("cannot start {test}"))?;
+    Ok(judged(status, &said))
+}
+
+/// As `run`, of a test that passes without its mutant. A busy machine may fail it once: what fails twice has noticed.
+pub fn run_twice(scratch: &MutantTree, test: &str) -> Result<MutantFate> {
+    Ok(match run(scratch, test)? {
+        MutantFate::Killed(why) if why != ENDLESS => run(scratch, test)?.confirming(&why),
+        fate => fate,
+    })
+}
+
+/// What these tests say side by side. One that is missing has to be run alone.
+pub fn together<'t>(
+    scratch: &MutantTree,
+    tests: &[&'t str],
+    limit: Duration,
+) -> Result<BTreeMap<&'t str, MutantFate>> {
+    let mut of_target: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
+    for test in tests {
+        if let Some(target) = target(scratch, parts(test)?.0) {
+            of_target.entry(target).or_default().push(test);
+        }
+    }
+    let mut fates = BTreeMap::new();
+    for (target, tests) in of_target {
+        let mut command = cargo(scratch, &target, limit);
+        command.args(["--", "--include-ignored", "--show-output"]);
+        for test in &tests {
+            command.arg(parts(test)?.1);
+        }
+        let (_, said) = heard(scratch, &mut command)?;
+        for test in tests {
+            fates.extend(of_several(&said, parts(test)?.1).map(|fate| (test, fate)));
+        }
+    }
+    Ok(fates)
+}
+
+fn parts(test: &str) -> Result<(&Path, &str)> {
     let (file, function) = test.split_once("::").context("a test is FILE::FUNCTION")?;
+    Ok((Path::new(file), function))
+}
+
+/// The status of a command, and all that it says.
+fn heard(scratch: &MutantTree, command: &mut Command) -> Result<(Option<i32>, String)> {
     let said = scratch.target.with_file_name("said.txt");
     let output = File::create(&said)?;
-    let status = command(scratch, Path::new(file), function)
+    let status = command
         .current_dir(&scratch.tree)
         .env("CARGO_TARGET_DIR", &scratch.target)
+        // A mutant changes one file: seconds instead of a minute.
+        .env("CARGO_INCREMENTAL", "1")
         .env("RUST_BACKTRACE", "0")
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output)
-        .status()
-        .with_context(|| format!("cannot start {test}"))?;
-    let said = String::from_utf8_lossy(&fs::read(said)?).into_owned();
-    Ok(judged(status.code(), &said))
+        .status()?;
+    Ok((status.code(), String::from_utf8_lossy(&fs::read(said)?).into_owned()))
 }
 
 /// timeout(1) ends a test with all that it started.
-fn command(scratch: &MutantTree, file: &Path, function: &str) -> Command {
+fn limited(limit: Duration) -> Command {
     let mut command = Command::new("timeout");
-    command.arg("--kill-after=10").arg(LIMIT.as_secs().to_string());
-    if file.extension().is_none_or(|extension| extension != "rs") {
-        command.arg(scratch.tree.join(file)).arg(function);
-        return command;
-    }
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    command.arg(cargo).args(["test", "--release", "--locked", "--quiet"]);
-    let parts: Vec<&str> = file.iter().filter_map(|part| part.to_str()).collect();
-    match parts[..] {
-        // A file below tests/, or a folder there, is a test of its own.
-        ["tests", name, ..] => command.args(["--test", name.trim_end_matches(".rs")]),
-        _ => {
-            let room = file.ancestors().find(|folder| scratch.tree.join(folder).join("Cargo.toml").is_file());
-            command.arg("--manifest-path").arg(room.unwrap_or(Path::new("")).join("Cargo.toml")).arg("--lib")
-        }
-    };
-    command.args(["--", "--include-ignored", "--nocapture", function]);
+    command.arg("--kill-after=10").arg(limit.as_secs().to_string());
     command
+}
+
+fn cargo(scratch: &MutantTree, target: &[String], limit: Duration) -> Command {
+    let mut command = limited(limit);
+    command.arg(std::env::var_os("CARGO").unwrap_or("cargo".into())).current_dir(&scratch.tree);
+    command.args(["test", "--release", "--locked"]).args(target);
+    command
+}
+
+/// What cargo calls the program of tests that a file is part of; `None`: the file is a script.
+fn target(scratch: &MutantTree, file: &Path) -> Option<Vec<String>> {
+    if file.extension().is_none_or(|extension| extension != "rs") {
+        return None;
+    }
+    let parts: Vec<&str> = file.iter().filter_map(|part| part.to_str()).collect();
+    Some(match parts[..] {
+        // A file below tests/, or a folder there, is a test of its own.
+        ["tests", name, ..] => vec!["--test".into(), name.trim_end_matches(".rs").into()],
+        _ => {
+            let is_room = |folder: &&Path| scratch.tree.join(folder).join("Cargo.toml").is_file();
+            let manifest = file.ancestors().find(is_room).unwrap_or(Path::new("")).join("Cargo.toml");
+            vec!["--manifest-path".into(), manifest.display().to_string(), "--lib".into()]
+        }
+    })
+}
+
+/// What is said of a test among others.
+fn of_several(said: &str, function: &str) -> Option<MutantFate> {
+    let is_it = |path: &str| path.rsplit("::").next() == Some(function);
+    let result = said.lines().find_map(|line| {
+        let (path, result) = line.strip_prefix("test ")?.split_once(" ... ")?;
+        is_it(path).then_some(result).filter(|result| matches!(*result, "ok" | "FAILED"))
+    })?;
+    let begins = |line: &&str| {
+        line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")).is_some_and(is_it)
+    };
+    let own = said.lines().skip_while(|line| !begins(line)).skip(1).take_while(|l| !l.starts_with("---- "));
+    if result == "FAILED" {
+        return Some(MutantFate::Killed(panic_of(own)));
+    }
+    let skipped = own.filter_map(|line| line.strip_prefix("skipped: ")).next();
+    Some(skipped.map_or(MutantFate::Survived, |why| MutantFate::Skipped(why.into())))
+}
+
+/// The first words of a panic.
+fn panic_of<'l>(lines: impl Iterator<Item = &'l str>) -> String {
+    let words = lines.skip_while(|line| !line.contains(" panicked at ")).nth(1);
+    words.unwrap_or("no panic").chars().take(100).collect()
 }
 
 fn judged(status: Option<i32>, said: &str) -> MutantFate {
@@ -100,12 +211,8 @@ fn judged(status: Option<i32>, said: &str) -> MutantFate {
         Some(0) => {
             line("skipped: ").map_or(MutantFate::Survived, |line| MutantFate::Skipped(line[9..].into()))
         }
-        Some(124 | 137) => MutantFate::Killed("it did not end".into()),
-        _ if ran || is_step => {
-            let at = said.lines().position(|line| line.contains(" panicked at "));
-            let words = at.and_then(|at| said.lines().nth(at + 1));
-            MutantFate::Killed(words.unwrap_or("no panic").chars().take(100).collect())
-        }
+        Some(124 | 137) => MutantFate::Killed(ENDLESS.into()),
+        _ if ran || is_step => MutantFate::Killed(panic_of(said.lines())),
         _ => MutantFate::Untried(line("error").unwrap_or_else(|| "it could not be started".into())),
     }
 }
@@ -127,18 +234,43 @@ mod tests {
     }
 
     #[test]
+    fn a_test_that_the_mutant_makes_skip_has_noticed_nothing() {
+        let (skipped, killed) = (MutantFate::Skipped("no root".into()), MutantFate::Killed("bad".into()));
+        let word = |with: &MutantFate, without: &MutantFate| with.clone().unless_skipped(without).word();
+        assert_eq!(word(&skipped, &MutantFate::Survived), "survived");
+        assert_eq!(word(&MutantFate::Survived, &skipped), "skipped");
+        assert_eq!(word(&killed, &skipped), "killed");
+    }
+
+    #[test]
+    fn a_test_that_fails_once_and_not_again_has_noticed_nothing() {
+        let word = |again: MutantFate| again.confirming("late").word();
+        assert_eq!(word(MutantFate::Killed("late again".into())), "killed");
+        assert_eq!(word(MutantFate::Survived), "untried");
+        assert_eq!(word(MutantFate::Skipped("no root".into())), "untried");
+    }
+
+    #[test]
+    fn of_several_tests_each_has_its_own_words() {
+        let said = "test a::one ... ok\ntest b::two ... FAILED\ntest b::three ... ok\ntest other_one ... ok\n\
+                    successes:\n\n---- a::one stdout ----\nwords\n---- b::three stdout ----\nskipped: three: no root\n\
+                    failures:\n\n---- b::two stdout ----\nthread 'b::two' panicked at b:1:2:\nbad\nat all\n";
+        let fate = |function| of_several(said, function).map(|fate| fate.to_string());
+        assert_eq!(fate("one").as_deref(), Some("survived"));
+        assert_eq!(fate("two").as_deref(), Some("killed (bad)"));
+        assert_eq!(fate("three").as_deref(), Some("skipped (three: no root)"));
+        assert_eq!(fate("four"), None);
+    }
+
+    #[test]
     fn a_test_is_found_by_where_it_stands() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the root");
         let scratch = MutantTree { tree: root.into(), target: root.join("target") };
-        let words = |file: &str| {
-            let command = command(&scratch, Path::new(file), "name");
-            command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
-        };
-        assert!(words("tests/live/reliability/a.rs").contains("--test live"));
-        assert!(words("tests/dependencies.rs").contains("--test dependencies"));
-        assert!(
-            words("crates/sys/src/uring/send.rs").contains("--manifest-path crates/sys/Cargo.toml --lib")
-        );
-        assert!(words(".ci/supply").ends_with(".ci/supply name"));
+        let words = |file: &str| target(&scratch, Path::new(file)).map(|words| words.join(" "));
+        assert_eq!(words("tests/live/reliability/a.rs").as_deref(), Some("--test live"));
+        assert_eq!(words("tests/dependencies.rs").as_deref(), Some("--test dependencies"));
+        let of_sys = words("crates/sys/src/uring/send.rs");
+        assert_eq!(of_sys.as_deref(), Some("--manifest-path crates/sys/Cargo.toml --lib"));
+        assert_eq!(words(".ci/supply"), None);
     }
 }
