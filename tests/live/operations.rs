@@ -9,14 +9,21 @@ use std::process::Command;
 use syscost_experiment::run::files::RunDir;
 use syscost_sys::affinity;
 
-/// Checks the suite as `restrict` leaves the process; every planned case is verified or skipped.
+/// The built-in experiments of operations.
+const SUITES: [&str; 2] = ["os", "os-more"];
+
+/// Checks both suites as `restrict` leaves the process; every planned case is verified or skipped.
 /// Returns the reasons of the skips.
-fn suite_is_honest(restrict: impl FnOnce(&mut Command), program: &Path) -> Vec<String> {
-    suite_is_honest_in(Command::new(program), restrict)
+fn suite_is_honest(restrict: impl Fn(&mut Command), program: &Path) -> Vec<String> {
+    suite_is_honest_in(|| Command::new(program), restrict)
 }
 
-fn suite_is_honest_in(mut command: Command, restrict: impl FnOnce(&mut Command)) -> Vec<String> {
-    command.args(["check", "os", "--quick", "--json"]);
+fn suite_is_honest_in(command: impl Fn() -> Command, restrict: impl Fn(&mut Command)) -> Vec<String> {
+    SUITES.iter().flat_map(|suite| one_is_honest(suite, command(), &restrict)).collect()
+}
+
+fn one_is_honest(suite: &str, mut command: Command, restrict: &impl Fn(&mut Command)) -> Vec<String> {
+    command.args(["check", suite, "--quick", "--json"]);
     restrict(&mut command);
     let output = command.output().expect("the binary starts");
     assert!(output.status.success(), "{}", common::said(&output));
@@ -52,6 +59,7 @@ fn on_one_cpu() {
     let first = affinity::allowed().expect("an affinity")[..1].to_vec();
     let restrict = |command: &mut Command| {
         command.current_dir(&directory);
+        let first = first.clone();
         // SAFETY: the closure makes one system call and allocates only what it frees.
         unsafe { command.pre_exec(move || affinity::restrict(&first)) };
     };
@@ -82,10 +90,12 @@ fn with_a_cpu_quota() {
         Err(why) => return common::skipped(TEST, &format!("no control group that limits CPU time: {why}")),
     };
     let directory = tempfile::tempdir().expect("a scratch directory");
-    let command = group.command(Path::new(SYSCOST));
-    suite_is_honest_in(command, |command| {
-        command.current_dir(&directory);
-    });
+    suite_is_honest_in(
+        || group.command(Path::new(SYSCOST)),
+        |command| {
+            command.current_dir(&directory);
+        },
+    );
 }
 
 #[test]
@@ -117,6 +127,7 @@ fn on_a_full_disk() {
     let directory = tempfile::tempdir().expect("a scratch directory");
     let target = std::ffi::CString::new(directory.path().to_str().expect("UTF-8")).expect("no NUL");
     let restrict = |command: &mut Command| {
+        let target = target.clone();
         let mount = move || {
             // SAFETY: plain system calls on strings that live; the mount is in a namespace of its own.
             let done = unsafe {

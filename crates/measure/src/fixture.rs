@@ -1,6 +1,8 @@
-//! A machine made of files, for tests.
+//! A machine made of files, and one whose rows cost what a test says.
 
+use crate::probe::prediction::{Found, Known, RowRef};
 use std::fs;
+use syscost_core::units::Unit;
 use syscost_host::files::Root;
 
 pub struct Machine(tempfile::TempDir);
@@ -18,5 +20,26 @@ impl Machine {
 
     pub fn root(&self) -> Root {
         Root::at(self.0.path())
+    }
+}
+
+/// Every row of a probe costs so many nanoseconds; the core runs at one cycle a nanosecond.
+pub struct Costs(Vec<(&'static str, f64)>);
+
+impl Costs {
+    pub fn of(rows: &[(&'static str, f64)]) -> Costs {
+        Costs(rows.to_vec())
+    }
+}
+
+impl Known for Costs {
+    fn fact(&self, id: &str) -> Option<Found> {
+        let found = || Found { value: 1e9, unit: Unit::Hertz, source: "a test".into(), case: None };
+        (id == "core_hertz").then(found)
+    }
+
+    fn row(&self, row: &RowRef) -> Option<Found> {
+        let (_, value) = self.0.iter().find(|(probe, _)| *probe == row.probe)?;
+        Some(Found { value: *value, unit: Unit::Nanoseconds, source: "a test".into(), case: None })
     }
 }

@@ -35,6 +35,30 @@ pub fn write(fd: &impl AsRawFd, buffer: &[u8]) -> i64 {
     unsafe { libc::syscall(libc::SYS_write, fd.as_raw_fd(), buffer.as_ptr(), buffer.len()) }
 }
 
+/// getrandom(2) into a slice; the bytes filled.
+#[inline]
+pub fn getrandom(buffer: &mut [u8]) -> i64 {
+    // SAFETY: pointer and length are of a live, exclusively borrowed slice.
+    unsafe { libc::syscall(libc::SYS_getrandom, buffer.as_mut_ptr(), buffer.len(), 0) }
+}
+
+/// A call that does nothing: futex(2) with an operation that no kernel has, which it refuses at once. Filters that allow
+/// futex(2) allow it, where they may end a process for a number of no call.
+#[inline]
+pub fn refused() -> bool {
+    const NO_OPERATION: libc::c_int = 127;
+    // SAFETY: an operation that does not exist reads no memory.
+    unsafe { libc::syscall(libc::SYS_futex, 0usize, NO_OPERATION, 0, 0usize, 0usize, 0) == -1 }
+}
+
+/// FUTEX_WAKE of so many waiters of this process; how many were woken.
+#[inline]
+pub fn futex_wake_some(word: &AtomicU32, most: u32) -> i64 {
+    let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the address is of a live, aligned word; a wake reads only the address.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, most) }
+}
+
 /// FUTEX_WAKE of one waiter; how many were woken. `shared` also reaches waiters of other processes.
 #[inline]
 pub fn futex_wake(word: &AtomicU32, shared: bool) -> i64 {
@@ -70,8 +94,13 @@ mod tests {
         let mut count = [0; 8];
         assert_eq!((write(&event, &3u64.to_ne_bytes()), read(&event, &mut count)), (8, 8));
         assert_eq!(u64::from_ne_bytes(count), 3);
+        let mut random = [0; 64];
+        assert_eq!(getrandom(&mut random), 64);
+        assert_ne!(random, [0; 64]);
         let word = AtomicU32::new(7);
         assert_eq!(futex_wake(&word, false), 0, "nobody waits");
+        assert_eq!(futex_wake_some(&word, 3), 0, "nobody waits");
+        assert!(refused());
         assert_eq!(futex_wait(&word, 6, false, 1_000_000), -1, "another value: not put to sleep");
         assert_eq!(io::Error::last_os_error().raw_os_error(), Some(libc::EAGAIN));
         assert_eq!(futex_wait(&word, 7, false, 1_000_000), -1, "nobody wakes it");

@@ -25,6 +25,22 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
     Ok(set_capabilities(None, held)?)
 }
 
+/// Gives up every capability that is not in `kept`, and so does what this thread executes where it may say so.
+pub fn limit_to(kept: CapabilitySet) -> io::Result<()> {
+    bound_to(kept)?;
+    hold_only(kept)
+}
+
+/// The same of this thread alone: what root executes has all that root has.
+pub fn hold_only(kept: CapabilitySet) -> io::Result<()> {
+    let mut held = capabilities(None)?;
+    held.permitted &= kept;
+    held.effective &= kept;
+    // What is not inheritable is not ambient either.
+    held.inheritable &= kept;
+    Ok(set_capabilities(None, held)?)
+}
+
 /// Takes the others out of the bounding set. Only who may set capabilities (CAP_SETPCAP) can; for anybody
 /// else executing a file gives nothing either, by `PR_SET_NO_NEW_PRIVS`.
 fn bound_to(kept: CapabilitySet) -> io::Result<()> {
@@ -67,6 +83,22 @@ mod tests {
             assert_eq!((told("CapPrm"), told("CapEff")), (0, 0), "what was given up does not come back");
         };
         // A thread of its own: the others of this process keep what they have.
+        let limited = || {
+            let before = told("CapPrm");
+            limit_to(CapabilitySet::NET_RAW | CapabilitySet::SETPCAP).unwrap();
+            hold_only(CapabilitySet::NET_RAW).unwrap();
+            assert_eq!(
+                (told("CapPrm"), told("CapEff")),
+                (before & CapabilitySet::NET_RAW.bits(), told("CapPrm"))
+            );
+            let status = std::process::Command::new("cat").arg("/proc/self/status").output().unwrap().stdout;
+            let status = String::from_utf8(status).unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();
+            let inherited = u64::from_str_radix(line.trim(), 16).unwrap();
+            let may = CapabilitySet::NET_RAW | CapabilitySet::SETPCAP;
+            assert_eq!(inherited & !may.bits(), 0, "what is executed gains nothing");
+        };
+        std::thread::spawn(limited).join().unwrap();
         let before = told("CapEff");
         std::thread::spawn(work).join().unwrap();
         assert_eq!(told("CapEff"), before);

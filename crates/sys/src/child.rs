@@ -7,9 +7,13 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io;
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Status of a child that could not execute its program, as shells have it.
 const NOT_EXECUTED: c_int = 127;
+
+/// Between two looks at whether a thread has ended.
+const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// Status of a child whose parent was gone before it began.
 const ORPHANED: c_int = 3;
@@ -109,6 +113,36 @@ pub fn vfork_exit_wait(stack: &mut [u8], mut status: i32) -> io::Result<i32> {
     if pid < 0 { Err(io::Error::last_os_error()) } else { reap(pid) }
 }
 
+/// A thread without the C library: a clone that shares everything, ends at once, and is waited for by the word that
+/// the kernel clears when it is gone.
+#[inline]
+pub fn thread_exit_wait(stack: &mut [u8]) -> io::Result<()> {
+    extern "C" fn end(_: *mut c_void) -> c_int {
+        0
+    }
+    const SHARED: c_int = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND;
+    const LIKE_A_THREAD: c_int = libc::CLONE_THREAD | libc::CLONE_SYSVSEM;
+    const TOLD: c_int = libc::CLONE_PARENT_SETTID | libc::CLONE_CHILD_CLEARTID;
+    let id = AtomicU32::new(0);
+    let top = stack.as_mut_ptr_range().end;
+    // SAFETY: stack and word live until the kernel has cleared the word, after the thread's last instruction on
+    // them; the thread runs one function that returns, so it touches no thread-local memory.
+    let made = unsafe {
+        let top = top.sub(top as usize % 16);
+        let none = ptr::null_mut::<c_void>();
+        libc::clone(end, top.cast(), SHARED | LIKE_A_THREAD | TOLD, none, id.as_ptr(), none, id.as_ptr())
+    };
+    if made < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    loop {
+        match id.load(Ordering::Acquire) {
+            0 => return Ok(()),
+            running => _ = super::call::futex_wait(&id, running, true, PATIENCE_NS),
+        }
+    }
+}
+
 /// posix_spawn of a program, and waiting for it.
 #[inline]
 pub fn spawn_wait(program: &CStr) -> io::Result<i32> {
@@ -161,6 +195,10 @@ mod tests {
     fn every_way_makes_a_child_that_ends_as_told() {
         assert_eq!(fork_exit_wait(3).unwrap(), 3);
         assert_eq!(vfork_exit_wait(&mut [0; 16384], 4).unwrap(), 4);
+        let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+        let mut stack = [0; 16384];
+        (0..100).for_each(|_| thread_exit_wait(&mut stack).unwrap());
+        assert!(threads() < 100, "every thread has ended");
         for (program, status) in [(c"/bin/true", 0), (c"/bin/false", 1)] {
             assert_eq!(fork_exec_wait(program).unwrap(), status);
             assert_eq!(spawn_wait(program).unwrap(), status);

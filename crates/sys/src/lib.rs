@@ -1,6 +1,8 @@
 //! Thin safe wrappers over raw system calls and instructions; the unsafe code lives here.
 
+pub mod access;
 pub mod affinity;
+pub mod area;
 pub mod boot;
 pub mod buffer;
 pub mod c_library;
@@ -31,9 +33,12 @@ pub mod process;
 pub mod program;
 pub mod pthread;
 pub mod random;
+pub mod readiness;
 pub mod scatter;
+pub mod seccomp;
 pub mod shared;
 pub mod shared_file;
+pub mod signal_to_self;
 pub mod signals;
 pub mod sleep;
 pub mod smb_client;

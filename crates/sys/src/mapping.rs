@@ -118,6 +118,12 @@ impl Mapping {
         self.area.advise(MADV_COLLAPSE)
     }
 
+    /// Do children made by fork get it (which is the default), or nothing at its addresses?
+    #[inline]
+    pub fn for_children(&mut self, given: bool) -> io::Result<()> {
+        self.area.advise(if given { libc::MADV_DOFORK } else { libc::MADV_DONTFORK })
+    }
+
     /// Gives every page back; the next touch of each is a fault again.
     #[inline]
     pub fn discard(&mut self) -> io::Result<()> {

@@ -39,6 +39,25 @@ pub fn prefer_as_victim() {
     let _ = std::fs::write("/proc/self/oom_score_adj", "500");
 }
 
+/// From now on no memory of this process becomes huge pages, nor of what it starts (prctl(2), PR_SET_THP_DISABLE).
+pub fn without_huge_pages() -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// From now on the calling thread preempts nobody when it is woken (sched(7), SCHED_BATCH).
+pub fn preempt_nobody() -> io::Result<()> {
+    // SAFETY: all zeroes are a valid sched_param, which outlives the call.
+    let result = unsafe {
+        let parameters: libc::sched_param = std::mem::zeroed();
+        libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Is this process stopped: by a signal, or by what traces it (proc_pid_stat(5))?
 pub fn is_stopped(pid: u32) -> bool {
     matches!(stat_field(pid, 3).as_deref(), Some("T" | "t"))

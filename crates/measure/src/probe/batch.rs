@@ -65,7 +65,7 @@ pub fn operations(
     let mut windows = Vec::new();
     for _ in 0..task.timing.windows {
         let mut recorder = BatchRecorder::start();
-        while recorder.times.is_empty() || recorder.elapsed_ns() < task.timing.window_ns {
+        while recorder.is_empty() || recorder.elapsed_ns() < task.timing.window_ns {
             let ns = operation()?;
             recorder.record(ns as f64, 1);
         }
@@ -124,6 +124,10 @@ impl BatchRecorder {
             involuntary_switches: thread_usage().ok().map(|u| u.involuntary_switches),
             started_ns: monotonic_ns(),
         }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
     }
 
     pub fn elapsed_ns(&self) -> u64 {

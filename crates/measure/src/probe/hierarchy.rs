@@ -10,11 +10,6 @@ use syscost_core::units::Unit;
 const GUIDE: &str = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)";
 const COMPUTER_ARCHITECTURE: &str =
     "Hennessy and Patterson, Computer Architecture, 6th ed., figure 2.1: 50 to 100 ns on a server";
-/// How many lines one core can have on their way from memory, which with the latency bounds its
-/// bandwidth (Little's law).
-pub const OUTSTANDING_LINES: f64 = 48.0;
-pub const OUTSTANDING_SOURCE: &str =
-    "Intel 64 and IA-32 Architectures Optimization Reference Manual: misses of the second level in flight";
 /// A radix page table has 512 entries of 8 bytes for each 4 KiB.
 const TABLE_SHARE: f64 = 8.0 / 4096.0;
 

@@ -28,7 +28,9 @@ mod extensions;
 mod figures;
 mod task;
 
-pub use extensions::{Alternatives, AxisRules, Copies, CopyTotals, OsOperation, Ruler};
+pub use extensions::{
+    Alternatives, AxisRules, Copies, CopyTotals, OS_MORE_SUITE, OsOperation, OtherWay, Ruler,
+};
 pub use figures::Figures;
 pub(crate) use figures::{metrics, quantities};
 pub use task::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Timing, Window, samples_of_one_role};
@@ -166,6 +168,15 @@ syscost_core::registry! {
         pub file_read::FileRead,
         pub remote_file_read::RemoteFileRead,
         pub file_contention::FileContention,
+        pub memory_map::MemoryMap,
+        pub memory_protect::MemoryProtect,
+        pub ready_descriptor::ReadyDescriptor,
+        pub signal_to_self::SignalToSelf,
+        pub contention::Contention,
+        pub clock_read::ClockRead,
+        pub getrandom::Getrandom,
+        pub seccomp_filter::SeccompFilter,
+        pub primitive::Primitive,
     ];
 }
 

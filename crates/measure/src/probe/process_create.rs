@@ -9,8 +9,8 @@
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch, context_switch,
-    page_fault, system_call,
+    Channel, Needs, OsOperation, OtherWay, Probe, ProbeAbout, RoleReport, Task, Timing, batch, page_fault,
+    primitive, system_call,
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -182,6 +182,14 @@ impl Probe for ProcessCreate {
 }
 
 impl OsOperation for ProcessCreate {
+    fn other_ways(&self) -> &'static [OtherWay] {
+        const OTHERS: &[OtherWay] = &[
+            OtherWay { axis: HOW.id, from: "fork", to: "vfork", how: "vfork(2) before exec" },
+            OtherWay { axis: HOW.id, from: "fork_exec", to: "posix_spawn", how: "posix_spawn(3)" },
+        ];
+        OTHERS
+    }
+
     fn row(&self, point: &Point) -> Option<Row> {
         let how = find(point)?;
         let resident_bytes = point.int(RESIDENT_BYTES)?;
@@ -213,68 +221,28 @@ impl OsOperation for ProcessCreate {
     }
 }
 
-/// Asked once for each account: cycles of the core become nanoseconds.
-struct CoreClock {
-    hertz: Option<f64>,
-}
-
-impl CoreClock {
-    fn ask(inputs: &mut Inputs<'_>) -> CoreClock {
-        CoreClock { hertz: inputs.fact("frequency", "core_hertz", Unit::Hertz) }
-    }
-
-    fn ns(&self, cycles: f64) -> Option<f64> {
-        self.hertz.map(|hertz| cycles * 1e9 / hertz)
-    }
-}
-
 /// So many page faults of a kind.
 fn faults(inputs: &mut Inputs<'_>, kind: &'static str, count: f64, which: &str) -> Option<f64> {
     let count = inputs.constant("faults", count, Unit::Count, which);
     inputs.row("fault", page_fault::fault(kind)).map(|fault| count * fault)
 }
 
-/// The calls, the switch to the child and back, and what the kernel does for every task.
-const TASK: &str = "calls * trap + 2 * switch + task_instructions / instructions_per_cycle / frequency";
-
-fn task_part(inputs: &mut Inputs<'_>, clock: &CoreClock) -> Option<f64> {
-    let trap = inputs.row("trap", system_call::cost_of("getppid"));
-    let switch = inputs.row("switch", context_switch::switch("process", "same", "pipe"));
-    let work = inputs.constant(
-        "task_instructions",
-        30_000.0,
-        Unit::Count,
-        "copy_process, do_exit and release_task: kernel/fork.c and exit.c, estimated",
-    );
-    let per_cycle = inputs.constant("instructions_per_cycle", 2.0, Unit::Ratio, "kernel code; 1 to 3");
-    let calls = inputs.constant("calls", 3.0, Unit::Count, "make, exit, wait");
-    Some(calls * trap? + 2.0 * switch? + clock.ns(work / per_cycle)?)
-}
-
+/// A task, which here has tables of files and signals of its own, and a wait that collects it.
 fn predict_vfork(mut inputs: Inputs<'_>) -> CostAccount {
-    let clock = CoreClock::ask(&mut inputs);
-    let software = task_part(&mut inputs, &clock);
-    inputs.sum(TASK, Some(0.0), software)
+    let task = inputs.row("task", primitive::cost_of("task"));
+    let wait = inputs.row("trap", system_call::cost_of("getppid"));
+    let software = task.zip(wait).map(|(task, wait)| task + wait);
+    inputs.sum("task + trap", Some(0.0), software)
 }
 
-/// Beside the task: a page-table entry copied and dropped for each page, and the pages that parent
-/// and child write to afterwards.
+/// Fork of a process without memory beside its own, and each page's entry copied, write-protected and dropped.
 fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> CostAccount {
-    let clock = CoreClock::ask(&mut inputs);
-    let task = task_part(&mut inputs, &clock);
+    let base = inputs.row("fork_base", primitive::cost_of("fork_base"));
+    let page = inputs.row("fork_page", primitive::cost_of("fork_page"));
     let pages = (resident_bytes / page_bytes()) as f64;
     let pages = inputs.constant("pages", pages, Unit::Count, "the touched memory in base pages");
-    let entry = inputs.constant(
-        "cycles_per_page",
-        40.0,
-        Unit::Count,
-        "entry read, protected, written, its page counted up and down again: mm/memory.c, estimated",
-    );
-    let faults =
-        faults(&mut inputs, "minor_anonymous", 30.0, "pages of stack and data written after the fork");
-    let software = task.zip(faults).map(|(task, faults)| task + faults);
-    let formula = format!("{TASK} + faults * fault + pages * cycles_per_page / frequency");
-    inputs.sum(&formula, clock.ns(pages * entry), software)
+    let software = base.zip(page).map(|(base, page)| base + pages * page);
+    inputs.sum("fork_base + pages * fork_page", Some(0.0), software)
 }
 
 /// The child, and a dynamically linked program that it becomes.

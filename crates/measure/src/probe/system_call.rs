@@ -6,7 +6,9 @@
 
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
-use super::{Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, Window, batch, timer};
+use super::{
+    Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, Window, batch, primitive, timer,
+};
 use anyhow::{Context, Result, bail};
 use rustix::event::{EventfdFlags, eventfd};
 use std::fs::File;
@@ -33,6 +35,8 @@ struct MeasuredCall {
     measure: fn(&Task, &mut dyn Channel) -> Result<Vec<Window>>,
     /// Entries into the kernel.
     traps: u64,
+    /// Does it bring the running thread's time up to date, under the lock of its run queue?
+    of_run_queue: bool,
     /// About how many instructions the kernel executes beyond those of getppid's whole path, read
     /// off its source: the theory of the software's part. `None`: it is the base itself.
     instructions_beyond: Option<f64>,
@@ -45,13 +49,21 @@ const fn measured(
     measure: fn(&Task, &mut dyn Channel) -> Result<Vec<Window>>,
     beyond: f64,
 ) -> MeasuredCall {
-    MeasuredCall { id, label, published: None, measure, traps: 1, instructions_beyond: Some(beyond) }
+    MeasuredCall {
+        id,
+        label,
+        published: None,
+        measure,
+        traps: 1,
+        of_run_queue: false,
+        instructions_beyond: Some(beyond),
+    }
 }
 
 const CALLS: &[MeasuredCall] = &[
     MeasuredCall { instructions_beyond: None, ..measured("getppid", "getppid", getppid, 0.0) },
-    // The group's CPU time under a sequence lock, two scaled divisions, four conversions, a copy out.
-    MeasuredCall { published: Some("times"), ..measured("times", "times", times, 250.0) },
+    // Beside the run queue: the group's times under a sequence lock, two scaled divisions, four conversions, a copy out.
+    MeasuredCall { published: Some("times"), of_run_queue: true, ..measured("times", "times", times, 250.0) },
     // Descriptor look-up, checks, an iterator, one cleared user byte, the notification hook.
     measured("read", "read, 1 byte of /dev/zero", read, 150.0),
     // As read, without touching the user's byte.
@@ -251,6 +263,12 @@ impl OsOperation for SystemCall {
             let formula = "counter + instructions / instructions_per_cycle / frequency";
             return Some(inputs.sum(formula, counter, software));
         }
+        if call.of_run_queue {
+            let queue = inputs.row("run_queue", primitive::fastest_of("run_queue"));
+            let software = queue.zip(software).map(|(queue, rest)| queue + rest);
+            let formula = "run_queue + instructions / instructions_per_cycle / frequency";
+            return Some(inputs.sum(formula, Some(0.0), software));
+        }
         let traps = inputs.constant("traps", call.traps as f64, Unit::Count, "calls in the operation");
         let trap = inputs.row("trap", cost_of("getppid"));
         let formula = "traps * trap + instructions / instructions_per_cycle / frequency";
@@ -259,30 +277,23 @@ impl OsOperation for SystemCall {
     }
 }
 
-/// The cheapest call, from the processor's entry and exit and the kernel's path between them.
+/// The cheapest call: a refused one, and what getppid does between entry and exit. Of the former the processor's part is
+/// documented.
 fn predict_trap(
     mut inputs: Inputs<'_>,
     per_cycle: f64,
     in_ns: impl Fn(f64) -> Option<f64>,
 ) -> Option<CostAccount> {
-    if !cfg!(target_arch = "x86_64") {
-        return None;
-    }
-    let entry = inputs.constant(
-        "entry_and_exit_cycles",
-        150.0,
-        Unit::Count,
-        "syscall 79 and sysret 71 cycles on a Core i7: Soares and Stumm, FlexSC (OSDI 2010), section 2.1",
-    );
-    let path = inputs.constant(
+    let refused = inputs.row("kernel_entry", primitive::cost_of("kernel_entry"));
+    let body = inputs.constant(
         "instructions",
-        200.0,
+        60.0,
         Unit::Count,
-        "registers saved, cleared and restored, the dispatch, the call's body: arch/x86/entry/entry_64.S, \
-         estimated; without mitigations",
+        "the parent found under RCU and its number in this namespace: kernel/sys.c, kernel/pid.c, estimated",
     );
-    let formula = "entry_and_exit_cycles / frequency + instructions / instructions_per_cycle / frequency";
-    Some(inputs.sum(formula, in_ns(entry), in_ns(path / per_cycle)))
+    let software = refused.zip(in_ns(body / per_cycle)).map(|(refused, body)| refused + body);
+    let formula = "kernel_entry + instructions / instructions_per_cycle / frequency";
+    Some(inputs.sum(formula, Some(0.0), software))
 }
 
 #[cfg(test)]

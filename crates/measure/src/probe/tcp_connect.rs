@@ -13,9 +13,9 @@ use super::row::Row;
 use super::transfer::connection;
 use super::{
     AxisRules, Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, Window, batch,
-    icmp_round_trip,
+    icmp_round_trip, primitive,
 };
-use crate::probe::transfer::axes::PATH;
+use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use crate::probe::{metrics, quantities};
 use anyhow::{Context, Result, ensure};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -127,14 +127,17 @@ impl OsOperation for TcpConnect {
         Some(row.as_published(operation, path))
     }
 
-    /// Kernels do all of it, as they answer an echo of two packets: the handshake is three segments,
-    /// and a close sends one and waits for none.
+    /// The kernels answer each other as they answer an echo of two packets: the handshake is three segments, a close one and
+    /// its acknowledgement. Either wakes the other side, which sleeps.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));
-        if point.text(PHASE)? == SETUP {
-            return Some(inputs.sum("3/2 * icmp_echo", Some(0.0), echo.map(|ns| 1.5 * ns)));
-        }
-        Some(inputs.sum("icmp_echo / 2", Some(0.0), echo.map(|ns| ns / 2.0)))
+        let sleeper = if point.text(PLACEMENT) == Some("same") { "wake_up" } else { "wake_sender" };
+        let wake = inputs.row("wake", primitive::cost_of(sleeper));
+        let setup = point.text(PHASE)? == SETUP;
+        let (formula, echoes) =
+            if setup { ("3/2 * icmp_echo + wake", 1.5) } else { ("icmp_echo + wake", 1.0) };
+        let software = echo.zip(wake).map(|(echo, wake)| echoes * echo + wake);
+        Some(inputs.sum(formula, Some(0.0), software))
     }
 }
 

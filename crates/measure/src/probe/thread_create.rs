@@ -7,7 +7,7 @@
 use super::prediction::{CostAccount, Inputs};
 use super::row::Row;
 use super::{
-    Channel, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch, context_switch, system_call,
+    Channel, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch, primitive, system_call,
 };
 use anyhow::{Context, Result, ensure};
 use syscost_core::axis::DefaultValues::Ints;
@@ -88,29 +88,18 @@ impl OsOperation for ThreadCreate {
         })
     }
 
+    /// The kernel's task without the C library, and the library's calls.
     fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
+        let task = inputs.row("task", primitive::cost_of("task"));
         let trap = inputs.row("trap", system_call::cost_of("getppid"));
-        let switch = inputs.row("switch", context_switch::switch("thread", "same", "futex"));
         let calls = inputs.constant(
             "calls",
             6.0,
             Unit::Count,
-            "mprotect or none, clone3, set_robust_list, rseq, madvise, exit: glibc's pthread_create and \
-             start_thread, and the wait of pthread_join",
+            "beside the task: mprotect or none, two rt_sigprocmask, set_robust_list, rseq, madvise: glibc's \
+             pthread_create and start_thread",
         );
-        let work = inputs.constant(
-            "task_instructions",
-            15_000.0,
-            Unit::Count,
-            "copy_process without its memory, do_exit, release_task: kernel/fork.c and exit.c, estimated",
-        );
-        let per_cycle = inputs.constant("instructions_per_cycle", 2.0, Unit::Ratio, "kernel code; 1 to 3");
-        let software = trap
-            .zip(switch)
-            .zip(hertz)
-            .map(|((trap, switch), hertz)| calls * trap + 2.0 * switch + work / per_cycle * 1e9 / hertz);
-        let formula = "calls * trap + 2 * switch + task_instructions / instructions_per_cycle / frequency";
-        Some(inputs.sum(formula, Some(0.0), software))
+        let software = task.zip(trap).map(|(task, trap)| task + calls * trap);
+        Some(inputs.sum("task + calls * trap", Some(0.0), software))
     }
 }

@@ -10,13 +10,14 @@ mod wire;
 
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
-use super::{Channel, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, Window, batch};
+use super::{
+    Channel, OsOperation, OtherWay, Probe, ProbeAbout, RoleReport, Task, Timing, Window, batch, primitive,
+};
 use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::Context;
 use ends::SwitchReport;
 use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
-use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::topology::{Pinned, Placement, Topology};
 use wire::Wire;
@@ -49,6 +50,16 @@ pub fn switch(kind: &'static str, place: &'static str, by: &'static str) -> RowR
     let coordinates =
         vec![(BETWEEN.id, Value::text(kind)), ("placement", Value::text(place)), (TOKEN.id, Value::text(by))];
     RowRef { probe: "context_switch", coordinates, metric: "cost" }
+}
+
+/// A switch between two ends that are always ready to run, on one CPU: nobody is woken.
+pub fn by_yielding(
+    task: &Task,
+    processes: bool,
+    pins: Pinned,
+    channel: &mut dyn Channel,
+) -> anyhow::Result<Vec<Window>> {
+    Ok(run::<wire::Yields>(task, processes, pins, channel)?.result)
 }
 
 fn run<W: Wire>(
@@ -138,6 +149,16 @@ impl Probe for ContextSwitch {
 }
 
 impl OsOperation for ContextSwitch {
+    fn other_ways(&self) -> &'static [OtherWay] {
+        const OTHERS: &[OtherWay] = &[
+            OtherWay { axis: TOKEN.id, from: "pipe", to: "futex", how: "a futex in shared memory" },
+            OtherWay { axis: TOKEN.id, from: "pipe", to: "eventfd", how: "an eventfd" },
+            OtherWay { axis: PLACEMENT.id, from: "different", to: "same", how: "both sides on one CPU" },
+            OtherWay { axis: PLACEMENT.id, from: "same", to: "different", how: "the sides on two CPUs" },
+        ];
+        OTHERS
+    }
+
     fn row(&self, point: &Point) -> Option<Row> {
         let (kind, place, by) = (point.text(BETWEEN)?, point.text(PLACEMENT)?, point.text(TOKEN)?);
         let kinds = if kind == "process" { "processes" } else { "threads" };
@@ -151,41 +172,17 @@ impl OsOperation for ContextSwitch {
         Some(if telling { row.told_as("a switch of processes on one CPU") } else { row })
     }
 
+    /// The token's calls are subtracted: what is left is that the other end is woken, and that it runs.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         if point.text(PLACEMENT) != Some("same") {
-            // The interrupt and the end of the other core's idle state have no documented cost here.
-            return None;
+            let woken = inputs.row("wake_other_core", primitive::cost_of("wake_other_core"));
+            return Some(inputs.sum("wake_other_core", Some(0.0), woken));
         }
-        let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
-        let in_ns = |cycles: f64| hertz.map(|hz| cycles * 1e9 / hz);
-        let per_cycle =
-            inputs.constant("instructions_per_cycle", 2.0, Unit::Ratio, "cache-hot kernel code; 1 to 3");
-        let path = inputs.constant(
-            "instructions",
-            1500.0,
-            Unit::Count,
-            "waking (try_to_wake_up, enqueue) 600, picking the next and leaving (__schedule) 700, switch_to 200: \
-             kernel/sched, estimated",
-        );
-        let state = inputs.constant(
-            "state_cycles",
-            200.0,
-            Unit::Count,
-            "XSAVES and XRSTORS of the vector registers, about 100 each: Fog, Instruction tables",
-        );
-        let software = in_ns(path / per_cycle);
-        if point.text(BETWEEN) == Some("thread") {
-            let formula = "state_cycles / frequency + instructions / instructions_per_cycle / frequency";
-            return Some(inputs.sum(formula, in_ns(state), software));
-        }
-        let space = inputs.constant(
-            "address_space_cycles",
-            400.0,
-            Unit::Count,
-            "mov to CR3 about 200, and 10 page walks at 20 each: estimated",
-        );
-        let formula = "(state_cycles + address_space_cycles) / frequency + \
-                       instructions / instructions_per_cycle / frequency";
-        Some(inputs.sum(formula, in_ns(state + space), software))
+        let process = point.text(BETWEEN) == Some("process");
+        let part = if process { "process_switch" } else { "thread_switch" };
+        let switch = inputs.row("switch", primitive::cost_of(part));
+        let wake_up = inputs.row("wake_up", primitive::fastest_of("wake_up"));
+        let software = switch.zip(wake_up).map(|(switch, wake_up)| switch + wake_up);
+        Some(inputs.sum("switch + wake_up", Some(0.0), software))
     }
 }

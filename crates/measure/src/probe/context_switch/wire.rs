@@ -2,17 +2,20 @@
 //!
 //! A wire only passes: it knows nothing of CPUs, clocks or how often. Its operations are
 //! async-signal-safe, because one end may be a forked child. Sources: pipe(7), eventfd(2),
-//! futex(2).
+//! futex(2), sched_yield(2).
 
 use rustix::event::{EventfdFlags, eventfd};
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::{Acquire, Release};
+use std::time::{Duration, Instant};
 use syscost_sys::call;
 use syscost_sys::shared::SharedWords;
 
 /// How long a sleeping end waits at most where the call can say so.
 const PATIENCE_NS: u64 = 5_000_000_000;
+/// Times that an end yields between two looks at the clock.
+const YIELDS: usize = 1000;
 
 /// Which of the two directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +138,45 @@ impl Wire for Futexes {
     }
 }
 
+/// A word for each direction, and nobody ever sleeps: who has no token yields the CPU (sched_yield(2)).
+pub struct Yields(SharedWords<2>);
+
+impl Wire for Yields {
+    fn new(_: bool) -> io::Result<Yields> {
+        Ok(Yields(SharedWords::new()?))
+    }
+
+    #[inline]
+    fn give(&self, way: TokenPath, token: u8) -> bool {
+        self.0.word(way as usize).store(u32::from(token), Release);
+        true
+    }
+
+    #[inline]
+    fn take(&self, way: TokenPath, before: u8) -> Option<u8> {
+        let word = self.0.word(way as usize);
+        let mut since = None;
+        loop {
+            for _ in 0..YIELDS {
+                let token = word.load(Acquire);
+                if token != u32::from(before) {
+                    return u8::try_from(token).ok();
+                }
+                std::thread::yield_now();
+            }
+            if since.get_or_insert_with(Instant::now).elapsed() > Duration::from_nanos(PATIENCE_NS) {
+                return None;
+            }
+        }
+    }
+
+    /// The entry to the kernel that each yield is.
+    #[inline]
+    fn alone(&self) -> bool {
+        call::refused()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,5 +197,6 @@ mod tests {
         passes::<Pipes>();
         passes::<Eventfds>();
         passes::<Futexes>();
+        passes::<Yields>();
     }
 }

@@ -26,6 +26,7 @@ use syscost_host::clock::monotonic_ns;
 use syscost_host::topology::{PinnedThread, Topology, pin_this_thread, was_moved};
 use syscost_sys::affinity;
 
+const ID: &str = "core_to_core";
 const CPUS: NameAxis = NameAxis::new("cpus");
 
 /// Ends the answering thread; never reached by counting.
@@ -140,7 +141,7 @@ fn pair(point: &Point) -> Option<(usize, usize)> {
 impl Probe for CoreToCore {
     fn about(&self) -> ProbeAbout {
         ProbeAbout {
-            id: "core_to_core",
+            id: ID,
             title: "cache line from core to core",
             method: "Two pinned threads answer each other through one cache line that both watch, in batches of about \
                      10 us. The cost is half the round trip, 5 % quantile over batches, less the loop.",

@@ -55,7 +55,7 @@ impl Probe for FileContention {
                 .count(1, 256)
                 .help("processes that read at the same time, each its own file")
                 .default_on(Ints(&[1, 2, 4, 8, 16]))
-                .quick_on(Ints(&[1, 4, 16])),
+                .quick_on(Ints(&[1, 2, 16])),
         ]
     }
 
@@ -95,14 +95,21 @@ impl OsOperation for FileContention {
         Some(Row::drawn(units::count(processes as usize, "process")))
     }
 
-    /// The device serves all at once, as solid-state ones do; the software's part waits for a core.
+    /// Two readers are served at once, as solid-state devices do, and wait for a core. What the second one of two waits
+    /// shows how long the device takes for each that stands before a reader: that much for each more.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let directory = directory::of(point);
+        let processes = inputs.constant(PROCESSES.id, point.int(PROCESSES)? as f64, Unit::Count, "the case");
+        if processes > 2.0 {
+            let one = inputs.row("one", cost_of(1, directory));
+            let two = inputs.row("two", cost_of(2, directory));
+            let waits = one.zip(two).map(|(one, two)| (processes - 1.0) * (two - one).max(0.0));
+            return Some(inputs.sum("one + (processes - 1) * max(0, two - one)", one, waits));
+        }
         let alone = |way| file_read::cost_of(way, true, ALONE_BYTES, directory);
         let device = inputs.row("direct_read", alone(file_read::ReadWay::Direct));
         let cached = inputs.row("cached_read", alone(file_read::ReadWay::Cached));
         let cores = inputs.fact("cores", "cpu_cores", Unit::Count);
-        let processes = inputs.constant(PROCESSES.id, point.int(PROCESSES)? as f64, Unit::Count, "the case");
         let software = cached.zip(cores).map(|(ns, cores)| ns * (processes / cores).max(1.0));
         Some(inputs.sum("direct_read + cached_read * max(1, processes / cores)", device, software))
     }

@@ -4,7 +4,7 @@
 use super::super::blocks::BLOCK_BYTES;
 use super::super::directory;
 use super::super::prediction::{CostAccount, Inputs};
-use super::super::{memory_bandwidth, system_call};
+use super::super::{memory_bandwidth, primitive};
 use super::{ReadWay, axes, cost_of};
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
 use syscost_core::axis::Point;
@@ -24,7 +24,9 @@ pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         (axes::BUFFERED, _) => {
             let device = inputs.row("device_rate_read", row(ReadWay::DirectLarge, false));
             let software = inputs.row("cached_read", row(ReadWay::Cached, false));
-            Some(inputs.sum("device_rate_read + cached_read", device, software))
+            // Read-ahead: the device fills the next pages while these are copied; the slower of the two decides.
+            let slower = device.zip(software).map(|(device, software)| device.max(software));
+            Some(inputs.account("max(device_rate_read, cached_read)", device, software, slower))
         }
         (axes::DIRECT, _) => {
             let latency = inputs.fact("device_latency", "disk_read_latency_ns", Unit::Nanoseconds);
@@ -38,12 +40,10 @@ pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
     }
 }
 
-/// 4 KiB of a cached file: copied out of the page cache, at one system call for `call_bytes`.
+/// 4 KiB of a cached file: copied out of the page cache, at one system call and one look-up for `call_bytes`.
 pub fn cached(mut inputs: Inputs<'_>, file_bytes: u64, call_bytes: u64) -> CostAccount {
-    // As large a working set as the file, of those that are measured and in a cache.
-    let set = if file_bytes <= 256 << 10 { 256 << 10 } else { 4 << 20 };
-    let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", set, 1));
-    let call = inputs.row("read_call", system_call::cost_of("read"));
+    let rate = inputs.row("copy_rate", memory_bandwidth::copied_from(file_bytes));
+    let call = inputs.row("cached_byte", primitive::cost_of("cached_byte"));
     let share = inputs.constant(
         "calls",
         BLOCK_BYTES as f64 / call_bytes as f64,
@@ -51,5 +51,5 @@ pub fn cached(mut inputs: Inputs<'_>, file_bytes: u64, call_bytes: u64) -> CostA
         "system calls for 4 KiB: the case",
     );
     let copy = rate.map(|rate| BLOCK_BYTES as f64 * 1e9 / rate);
-    inputs.sum("4 KiB / copy_rate + calls * read_call", copy, call.map(|ns| share * ns))
+    inputs.sum("4 KiB / copy_rate + calls * cached_byte", copy, call.map(|ns| share * ns))
 }

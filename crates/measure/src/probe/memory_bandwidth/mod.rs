@@ -6,14 +6,16 @@
 
 mod words;
 
-use super::hierarchy::{Hierarchy, OUTSTANDING_LINES, OUTSTANDING_SOURCE};
+use super::hierarchy::Hierarchy;
 use super::passes;
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::streaming::threads;
 use super::transfer::axes::THREADS;
 use super::working_set::{self, ID as WORKING_SET};
-use super::{Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, meter};
+use super::{
+    Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, memory_mountain, meter,
+};
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
 use syscost_core::axis::DefaultValues::{Names, Of};
@@ -32,8 +34,8 @@ const OPERATION: NameAxis = NameAxis::new("operation");
 const CACHED: [u64; 3] = [16 << 10, 256 << 10, 4 << 20];
 /// More than the third-level caches that one core can fill hold; filling more takes long.
 const IN_MEMORY: u64 = 128 << 20;
-/// The latency of memory is that of the listed row.
-const LATENCY_AT: u64 = 256 << 20;
+/// One word of each line of a set that no cache holds: how fast lines come, whatever is done with them.
+const LINES_OF: (u64, u64) = (64 << 20, 64);
 /// One way of moving data.
 struct MemoryOperation {
     id: &'static str,
@@ -68,6 +70,12 @@ pub fn rate(operation: &'static str, bytes: u64, threads: u64) -> RowRef {
         (THREADS.id, Value::Int(threads)),
     ];
     RowRef { probe: ID, coordinates, metric: "bandwidth" }
+}
+
+/// The row of copying from a working set at least so large, or the largest.
+pub fn copied_from(bytes: u64) -> RowRef {
+    let set = CACHED.into_iter().skip(1).find(|set| bytes <= *set).unwrap_or_else(in_memory);
+    rate("copy", set, 1)
 }
 
 fn here() -> Vec<Value> {
@@ -223,8 +231,8 @@ impl OsOperation for MemoryBandwidth {
             "lines moved for each line of payload: a store reads its line and writes it back, unless it goes past the caches",
         );
         let line = inputs.constant("line", 64.0, Unit::Bytes, "the cache line of x86-64");
-        let lines = inputs.constant("outstanding_lines", OUTSTANDING_LINES, Unit::Count, OUTSTANDING_SOURCE);
-        let latency = inputs.row("latency", super::memory_latency::load_at(LATENCY_AT));
+        let word = inputs.constant("word", 8.0, Unit::Bytes, "what the memory mountain reads of each line");
+        let words = inputs.row("word_rate", memory_mountain::rate_at(LINES_OF.0, LINES_OF.1));
         let together = inputs.constant("threads", threads as f64, Unit::Count, "this case");
         let rate = caches.and_then(|caches| {
             let hertz = 1e9 / caches.ns_per_cycle;
@@ -234,12 +242,12 @@ impl OsOperation for MemoryBandwidth {
                 0 => l1 * hertz,
                 1 => (l2 * hertz / crossings).min(l1 * hertz),
                 level if level < caches.caches() => l3 * hertz / crossings,
-                _ => lines * line * 1e9 / latency? / crossings,
+                _ => words? / word * line / crossings,
             };
             Some(of_one * together)
         });
         let formula = "threads * (l1_bytes_per_cycle * frequency, or the line rate of the level that holds the working \
-                       set / crossings: l2_bytes_per_cycle, l3_bytes_per_cycle, or outstanding_lines * line / latency)";
+                       set / crossings: l2_bytes_per_cycle, l3_bytes_per_cycle, or word_rate / word * line)";
         Some(inputs.account(formula, rate, None, rate))
     }
 

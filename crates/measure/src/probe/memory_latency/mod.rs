@@ -4,6 +4,7 @@
 //! It only walks a chain and checks where it ends: the levels are found by the report. Huge pages
 //! are asked for or refused, and what the memory really got is read back in each round.
 
+mod levels;
 mod order;
 
 use super::batch::{batches_of, settle_on_one_cpu};
@@ -12,7 +13,9 @@ use super::hierarchy::Hierarchy;
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
-use super::{Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, Window};
+use super::{
+    Channel, Figures, Needs, OsOperation, OtherWay, Probe, ProbeAbout, RoleReport, Task, Timing, Window,
+};
 use anyhow::{Context, Result, bail};
 use order::ChaseOrder;
 use std::collections::BTreeMap;
@@ -213,6 +216,16 @@ impl Probe for MemoryLatency {
 }
 
 impl OsOperation for MemoryLatency {
+    fn other_ways(&self) -> &'static [OtherWay] {
+        const OTHERS: &[OtherWay] = &[OtherWay {
+            axis: HUGE_PAGES.id,
+            from: "off",
+            to: "on",
+            how: "huge pages (madvise(MADV_HUGEPAGE), or transparent_hugepage=always)",
+        }];
+        OTHERS
+    }
+
     fn row(&self, point: &Point) -> Option<Row> {
         let bytes = working_set(point);
         let pages = if point.on(HUGE_PAGES) { "huge pages" } else { "base pages" };
@@ -222,15 +235,15 @@ impl OsOperation for MemoryLatency {
         Some(if telling { row.told_as("a load from memory (random order, base pages)") } else { row })
     }
 
+    /// Rows that stand for a level are predicted from documents; the others from those rows.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let bytes = working_set(point) as f64;
+        let bytes = working_set(point);
+        if let Some(account) = levels::between(bytes, point.on(HUGE_PAGES), &mut inputs) {
+            return Some(inputs.sum(levels::FORMULA, account, Some(0.0)));
+        }
+        let bytes = bytes as f64;
         let caches = Hierarchy::ask(&mut inputs);
         let load = caches.as_ref().map(|caches| caches.load_ns(bytes));
-        if point.on(HUGE_PAGES) {
-            let formula =
-                "each level's share of the working set * its latency (t1, t2, t3 cycles / frequency, memory)";
-            return Some(inputs.sum(formula, load, Some(0.0)));
-        }
         let walk = caches.as_ref().map(|caches| caches.walk_ns(bytes));
         let formula = "each level's share of the working set * its latency (t1, t2, t3 cycles / frequency, memory) \
                        + share beyond tlb_entries * page * latency of the page table's 8 bytes a page";

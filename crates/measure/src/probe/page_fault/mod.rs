@@ -13,7 +13,7 @@ use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{
     AxisRules, Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory,
-    memory_bandwidth, system_call,
+    memory_bandwidth, primitive, system_call,
 };
 use anyhow::{Context, Result, anyhow};
 use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Toucher};
@@ -184,32 +184,37 @@ impl OsOperation for PageFault {
         })
     }
 
-    /// Entering and leaving the kernel is taken to cost what the cheapest system call does; the
-    /// hardware fills the page, with zeroes, a copy or a block of the disk.
+    /// A small page: mapping the page of zeroes holds the exception and the walk, and growing a file in memory holds the page,
+    /// its accounting and its filling. A file's page has to be found too. Large ones are what fills them: zeroes or a disk.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let fault = find(point)?;
+        if fault.id.starts_with("minor") {
+            return Some(predict_minor(fault, inputs));
+        }
         let trap = inputs.row("trap", system_call::cost_of("getppid"));
-        let page = match fault.id {
-            "huge_anonymous" => {
-                let fact = huge_pages::bytes_of_one().map_or(2 << 20, |bytes| bytes as u64);
-                inputs.constant("page", fact as f64, Unit::Bytes, "a huge page of this machine")
-            }
-            _ => inputs.constant("page", page_bytes() as f64, Unit::Bytes, "a base page of this machine"),
-        };
-        let (formula, filled) = match fault.id {
-            "major_file" => {
-                let read = file_read::cost_of(ReadWay::Direct, true, READ_BYTES, directory::of(point));
-                ("trap + direct_read", inputs.row("direct_read", read))
-            }
-            "minor_file" => {
-                let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", CACHED_BYTES, 1));
-                ("trap + page / copy_rate", rate.map(|rate| page * 1e9 / rate))
-            }
-            _ => {
-                let rate = inputs.row("write_rate", memory_bandwidth::rate("write", CACHED_BYTES, 1));
-                ("trap + page / write_rate", rate.map(|rate| page * 1e9 / rate))
-            }
+        let (formula, filled) = if fault.id == "major_file" {
+            let read = file_read::cost_of(ReadWay::Direct, true, READ_BYTES, directory::of(point));
+            ("trap + direct_read", inputs.row("direct_read", read))
+        } else {
+            let bytes = huge_pages::bytes_of_one().map_or(2 << 20, |bytes| bytes as u64);
+            let page = inputs.constant("page", bytes as f64, Unit::Bytes, "a huge page of this machine");
+            let rate = inputs.row("write_rate", memory_bandwidth::rate("write", CACHED_BYTES, 1));
+            ("trap + page / write_rate", rate.map(|rate| page * 1e9 / rate))
         };
         Some(inputs.sum(formula, filled, trap))
     }
+}
+
+fn predict_minor(fault: &FaultKind, mut inputs: Inputs<'_>) -> CostAccount {
+    let mapped = inputs.row("zero_page", primitive::cost_of("zero_page"));
+    let page = inputs.row("fresh_page", primitive::cost_of("fresh_page"));
+    let software = mapped.zip(page).map(|(mapped, page)| mapped + page);
+    if !fault.of_file {
+        return inputs.sum("zero_page + fresh_page", Some(0.0), software);
+    }
+    let cached = inputs.row("cached_byte", primitive::cost_of("cached_byte"));
+    let entry = inputs.row("kernel_entry", primitive::cost_of("kernel_entry"));
+    let found = cached.zip(entry).map(|(cached, entry)| cached - entry);
+    let software = software.zip(found).map(|(software, found)| software + found);
+    inputs.sum("zero_page + fresh_page + cached_byte - kernel_entry", Some(0.0), software)
 }
