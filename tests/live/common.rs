@@ -124,6 +124,12 @@ pub fn measured(out: &Path) {
     assert!(RunDir::load(out).is_ok(), "{}", said(&made));
 }
 
+/// Got the run no CPU for any of its samples? Then a longer one may.
+pub fn starved(run: &Run) -> bool {
+    let late = |message: &str| message.contains("stood still");
+    run.samples.is_empty() && run.record.failures.iter().all(|failure| late(&failure.message))
+}
+
 /// The status is that of a run in which nothing is wrong; of one that got no CPU in time, only that is said.
 pub fn sound(status: i32, run: &Run, text: &str) {
     let (failures, cases) = (&run.record.failures, run.record.plan.cases.len());

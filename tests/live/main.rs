@@ -12,6 +12,7 @@ mod schema;
 mod common;
 mod cleanup;
 mod formula;
+mod groups;
 mod lab;
 mod latency;
 mod mechanisms;

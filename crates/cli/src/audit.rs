@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use syscost_core::units::short_bytes;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::{Audit, Record};
-use syscost_harness::{self as measure, audit::Audited};
+use syscost_harness::{self as measure, audit::Audited, rights};
 use syscost_host::namespaces::named;
 use syscost_host::remote::target;
 use syscost_measure::ledger::Tier;
@@ -26,6 +26,7 @@ const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path",
 pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
     let plan = plan(args, matches)?;
     run_command::refuse_nothing(&plan)?;
+    run_command::give_up(rights::keep_for_one_pass(&plan, None, true));
     let mut progress = Progress::checking(&plan, global);
     let mut found = measure::audit::audit(&plan, &mut |event| progress.show(event))?;
     found.skips.splice(0..0, plan.skips.iter().cloned());

@@ -12,12 +12,13 @@ use std::process::ExitCode;
 use syscost_core::units::count;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::Failure;
-use syscost_harness as measure;
+use syscost_harness::{self as measure, rights};
 
 pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
     let spec = asked::spec(&args.asked, matches)?;
     let mut plan = Plan::make(&spec)?;
     run_command::refuse_nothing(&plan)?;
+    run_command::give_up(rights::keep_for_one_pass(&plan, None, false));
     let mut progress = Progress::checking(&plan, global);
     let mut verified = 0;
     let (failures, impossible) = measure::check(&plan, &mut |event| {

@@ -22,6 +22,7 @@ use syscost_experiment::run::profile::{PROFILE, ProfileFile};
 use syscost_experiment::spec::Spec;
 use syscost_harness::audit::audited;
 use syscost_harness::profile::{self as pass, Profiled, Profiler};
+use syscost_harness::rights;
 use syscost_host::sampling::{SOFTIRQ, SampledEvent, SampledScope};
 use syscost_report::profile_files;
 use syscost_report::text::profile::title;
@@ -32,6 +33,8 @@ const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path",
 pub fn run(args: &ProfileArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
     let plan = plan(args, matches)?;
     run_command::refuse_nothing(&plan)?;
+    let place = args.out.as_deref().unwrap_or(Path::new(run_command::RUNS));
+    run_command::give_up(rights::keep_for_one_pass(&plan, Some(place), true));
     let profiler = match Profiler::attach() {
         Ok(profiler) => profiler,
         Err(why) => bail!("no profile can be made here: {}. To allow it: {}", why.reason, why.remedy),

@@ -6,12 +6,17 @@ use super::RunOptions;
 use crate::worker::path::another_host;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use syscost_core::axis::Value;
 use syscost_experiment::plan::Plan;
+use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning};
+use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning, sessions};
+use syscost_experiment::spec::Spec;
+use syscost_host::remote::target;
 use syscost_host::{Fact, cleaner, fingerprint, identity, remote};
 use syscost_measure::probe::directory;
+use syscost_measure::probe::transfer::axes::PATH;
 use syscost_measure::probe::transfer::planted;
 use syscost_sys::clock::unix_ns;
 use syscost_sys::{place, program, random};
@@ -34,6 +39,7 @@ pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
         sessions: 1,
         state: State::Running,
         command: options.command.clone(),
+        names: options.names.clone(),
         host,
         spec: options.spec.clone(),
         plan: options.plan.clone(),
@@ -61,8 +67,8 @@ pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
 
 pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
     let (mut dir, mut run) = RunDir::resume(&options.out)?;
-    same_machine(&run.record.host, &fingerprint::facts())?;
-    own_hosts(&dir, &run.record.plan, place::is_ours)?;
+    same_machine(dir.path(), &run.record.host, &fingerprint::facts())?;
+    own_hosts(dir.directory(), &planned_hosts(&run.record.plan), place::is_ours)?;
     sweep(&run.record.plan);
     let tool = tool()?;
     if run.record.tool != tool {
@@ -93,23 +99,67 @@ pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
     Ok((dir, run))
 }
 
+/// The run that another session is asked for, and its directory, in which the session gets one of its own.
+pub fn another_session(dir: &Path) -> Result<(OpenDirectory, Record)> {
+    let record = RunDir::record(dir)?;
+    if let Some(run) = sessions::run_of(dir) {
+        bail!(
+            "{} is a session itself; another one of its run: syscost run --resume {} --new-session",
+            dir.display(),
+            run.display()
+        );
+    }
+    let held = OpenDirectory::open(dir)?;
+    own_hosts(&held, &asked_hosts(&record.spec), place::is_ours)?;
+    Ok((held, record))
+}
+
 /// Samples of two machines are no one run: nothing in the file would tell them apart.
-fn same_machine(before: &[Fact], now: &[Fact]) -> Result<()> {
-    let of =
-        |facts: &'_ [Fact], id: &str| facts.iter().find(|fact| fact.id == id).and_then(|f| f.value.clone());
-    let (before, now) = (|id: &str| of(before, id), |id: &str| of(now, id));
+fn same_machine(dir: &Path, before: &[Fact], now: &[Fact]) -> Result<()> {
+    let (before, told) = (value_of(before), now);
+    let now = value_of(told);
     match identity::difference(before, now) {
         None => Ok(()),
         Some(what) => bail!(
             "this is not the machine that the run was measured on, or it was changed since ({what}); figures of both \
-             would be mixed; measure again here: syscost run --out NEW_DIR"
+             would be mixed; {}",
+            apart(dir, told)
         ),
     }
 }
 
+/// The command that measures the same experiment on this machine: into the session that it has, or another one.
+fn apart(dir: &Path, now: &[Fact]) -> String {
+    let run = sessions::run_of(dir).unwrap_or_else(|| dir.into());
+    let of_this_machine = |session: &PathBuf| {
+        let record = RunDir::record(session);
+        record.is_ok_and(|record| identity::difference(value_of(&record.host), value_of(now)).is_none())
+    };
+    let begun = sessions::within(&run).into_iter().map(|name| run.join(name)).find(of_this_machine);
+    match begun {
+        Some(session) => format!("this machine has a session: syscost run --resume {}", session.display()),
+        None => format!(
+            "the report shows another machine's figures apart: syscost run --resume {} --new-session",
+            run.display()
+        ),
+    }
+}
+
+fn value_of(facts: &[Fact]) -> impl Fn(&str) -> Option<String> {
+    |id| facts.iter().find(|fact| fact.id == id).and_then(|fact| fact.value.clone())
+}
+
+fn planned_hosts(plan: &Plan) -> BTreeSet<&str> {
+    plan.cases.iter().filter_map(|case| another_host(&case.point)).collect()
+}
+
+fn asked_hosts(spec: &Spec) -> BTreeSet<&str> {
+    let paths = spec.probes.iter().filter_map(|probe| probe.axes.get(PATH.id));
+    paths.flatten().filter_map(Value::as_text).filter(|path| target::is_meant(path)).collect()
+}
+
 /// A directory of somebody else's does not decide which host we log in to, with our keys.
-fn own_hosts(dir: &RunDir, plan: &Plan, is_own: impl Fn(u32) -> bool) -> Result<()> {
-    let hosts: BTreeSet<&str> = plan.cases.iter().filter_map(|case| another_host(&case.point)).collect();
+fn own_hosts(dir: &OpenDirectory, hosts: &BTreeSet<&str>, is_own: impl Fn(u32) -> bool) -> Result<()> {
     if hosts.is_empty() {
         return Ok(());
     }
@@ -118,7 +168,7 @@ fn own_hosts(dir: &RunDir, plan: &Plan, is_own: impl Fn(u32) -> bool) -> Result<
         Some(owner) => bail!(
             "the run's directory belongs to another user (id {owner}), and to continue it would log in to {}; if that \
              is what you want, make it yours: cp -r {} OWN_DIR; syscost run --resume OWN_DIR",
-            hosts.into_iter().collect::<Vec<_>>().join(", "),
+            hosts.iter().copied().collect::<Vec<_>>().join(", "),
             dir.path().display()
         ),
     }
@@ -232,9 +282,8 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
 mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt;
-    use syscost_core::axis::{Point, Value};
+    use syscost_core::axis::Point;
     use syscost_experiment::plan::Case;
-    use syscost_experiment::spec::Spec;
 
     fn options(out: &Path, path: &str) -> RunOptions {
         let mut point = Point::default();
@@ -248,6 +297,7 @@ mod tests {
             spec,
             plan,
             command: Vec::new(),
+            names: Default::default(),
             profile: false,
             part: None,
         }
@@ -270,10 +320,37 @@ mod tests {
         drop(dir);
         let refused = resume(&options).map(drop).unwrap_err().to_string();
         assert!(
-            refused.contains("kernel_release was 2.6.0-another, is ") && refused.contains("--out"),
+            refused.contains("kernel_release was 2.6.0-another, is ")
+                && refused.ends_with("run --new-session"),
             "{refused}"
         );
         assert_eq!(RunDir::record(&out).unwrap().sessions, 1, "nothing was changed");
+    }
+
+    #[test]
+    fn another_machine_gets_a_session_and_goes_on_with_that_one() {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("run");
+        let (mut dir, Run { mut record, .. }) = create(&options(&out, "loopback")).unwrap();
+        let model = record.host.iter_mut().find(|fact| fact.id == "architecture").unwrap();
+        model.value = Some("pdp11".into());
+        dir.write_record(&record).unwrap();
+        drop(dir);
+        let (held, recorded) = another_session(&out).unwrap();
+        assert_eq!(recorded.spec, record.spec);
+        let session = sessions::make(&held).unwrap();
+        drop(create(&options(&session, "loopback")).unwrap());
+        let refused = resume(&options(&out, "loopback")).map(drop).unwrap_err().to_string();
+        assert!(
+            refused.ends_with("run/session-2") && refused.contains("this machine has a session"),
+            "{refused}"
+        );
+        resume(&options(&session, "loopback")).expect("it is of this machine");
+        let refused = another_session(&session).map(drop).unwrap_err().to_string();
+        assert!(
+            refused.ends_with("run --new-session") && refused.contains("is a session itself"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -282,7 +359,9 @@ mod tests {
         let check = |name: &str, path: &str, own: u32| {
             let options = options(&scratch.path().join(name), path);
             let (dir, run) = create(&options).unwrap();
-            own_hosts(&dir, &run.record.plan, |user| user == own).map_err(|error| error.to_string())
+            let plan = &run.record.plan;
+            own_hosts(dir.directory(), &planned_hosts(plan), |user| user == own)
+                .map_err(|error| error.to_string())
         };
         let me = scratch.path().metadata().unwrap().uid();
         let refused = check("theirs", "ssh://lab", me + 1).unwrap_err();

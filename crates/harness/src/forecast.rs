@@ -17,8 +17,8 @@ use syscost_measure::probe::prediction::{Found, Inputs, Known, Prediction, RowRe
 use syscost_measure::probe::{self, Probe};
 
 /// For each case how far it is from the hardware: 0 needs no other row, n needs one of n - 1.
-pub fn stages(plan: &Plan) -> Vec<usize> {
-    let needs: Vec<Vec<usize>> = plan.cases.iter().map(|case| rows_needed(plan, case)).collect();
+pub fn stages(plan: &Plan, facts: &[Fact]) -> Vec<usize> {
+    let needs: Vec<Vec<usize>> = plan.cases.iter().map(|case| rows_needed(plan, facts, case)).collect();
     let mut stages = vec![0; plan.cases.len()];
     // A chain is no longer than the cases; a cycle, which a test excludes, would end here too.
     for _ in 0..plan.cases.len() {
@@ -38,8 +38,8 @@ pub fn stages(plan: &Plan) -> Vec<usize> {
 }
 
 /// The cases that a case's prediction asks for.
-pub fn rows_needed(plan: &Plan, case: &Case) -> Vec<usize> {
-    let asked = AskedRows::default();
+pub fn rows_needed(plan: &Plan, facts: &[Fact], case: &Case) -> Vec<usize> {
+    let asked = AskedRows { facts, rows: RefCell::default() };
     if let Some(probe) = probe::find(&case.probe) {
         probe.predict(&case.point, Inputs::new(&asked));
     }
@@ -52,15 +52,16 @@ fn find<'p>(plan: &'p Plan, row: &RowRef) -> Option<&'p Case> {
     plan.cases.iter().find(|case| row.means(&case.probe, &case.point))
 }
 
-/// Answers everything, to learn what is asked.
-#[derive(Default)]
-struct AskedRows {
+/// Answers everything, to learn what is asked: which rows, may hang on the machine's facts.
+struct AskedRows<'a> {
+    facts: &'a [Fact],
     rows: RefCell<Vec<RowRef>>,
 }
 
-impl Known for AskedRows {
-    fn fact(&self, _: &str) -> Option<Found> {
-        Some(Found { value: 1.0, unit: Unit::Count, source: String::new(), case: None })
+impl Known for AskedRows<'_> {
+    fn fact(&self, id: &str) -> Option<Found> {
+        found_among(self.facts, id)
+            .or_else(|| Some(Found { value: 1.0, unit: Unit::Count, source: String::new(), case: None }))
     }
 
     fn row(&self, row: &RowRef) -> Option<Found> {
@@ -76,9 +77,7 @@ struct SoFar<'r> {
 
 impl Known for SoFar<'_> {
     fn fact(&self, id: &str) -> Option<Found> {
-        let Fact { value, source, .. } = self.run.record.host.iter().find(|fact| fact.id == id)?;
-        let value = value.as_ref()?.parse().ok()?;
-        Some(Found { value, unit: unit_of(id), source: format!("{id} ({source})"), case: None })
+        found_among(&self.run.record.host, id)
     }
 
     fn row(&self, row: &RowRef) -> Option<Found> {
@@ -100,6 +99,12 @@ impl Known for SoFar<'_> {
             case: Some(case.index),
         })
     }
+}
+
+fn found_among(facts: &[Fact], id: &str) -> Option<Found> {
+    let Fact { value, source, .. } = facts.iter().find(|fact| fact.id == id)?;
+    let value = value.as_ref()?.parse().ok()?;
+    Some(Found { value, unit: unit_of(id), source: format!("{id} ({source})"), case: None })
 }
 
 /// The unit that a fact's id ends with.
@@ -136,9 +141,9 @@ mod tests {
     fn predictions_form_no_cycle_and_never_ask_for_their_own_case() {
         for (name, _) in BUILT_IN {
             let plan = Plan::make_within(&Spec::named(name).unwrap(), None).unwrap();
-            let stages = stages(&plan);
+            let stages = stages(&plan, &[]);
             for case in &plan.cases {
-                for needed in rows_needed(&plan, case) {
+                for needed in rows_needed(&plan, &[], case) {
                     assert!(
                         stages[needed] < stages[case.index],
                         "{name}: {} {} asks for {} {}, which depends on it",

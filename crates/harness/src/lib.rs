@@ -11,10 +11,12 @@ mod counting;
 mod event;
 mod forecast;
 pub mod profile;
+pub mod rights;
 mod schedule;
 mod session;
 pub mod worker;
 
+pub use begin::another_session;
 pub use check::check;
 pub use event::Event;
 
@@ -25,7 +27,7 @@ use session::Session;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use syscost_experiment::plan::Plan;
-use syscost_experiment::run::{Run, State};
+use syscost_experiment::run::{Run, RunNames, State};
 use syscost_experiment::spec::Spec;
 use syscost_host::conditions::ConditionsWatch;
 use syscost_host::remote;
@@ -48,6 +50,7 @@ pub struct RunOptions {
     pub plan: Plan,
     /// The command line, for the record.
     pub command: Vec<String>,
+    pub names: RunNames,
     /// Sample where CPU time goes, in a pass of its own before the rounds.
     pub profile: bool,
     /// `None`: the whole plan, for the whole time limit of the spec.

@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
         Session {
             plan: schedule.plan,
             spec: schedule.spec,
-            stages: forecast::stages(schedule.plan),
+            stages: forecast::stages(schedule.plan, &run.record.host),
             counting,
             schedule,
             watch,

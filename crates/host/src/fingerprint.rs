@@ -6,6 +6,7 @@
 
 mod memory;
 mod network;
+mod origin;
 mod processor;
 mod storage;
 
@@ -16,6 +17,9 @@ use syscost_sys::c_library;
 const CPU: &str = "sys/devices/system/cpu";
 /// The id of the fact that tells which C library, and which way of linking it, was measured with.
 pub const C_LIBRARY: &str = "c_library";
+/// Which machine, and which of its boots: what tells replicates of runs apart.
+pub const MACHINE: &str = "machine_id_hash";
+pub const BOOT: &str = "boot_id";
 /// A value longer than this is no property but a text.
 const LONGEST_VALUE_CHARS: usize = 300;
 
@@ -34,6 +38,7 @@ pub fn facts_of(root: &Root) -> Vec<Fact> {
     facts.processor();
     facts.frequency();
     facts.memory();
+    facts.origin();
     facts.system();
     facts.mitigations();
     facts.storage();

@@ -119,6 +119,8 @@ fn nothing_depends_on_the_day(run: &Run) {
     let predictions = &run.record.predictions;
     assert!(predictions.iter().any(|p| first(p).is_some()), "nothing was predicted");
     for prediction in predictions.iter().filter(|p| first(p).is_some()) {
+        let made_ns = prediction.made_unix_ns.saturating_sub(run.record.started_unix_ns);
+        assert!((made_ns as f64) < hour_ns / 10.0, "made when the run began: {prediction:?}");
         assert!(
             first(prediction) > Some(prediction.made_unix_ns),
             "an honest prediction looks late: {prediction:?}"

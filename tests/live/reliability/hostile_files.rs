@@ -141,11 +141,13 @@ fn a_path_that_is_taken_is_no_option_no_command_and_no_other_file() {
 #[test]
 fn a_record_is_reported_or_refused_by_its_name() {
     look("record", CHANGES / 4);
+    a_case_that_calls_itself_another_is_refused();
 }
 
 #[test]
 fn samples_are_read_twice_alike_or_refused_by_line_and_column() {
     look("samples", CHANGES);
+    an_infinite_figure_leaves_its_row_out();
 }
 
 #[test]
@@ -160,10 +162,7 @@ fn other_peoples_tables_are_read_or_refused_by_name() {
 
 #[test]
 fn a_file_that_changes_while_it_is_read_is_noticed() {
-    let directory = tempfile::tempdir().expect("a directory");
-    for (from, to) in [("record/two-cases.json", RECORD), ("samples/two-cases.csv", SAMPLES)] {
-        std::fs::copy(fuzz().join("corpus").join(from), directory.path().join(to)).expect("copied");
-    }
+    let directory = two_cases();
     let run = RunDir::load(directory.path()).expect("a run");
     let file = directory.path().join(SAMPLES);
     let text = std::fs::read_to_string(&file).expect("rows");
@@ -172,4 +171,63 @@ fn a_file_that_changes_while_it_is_read_is_noticed() {
     assert!(left < run.samples.tally().samples);
     let error = run.samples.intact().expect_err("half of the file is gone").to_string();
     assert!(error.contains("changed while it was being read") && error.contains(SAMPLES), "{error}");
+    rows_of_another_round_in_the_place_of_others_are_noticed();
+}
+
+fn rows_of_another_round_in_the_place_of_others_are_noticed() {
+    let directory = two_cases();
+    let run = RunDir::load(directory.path()).expect("a run");
+    let file = directory.path().join(SAMPLES);
+    let text = std::fs::read_to_string(&file).expect("rows");
+    // Each row is as long as it was and says another round: only what it says can tell it.
+    let other = |line: &str| {
+        let mut fields: Vec<&str> = line.split(',').collect();
+        fields[2] = if fields[2] == "7" { "8" } else { "7" };
+        fields.join(",")
+    };
+    let (header, rows) = text.split_once('\n').expect("a header");
+    let rows: Vec<String> = rows.lines().map(other).collect();
+    let changed = format!("{header}\n{}\n", rows.join("\n"));
+    assert_eq!(changed.len(), text.len());
+    std::fs::write(&file, changed).expect("written");
+    let left: usize = run.record.plan.cases.iter().map(|c| run.samples.of_case(c.index).iter().count()).sum();
+    assert!(left < run.samples.tally().samples, "rows of another round are samples");
+    let error = run.samples.intact().expect_err("they are other rounds").to_string();
+    assert!(error.contains("changed while it was being read") && error.contains(SAMPLES), "{error}");
+}
+
+/// A run as the fuzzers' corpus has it.
+fn two_cases() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (from, to) in [("record/two-cases.json", RECORD), ("samples/two-cases.csv", SAMPLES)] {
+        std::fs::copy(fuzz().join("corpus").join(from), directory.path().join(to)).expect("copied");
+    }
+    directory
+}
+
+fn a_case_that_calls_itself_another_is_refused() {
+    let directory = two_cases();
+    let file = directory.path().join(RECORD);
+    let text = std::fs::read_to_string(&file).expect("a record");
+    let mut record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    record["plan"]["cases"][1]["index"] = 0.into();
+    std::fs::write(&file, record.to_string()).expect("written");
+    let error = RunDir::load(directory.path()).expect_err("two cases of one index").to_string();
+    assert!(error.contains(RECORD) && error.contains("calls itself case 0"), "{error}");
+}
+
+fn an_infinite_figure_leaves_its_row_out() {
+    let directory = two_cases();
+    let file = directory.path().join(SAMPLES);
+    let text = std::fs::read_to_string(&file).expect("rows");
+    let whole = RunDir::load(directory.path()).expect("a run").samples.len();
+    for odd in ["inf", "NaN", "-inf"] {
+        let (header, rows) = text.split_once('\n').expect("a header");
+        let mut fields: Vec<&str> = rows.lines().next().expect("a row").split(',').collect();
+        fields[4] = odd;
+        let rest = rows.split_once('\n').expect("more rows").1;
+        std::fs::write(&file, format!("{header}\n{}\n{rest}", fields.join(","))).expect("written");
+        let read = RunDir::load(directory.path());
+        assert!(read.is_err() || read.is_ok_and(|run| run.samples.len() < whole), "{odd} is a figure");
+    }
 }

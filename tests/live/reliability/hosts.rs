@@ -89,6 +89,20 @@ impl Hosts {
         ip(&self.pair.receiver, arguments);
     }
 
+    /// What the far host was asked by its network so far: connections to it, and echo requests. Source: proc_net_snmp, of
+    /// one network namespace.
+    pub fn far_was_asked(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/net/snmp", self.sshd.id())).expect("proc(5)");
+        let counter = |group: &str, name: &str| -> u64 {
+            let mut lines = text.lines().filter_map(|line| line.strip_prefix(group));
+            let names = lines.next().expect("names").split_whitespace();
+            let counts = lines.next().expect("counts").split_whitespace();
+            let (_, count) = names.zip(counts).find(|(of, _)| *of == name).expect("the counter");
+            count.parse().expect("a number")
+        };
+        counter("Tcp:", "PassiveOpens") + counter("Icmp:", "InEchos")
+    }
+
     /// A program on the far host, before those that are there in the search path of ssh sessions.
     pub fn far_program(&self, name: &str, text: &str) {
         common::script(&self.file("far-bin").join(name), text);

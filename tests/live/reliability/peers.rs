@@ -105,8 +105,16 @@ fn measure_with_it(worker: PathBuf, out: PathBuf) {
     spec.set_axis("clock", &["clock_gettime"]).expect("a clock of every machine");
     spec.time_limit_ns = LIMIT.as_nanos() as u64;
     let plan = Plan::make(&spec).expect("a plan");
-    let options =
-        RunOptions { out, resume: false, spec, plan, command: Vec::new(), profile: false, part: None };
+    let options = RunOptions {
+        out,
+        resume: false,
+        spec,
+        plan,
+        command: Vec::new(),
+        names: Default::default(),
+        profile: false,
+        part: None,
+    };
     measure::measure(options, &mut |_| {}).expect("rounds fail, the run does not");
 }
 

@@ -4,16 +4,18 @@
 use crate::common::{self, NOBODY};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use syscost_experiment::plan::Plan;
 use syscost_experiment::spec::Spec;
+use syscost_harness::profile::Profiler;
 use syscost_harness::worker::path::Paths;
 use syscost_harness::worker::{RoundError, RoundOptions, observed_round};
 use syscost_host::namespaces;
 use syscost_host::scratch::Scratch;
 use syscost_measure::probe::rights::{Right, Rights};
 use syscost_measure::probe::{self, Probe, Timing};
+use syscost_sys::capability::CapabilitySet;
 
 const TIMING: Timing = Timing { warmup_ns: 100_000, window_ns: 5_000_000, windows: 1 };
 
@@ -104,7 +106,8 @@ fn declared() -> Vec<(&'static str, Right)> {
 fn the_page_about_rights_has_every_right_that_a_probe_keeps() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rights.md");
     let page = std::fs::read_to_string(page).expect("the page exists");
-    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).collect();
+    let kept = page.lines().skip_while(|line| !line.starts_with("| probe | keeps |"));
+    let rows: Vec<&str> = kept.take_while(|line| line.starts_with('|')).collect();
     let tells = |probe: &str, capability: &str| {
         rows.iter().any(|row| row.contains(&format!("`{probe}`")) && row.contains(capability))
     };
@@ -213,4 +216,122 @@ fn a_program_with_capabilities_of_its_file_measures_everything_that_it_did_witho
     }
     let text = run(&["check", "page_fault", "--dir", here]);
     assert!(text.contains("verified") && !text.contains("failed"), "{text}");
+}
+
+/// Capabilities of every thread of a process.
+fn threads_hold(pid: u32) -> Vec<u64> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let status = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
+    let held = |text: String| {
+        let line = text.lines().find_map(|line| line.strip_prefix("CapPrm:"))?.trim().to_string();
+        u64::from_str_radix(&line, 16).ok()
+    };
+    status.filter_map(held).collect()
+}
+
+/// What the threads of a run held together in its rounds; the run has to be whole afterwards.
+fn held_in_rounds(experiment: &Path, out: &Path) -> u64 {
+    let mut run = Command::new(common::SYSCOST);
+    run.arg("run").arg(experiment).arg("--out").arg(out).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut run = run.spawn().expect("the binary starts");
+    let rows = || std::fs::read_to_string(out.join("samples.csv")).map_or(0, |text| text.lines().count());
+    let mut held = None;
+    while run.try_wait().expect("a child of ours").is_none() {
+        // The header, and a sample.
+        let begun = rows() > 1;
+        let seen = threads_hold(run.id());
+        if begun && held.is_none() && !seen.is_empty() {
+            held = Some(seen.into_iter().fold(0, |all, one| all | one));
+        }
+        syscost_sys::sleep::sleep(Duration::from_millis(2));
+    }
+    let output = run.wait_with_output().expect("it has ended");
+    assert!(output.status.success(), "{}", common::said(&output));
+    assert!(out.join("report.html").exists(), "the report is written with what is left");
+    held.expect("it was seen between its first sample and its end")
+}
+
+/// What the threads of a command hold while it goes through a plan, once it has its first worker.
+fn held_beside_a_worker(arguments: &[&str]) -> u64 {
+    let mut command = Command::new(common::SYSCOST);
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut command = command.spawn().expect("the binary starts");
+    let mut held = None;
+    while command.try_wait().expect("a child of ours").is_none() {
+        if held.is_none() && !common::workers_of(command.id()).is_empty() {
+            held = threads_hold(command.id()).into_iter().reduce(|all, one| all | one);
+        }
+        syscost_sys::sleep::sleep(Duration::from_millis(1));
+    }
+    let output = command.wait_with_output().expect("it has ended");
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", common::said(&output));
+    held.unwrap_or_else(|| panic!("no worker was seen: {}", common::said(&output)))
+}
+
+#[test]
+fn check_audit_and_profile_hold_what_their_plan_needs_and_no_more() {
+    let test = "check_audit_and_profile_hold_what_their_plan_needs_and_no_more";
+    if !common::is_root(test) {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let out = directory.path().join("profile");
+    let cases = ["--mechanism", "send,sendmsg,pack_send", "--size", "64,4K,64K", "--path", "loopback"];
+    let held = |command: &[&str]| held_beside_a_worker(&[command, &cases[..]].concat());
+    let never = CapabilitySet::SYS_MODULE | CapabilitySet::SYS_RAWIO | CapabilitySet::SETUID;
+    let observing = CapabilitySet::BPF | CapabilitySet::SYSLOG;
+    let checking = held(&["check", "transfer"]);
+    assert_eq!(checking & (never | observing).bits(), 0, "check: {checking:#x}");
+    let auditing = held(&["audit"]);
+    assert_eq!(auditing & never.bits(), 0, "audit: {auditing:#x}");
+    if let Err(why) = Profiler::attach() {
+        return common::skipped(test, &format!("profile: {}", why.reason));
+    }
+    let profiling = held(&["profile", "--out", out.to_str().expect("UTF-8")]);
+    assert_eq!(profiling & never.bits(), 0, "profile: {profiling:#x}");
+}
+
+#[test]
+fn the_harness_holds_in_its_rounds_what_its_plan_needs_and_no_more() {
+    let test = "the_harness_holds_in_its_rounds_what_its_plan_needs_and_no_more";
+    if !common::is_root(test) {
+        return;
+    }
+    let held_here = mask(std::process::id(), "CapPrm");
+    let bits = |rights: &[CapabilitySet]| rights.iter().fold(0, |all, right| all | right.bits()) & held_here;
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let run = |name: &str, probe: &str, out: &Path| {
+        let folder = directory.path().join(name);
+        std::fs::create_dir(&folder).expect("made");
+        let text = format!("[[probe]]\n{probe}");
+        held_in_rounds(&common::experiment(&folder, 6, "60s", ("1ms", "20ms", 3), &text), out)
+    };
+    let out = |name: &str| directory.path().join(name);
+    let sets = CapabilitySet::SETPCAP;
+    let others = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+    // Where this test's program lies may need them.
+    let files = bits(&[others, CapabilitySet::CHOWN, CapabilitySet::FOWNER]);
+    let alone = run("alone", "id = \"timer\"", &out("alone-run"));
+    assert_eq!(alone & !files, bits(&[sets]), "{alone:#x}");
+
+    let moves = "id = \"transfer\"\nmechanism = \"send\"\nmessage_bytes = 4096\nthreads = 1\npath =";
+    let veth = namespaces::available().is_ok();
+    let held =
+        run("moves", &format!("{moves} \"{}\"", if veth { "veth" } else { "loopback" }), &out("moves-run"));
+    assert_eq!(
+        held & bits(&[CapabilitySet::NET_ADMIN]),
+        bits(&[CapabilitySet::NET_ADMIN]),
+        "workers keep it"
+    );
+    let gone =
+        [CapabilitySet::BPF, CapabilitySet::SYSLOG, CapabilitySet::SYS_PTRACE, CapabilitySet::SYS_MODULE];
+    assert_eq!(held & bits(&gone), 0, "{held:#x}: what copies were counted with");
+
+    // In a directory of another user root has no more rights than those it keeps.
+    let theirs = directory.path().join("theirs");
+    std::fs::create_dir(&theirs).expect("made");
+    std::os::unix::fs::chown(&theirs, Some(NOBODY), Some(NOBODY)).expect("root may");
+    std::fs::set_permissions(&theirs, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("root may");
+    let held = run("abroad", "id = \"timer\"", &theirs.join("run"));
+    assert_eq!(held & bits(&[others]), bits(&[others]), "{held:#x}");
 }

@@ -4,7 +4,7 @@ use super::hosts::{FAR, FAR_IPV6, Hosts, PORT, known_hosts};
 use crate::common;
 use std::io::Write;
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use syscost_experiment::run::files::RunDir;
@@ -99,18 +99,23 @@ fn a_study_runs_over_ipv4_and_ipv6_and_copies_the_program_once() {
 fn every_probe_with_a_path_goes_there() {
     let Some(hosts) = Hosts::new("two_hosts::every_probe") else { return };
     let path = hosts.path();
+    // A login, the question whether data comes through, and the data.
+    let went_there = |asked: u64, output: &Output| {
+        assert_eq!(output.status.code(), Some(0), "{}", common::said(output));
+        assert!(hosts.far_was_asked() - asked >= 3, "measured on one host: {}", common::said(output));
+    };
     for probe in
         ["tcp_round_trip", "tcp_connect", "icmp_round_trip", "peak_bandwidth", "tcp_latency", "tcp_path"]
     {
-        let output = hosts.run(&["check", probe, "--path", &path, "--quick"]);
-        assert_eq!(output.status.code(), Some(0), "{probe}: {}", common::said(&output));
+        let asked = hosts.far_was_asked();
+        went_there(asked, &hosts.run(&["check", probe, "--path", &path, "--quick"]));
     }
     // The same from a file, as `plan` writes it.
     let spec = hosts.run(&["plan", "tcp_round_trip", "--path", &path, "--exchange", "ping", "--toml"]);
     std::fs::write(hosts.file("spec.toml"), &spec.stdout).expect("written");
     assert!(String::from_utf8_lossy(&spec.stdout).contains(&path), "{}", common::said(&spec));
-    let output = hosts.run(&["check", &place(&hosts, "spec.toml")]);
-    assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
+    let asked = hosts.far_was_asked();
+    went_there(asked, &hosts.run(&["check", &place(&hosts, "spec.toml")]));
     // A file server is not started where others reach it, and that is said.
     let output = hosts.run(&["check", "remote_file_read", "--path", &path]);
     let said = common::said(&output);

@@ -101,7 +101,7 @@ fn refuse_shared(folder: &Path) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "other users may change {}, and so the kernel that the lab would boot: name another directory with --cache, or          make it yours alone (chown, chmod go-w)",
+        "other users may change {}, and so the kernel that the lab would boot: name another directory with --cache, or make it yours alone (chown, chmod go-w)",
         folder.display()
     )
 }

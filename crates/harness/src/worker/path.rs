@@ -121,7 +121,7 @@ impl Paths {
             if let Some(facts) = self.before.get(path) {
                 host.is_still(facts).map_err(|reason| Unavailable {
                     reason,
-                    remedy: "measure again: syscost run --out NEW_DIR".into(),
+                    remedy: "measure apart from it: syscost run --resume DIR --new-session".into(),
                 })?;
             }
             self.hosts.insert(path.to_string(), host);
@@ -157,6 +157,11 @@ impl Paths {
 /// The host on the far side of this point's path, as the user wrote it.
 pub fn another_host(point: &Point) -> Option<&str> {
     point.text(PATH).filter(|path| target::is_meant(path))
+}
+
+/// Are its roles in namespaces that are made for it, or named?
+pub fn has_link(point: &Point) -> bool {
+    link(point).is_some()
 }
 
 /// The link of this point, if its roles are not both here.

@@ -5,19 +5,20 @@
 //! client authenticates and encrypts; it is never asked for anything (BatchMode).
 //! Source: ssh(1), ssh_config(5).
 
-use super::frame::{self, AgentMessage, AgentQuestion, Ask, CONTROL, Hello, Reply};
+use super::frame::{self, AgentQuestion, Ask, CONTROL, Hello, Reply};
+use super::incoming::{Heard, Incoming, NOBODY, lock};
 use super::target::Target;
 use super::{HEARTBEAT, patience, plain};
-use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use syscost_sys::capability::{self, CapabilitySet};
 use syscost_sys::sleep::sleep;
 use syscost_sys::{process, signals};
 
@@ -70,21 +71,11 @@ pub struct Connection {
     ssh: Mutex<Child>,
     /// `None` once the line is being closed: ssh then ends.
     input: Mutex<Option<ChildStdin>>,
-    channels: Mutex<Channels>,
+    incoming: Arc<Incoming>,
     answers: Mutex<Receiver<(u64, Reply)>>,
-    /// The question that is waited for; 0: none is. An answer to another is nobody's, and is not kept.
-    asked: AtomicU64,
     numbers: AtomicU64,
     next_channel: AtomicU32,
     words: Arc<Mutex<Vec<u8>>>,
-}
-
-/// Where the output of each worker goes; `None`: the line is gone.
-#[derive(Default)]
-struct Channels {
-    gone: bool,
-    streams: BTreeMap<u32, Arc<UnixStream>>,
-    last_words: BTreeMap<u32, String>,
 }
 
 impl Connection {
@@ -103,20 +94,24 @@ impl Connection {
         let words = Arc::new(Mutex::new(Vec::new()));
         let listening = listen_to_errors(errors, words.clone());
         let (tell_answer, answers) = mpsc::sync_channel(1);
+        let incoming = Arc::new(Incoming::new(words.clone()));
         let line = Arc::new(Connection {
             ssh: Mutex::new(child),
             input: Mutex::new(input),
-            channels: Mutex::default(),
+            incoming: incoming.clone(),
             answers: Mutex::new(answers),
-            asked: AtomicU64::new(0),
             numbers: AtomicU64::new(1),
             next_channel: AtomicU32::new(CONTROL + 1),
             words,
         });
         let (tell, told) = mpsc::channel();
-        let (weak, mark) = (Arc::downgrade(&line), mark.to_string());
+        let (mark, output) = (mark.to_string(), BufReader::new(output));
         let reader = std::thread::Builder::new();
-        let reading = reader.spawn(move || read_all(output, &mark, &weak, &tell, &tell_answer));
+        let reading = reader.spawn(move || {
+            // What the far host says is read without any right of root's.
+            let _ = capability::hold_only(CapabilitySet::empty());
+            incoming.hear(output, &mark, &tell, &tell_answer);
+        });
         if let Err(error) = listening.and(reading.map(drop)) {
             return Err(failed(format!("cannot start a thread: {error}")));
         }
@@ -145,7 +140,7 @@ impl Connection {
     }
 
     pub fn is_gone(&self) -> bool {
-        self.channels().gone
+        self.incoming.is_gone()
     }
 
     /// One question and its answer.
@@ -154,9 +149,9 @@ impl Connection {
         let answers = lock(&self.answers);
         // What came behind the last answer.
         while answers.try_recv().is_ok() {}
-        self.asked.store(number, Ordering::Relaxed);
+        self.incoming.wait_for(number);
         let answer = self.answer_to(number, what, &answers);
-        self.asked.store(0, Ordering::Relaxed);
+        self.incoming.wait_for(NOBODY);
         answer
     }
 
@@ -187,12 +182,8 @@ impl Connection {
     pub fn start(self: &Arc<Connection>) -> io::Result<FarWorker> {
         let channel = self.next_channel.fetch_add(1, Ordering::Relaxed);
         let (ours, theirs) = UnixStream::pair()?;
-        {
-            let mut channels = self.channels();
-            if channels.gone {
-                return Err(io::ErrorKind::BrokenPipe.into());
-            }
-            channels.streams.insert(channel, Arc::new(theirs));
+        if !self.incoming.carry(channel, theirs) {
+            return Err(io::ErrorKind::BrokenPipe.into());
         }
         let worker = FarWorker { line: self.clone(), channel, output: ours };
         self.ask(AgentQuestion::Start { channel })?;
@@ -204,10 +195,6 @@ impl Connection {
             Some(input) => frame::write(input, channel, payload),
             None => Err(io::ErrorKind::BrokenPipe.into()),
         }
-    }
-
-    fn channels(&self) -> MutexGuard<'_, Channels> {
-        lock(&self.channels)
     }
 
     /// Why the line ended: ssh's exit status and what it said.
@@ -269,8 +256,7 @@ pub struct FarWorker {
 impl FarWorker {
     /// Why it ended without saying so in a frame.
     pub fn last_words(&self) -> String {
-        let own = self.line.channels().last_words.get(&self.channel).cloned();
-        match own {
+        match self.line.incoming.last_words(self.channel) {
             Some(words) if words.is_empty() => "the worker ended".into(),
             Some(words) => format!("the worker ended: {words}"),
             None => format!("the connection to the other host is gone: {}", self.line.parting().1),
@@ -306,83 +292,9 @@ impl Drop for FarWorker {
     fn drop(&mut self) {
         // The reader may be writing to a stream that nobody empties any more.
         let _ = self.output.shutdown(std::net::Shutdown::Both);
-        let mut channels = self.line.channels();
-        channels.streams.remove(&self.channel);
-        channels.last_words.remove(&self.channel);
-        drop(channels);
+        self.line.incoming.forget(self.channel);
         let _ = self.line.send(self.channel, &[]);
     }
-}
-
-enum Heard {
-    System(String),
-    Hello(Box<Hello>),
-}
-
-/// The reader's whole life: the greeting, the first frame, then whatever comes.
-fn read_all(
-    output: ChildStdout,
-    mark: &str,
-    line: &Weak<Connection>,
-    tell: &Sender<Heard>,
-    answers: &SyncSender<(u64, Reply)>,
-) {
-    // What ends it is told by ssh's own words, or by those of the agent.
-    let _ = read_frames(BufReader::new(output), mark, line, tell, answers);
-    if let Some(line) = line.upgrade() {
-        let mut channels = line.channels();
-        channels.gone = true;
-        // Their readers see the end.
-        channels.streams.clear();
-    }
-}
-
-fn read_frames(
-    mut output: BufReader<ChildStdout>,
-    mark: &str,
-    line: &Weak<Connection>,
-    tell: &Sender<Heard>,
-    answers: &SyncSender<(u64, Reply)>,
-) -> io::Result<()> {
-    let system = match frame::greeting(&mut output, mark)? {
-        Ok(system) => system,
-        Err(said) => {
-            // An account that may not log in says so here (nologin(8)).
-            line.upgrade().iter().for_each(|line| lock(&line.words).extend(said.as_bytes()));
-            return Ok(());
-        }
-    };
-    let _ = tell.send(Heard::System(plain(&system)));
-    let Some((CONTROL, payload)) = frame::read(&mut output)? else { return Ok(()) };
-    let _ = tell.send(Heard::Hello(Box::new(frame::understand(&payload)?)));
-    while let Some((channel, payload)) = frame::read(&mut output)? {
-        let Some(line) = line.upgrade() else { return Ok(()) };
-        if channel != CONTROL {
-            if payload.is_empty() {
-                // Its reader sees the end.
-                line.channels().streams.remove(&channel);
-            } else {
-                let stream = line.channels().streams.get(&channel).cloned();
-                // A worker that was given up needs its output no more.
-                let _ = stream.map(|stream| (&*stream).write_all(&payload));
-            }
-            continue;
-        }
-        match frame::understand(&payload)? {
-            // One that nobody waits for, or one more, is dropped.
-            AgentMessage::Reply { number, answer } if number == line.asked.load(Ordering::Relaxed) => {
-                drop(answers.try_send((number, answer)));
-            }
-            AgentMessage::Reply { .. } => {}
-            AgentMessage::Ended { channel, words } => {
-                let mut channels = line.channels();
-                if channels.streams.contains_key(&channel) {
-                    channels.last_words.insert(channel, plain(&words));
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// ssh and loaders tell the cause last, sometimes below a banner.
@@ -395,6 +307,7 @@ fn last_lines(words: &str) -> String {
 /// Keeps the end of what ssh and the far side's standard error say.
 fn listen_to_errors(mut errors: impl Read + Send + 'static, words: Arc<Mutex<Vec<u8>>>) -> io::Result<()> {
     let listen = move || {
+        let _ = capability::hold_only(CapabilitySet::empty());
         let mut piece = [0; 1024];
         while let Ok(length @ 1..) = errors.read(&mut piece) {
             let mut words = lock(&words);
@@ -411,6 +324,7 @@ fn beat(line: &Arc<Connection>) {
     let line = Arc::downgrade(line);
     // Without it the agent gives up after a silence: the round then fails and says so.
     let _ = std::thread::Builder::new().spawn(move || {
+        let _ = capability::hold_only(CapabilitySet::empty());
         loop {
             sleep(HEARTBEAT);
             match line.upgrade() {
@@ -426,10 +340,6 @@ fn cannot_start(error: &io::Error) -> String {
         return super::refusal::NO_SSH.into();
     }
     format!("cannot start ssh: {error}")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

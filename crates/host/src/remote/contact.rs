@@ -184,6 +184,7 @@ mod tests {
     use super::*;
     use std::fs;
     use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
     use std::process::{Command, Stdio};
     use std::time::SystemTime;
 
@@ -200,6 +201,38 @@ mod tests {
     fn is_handed_on(script: &str) -> bool {
         let inner = script.strip_prefix("exec sh -c '").and_then(|s| s.strip_suffix('\''));
         inner.is_some_and(|inner| !inner.contains(['\'', '!', '\n']))
+    }
+
+    /// What a shell says that cannot start the copy, and the status with which it ends.
+    fn refused_by_a_shell(put: impl Fn(&std::path::Path)) -> Unavailable {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir_all(home.path().join(FOLDER)).unwrap();
+        put(&home.path().join(FOLDER).join("ab12"));
+        let script = script(&AgentBinary { copied: true, sha256: "ab12".into() }, "syscost-00");
+        let output =
+            Command::new("sh").args(["-c", &script]).env("XDG_CACHE_HOME", home.path()).output().unwrap();
+        assert!(!output.status.success(), "{output:?}");
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        let failed = NotOpened { system: None, status: output.status.code(), words };
+        refusal::by_agent(&Target::parse("ssh://lab").unwrap(), &failed)
+    }
+
+    #[test]
+    fn what_a_shell_cannot_start_has_its_remedy() {
+        let nothing = refused_by_a_shell(|_| {});
+        assert!(nothing.remedy.contains("install the same syscost on lab"), "{nothing:?}");
+        // As a file system mounted with noexec has it: nobody may execute it.
+        let forbidden = refused_by_a_shell(|copy| fs::write(copy, "#!/bin/sh\n").unwrap());
+        assert!(forbidden.remedy.contains("noexec"), "{forbidden:?}");
+        // A program for a loader that is not there, as on a host with another C library.
+        let foreign = refused_by_a_shell(|copy| {
+            let mut program = fs::read("/bin/sh").unwrap();
+            let loader = program.windows(4).position(|bytes| bytes == b"/ld-").expect("a dynamic program");
+            program[loader + 1..loader + 3].copy_from_slice(b"no");
+            fs::write(copy, program).unwrap();
+            fs::set_permissions(copy, fs::Permissions::from_mode(0o700)).unwrap();
+        });
+        assert!(foreign.remedy.contains("crt-static"), "{foreign:?}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod contact;
 pub mod frame;
 mod connection;
 pub mod agent;
+pub mod incoming;
 pub mod patience;
 pub mod reach;
 mod refusal;

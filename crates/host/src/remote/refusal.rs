@@ -151,24 +151,25 @@ fn rules(from: IpAddr, to: IpAddr, (first, last): Ports) -> String {
 mod tests {
     use super::*;
 
-    fn failed(status: i32, words: &str) -> NotOpened {
-        NotOpened { system: None, status: Some(status), words: words.into() }
+    fn failed(status: Option<i32>, words: &str) -> NotOpened {
+        NotOpened { system: None, status, words: words.into() }
     }
 
     #[test]
     fn each_refusal_of_ssh_has_its_remedy() {
         let target = Target::parse("ssh://me@lab:2222").unwrap();
-        for (words, remedy) in [
-            ("Host key verification failed.", "ssh-keygen -R '[lab]:2222'"),
-            ("me@lab: Permission denied (publickey).", "ssh-copy-id"),
-            ("ssh: Could not resolve hostname lab: Name or service not known", "~/.ssh/config"),
-            ("ssh: connect to host lab port 2222: Connection refused", "start sshd"),
-            ("ssh: connect to host lab port 2222: Connection timed out", "is up"),
-            ("This account is currently not available.", "usermod -s"),
-            ("something new", "-o BatchMode=yes"),
-            (NO_SSH, "openssh-client"),
+        // ssh(1) ends with 255 where it fails itself, nologin(8) with 1.
+        for (status, words, remedy) in [
+            (Some(255), "Host key verification failed.", "ssh-keygen -R '[lab]:2222'"),
+            (Some(255), "me@lab: Permission denied (publickey).", "ssh-copy-id"),
+            (Some(255), "ssh: Could not resolve hostname lab: Name or service not known", "~/.ssh/config"),
+            (Some(255), "ssh: connect to host lab port 2222: Connection refused", "start sshd"),
+            (Some(255), "ssh: connect to host lab port 2222: Connection timed out", "is up"),
+            (Some(1), "This account is currently not available.", "usermod -s"),
+            (Some(255), "something new", "-o BatchMode=yes"),
+            (None, NO_SSH, "openssh-client"),
         ] {
-            let why = by_ssh(&target, &failed(255, words));
+            let why = by_ssh(&target, &failed(status, words));
             assert!(why.remedy.contains(remedy) && why.reason.contains(words), "{why:?}");
         }
     }
@@ -178,10 +179,8 @@ mod tests {
         let target = Target::parse("ssh://lab").unwrap();
         let words =
             "/root/.cache/syscost/bin/0: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.39' not found";
-        assert!(by_agent(&target, &failed(1, words)).remedy.contains("crt-static"));
-        let musl = "sh: exec: /root/.cache/syscost/bin/0: not found";
-        assert!(by_agent(&target, &failed(127, musl)).remedy.contains("crt-static"));
-        assert!(by_agent(&target, &failed(126, "Permission denied")).remedy.contains("noexec"));
+        // ld.so(8) ends with 1; what a shell ends with is in the tests of contact.rs.
+        assert!(by_agent(&target, &failed(Some(1), words)).remedy.contains("crt-static"));
     }
 
     #[test]
