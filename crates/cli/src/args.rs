@@ -3,6 +3,7 @@
 
 use crate::axes::{self, OpenNames};
 use crate::output::Color;
+use crate::side_args::{COMPARE_EXAMPLES, CompareArgs, NameArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
@@ -47,13 +48,13 @@ const COLOR: &str = "When to use colour";
 #[derive(Args, Debug, Clone, Copy)]
 pub struct Global {
     /// JSON on stdout: one document, or one event a line while something runs
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 990)]
     pub json: bool,
     /// Show results and errors only, no progress
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = 991)]
     pub quiet: bool,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_short_help = true, long_help = COLOR)]
+    #[arg(long, global = true, display_order = 992, value_name = "WHEN", default_value = "auto", hide_short_help = true, long_help = COLOR)]
     pub color: Color,
 }
 
@@ -82,6 +83,9 @@ pub enum CliCommand {
     Lab(LabArgs),
     /// Rebuild the report of a run from its recorded samples
     Report(ReportArgs),
+    /// Compare runs with runs: what got worse, better, or stayed the same
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Explain where the time of one case goes, term by term
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
@@ -307,6 +311,16 @@ pub struct RunArgs {
     /// Continue a stopped run: same cases, same seed
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "quick", "precision", "seed"])]
     pub resume: Option<PathBuf>,
+    /// With --resume, on another machine or after a change of this one: measure the same experiment
+    /// into DIR/session-N, which the report shows apart
+    #[arg(long, requires = "resume", hide_short_help = true)]
+    pub new_session: bool,
+    /// Measure the experiment so many times, a new process each, into DIR/run-1, DIR/run-2 ..: one
+    /// group, for `syscost compare`
+    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]
+    pub repeat: Option<u32>,
+    #[command(flatten)]
+    pub names: NameArgs,
     /// Exit 1 where a case was skipped
     #[arg(long)]
     pub strict: bool,

@@ -9,6 +9,7 @@ mod asked;
 mod audit;
 mod axes;
 mod check;
+mod compare;
 mod completions;
 mod course;
 mod dispatch;
@@ -23,8 +24,10 @@ mod plan;
 mod profile;
 mod progress;
 mod refine;
+mod repeat;
 mod report;
 mod run;
+mod side_args;
 mod sought;
 mod text_file;
 
@@ -35,6 +38,7 @@ use syscost_host::{cleaner, namespaces};
 use syscost_lab::guest;
 use syscost_measure::probe::transfer::far;
 use syscost_measure::worker::child;
+use syscost_sys::capability::{self, CapabilitySet};
 use syscost_sys::limit;
 
 /// What else this binary can be: the processes that syscost starts of itself, by their first argument.
@@ -64,7 +68,11 @@ fn with_a_stack(work: fn() -> ExitCode) -> ExitCode {
         return work();
     }
     match std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work) {
-        Ok(thread) => thread.join().unwrap_or(ExitCode::FAILURE),
+        Ok(thread) => {
+            // This one only waits. A refusal leaves what it had.
+            let _ = capability::hold_only(CapabilitySet::empty());
+            thread.join().unwrap_or(ExitCode::FAILURE)
+        }
         Err(error) => {
             output::complain(&format!(
                 "error: there is no room for a stack of {} MiB ({error}): raise ulimit -s or ulimit -v",

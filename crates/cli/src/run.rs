@@ -2,11 +2,13 @@
 
 use crate::args::{Global, RunArgs};
 use crate::progress::Progress;
-use crate::{asked, axes, output, plan as plan_command, refine, report};
+use crate::side_args::NameArgs;
+use crate::{asked, axes, output, plan as plan_command, refine, repeat, report};
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -14,10 +16,11 @@ use syscost_core::units::{count, utc};
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{Record, Run, State};
+use syscost_experiment::run::{Record, Run, RunNames, State, sessions};
 use syscost_experiment::spec::Spec;
+use syscost_harness::rights::RunRights;
 use syscost_harness::worker::path::another_host;
-use syscost_harness::{Part, RunOptions};
+use syscost_harness::{Event, Part, RunOptions, another_session};
 use syscost_host::remote::patience;
 
 /// Where runs go when no directory is named.
@@ -25,45 +28,104 @@ pub const RUNS: &str = "syscost-runs";
 
 /// From argv to a spec, its plan, workers that fill the run directory, cells and answers, and what renders them.
 pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
+    if let Some(runs) = args.repeat {
+        return repeat::run(args, runs, matches, global, command);
+    }
     let begun = Instant::now();
-    let (out, spec, plan) = match &args.resume {
-        Some(dir) => recorded(dir, args, matches)?,
-        None => planned(args, matches)?,
+    if let Some(flag) = axes::any(matches).filter(|_| args.resume.is_some()) {
+        bail!("--{flag} cannot be used with --resume: a resumed run keeps its cases");
+    }
+    let Asked { out, resume, spec, plan, command } = match &args.resume {
+        Some(dir) if args.new_session => again(dir, args)?,
+        Some(dir) => recorded(dir, args, command)?,
+        None => planned(args, matches, command)?,
     };
     warn_of_unreached(&plan);
     // Other hosts may have been waited for: the limit is of the whole command.
     let limit = spec.time_limit().saturating_sub(begun.elapsed());
     let part = Some(Part { first_case: 0, limit });
     let mut progress = Progress::measuring(&plan, global);
-    let resume = args.resume.is_some();
-    let options = RunOptions { out: out.clone(), resume, spec, plan, command, profile: args.profile, part };
-    let measured = refine::measure(options, &mut |event| progress.show(event));
+    let rights = RunRights::of(&plan, &spec, &out, args.profile);
+    give_up(rights.keep_for_setting_up());
+    let names = names(&args.names);
+    let profile = args.profile;
+    let options = RunOptions { out: out.clone(), resume, spec, plan, command, names, profile, part };
+    let measured = refine::measure(options, &mut |event| {
+        if let Event::RoundStarted { .. } = event {
+            give_up(rights.keep_for_rounds());
+        }
+        progress.show(event);
+    });
     let run = measured.inspect_err(|_| leave_nothing(args.out.as_deref(), &out))?;
     report::written(&run, &out, global, json!({}))?;
     warn_of_unmeasured(&run, &out);
+    if let Some(dir) = args.resume.as_ref().filter(|_| args.new_session) {
+        output::complain(&format!("all sessions, each apart: syscost report {}", dir.display()));
+    }
     Ok(outcome(&run, args.strict))
 }
 
-fn planned(args: &RunArgs, matches: &ArgMatches) -> Result<(PathBuf, Spec, Plan)> {
+/// A sandbox may refuse it: then the command has the rights that it was started with.
+pub fn give_up(answer: io::Result<()>) {
+    if let Err(error) = answer {
+        output::complain(&format!("warning: rights that are not needed could not be given up: {error}"));
+    }
+}
+
+/// What the user calls it.
+pub fn names(args: &NameArgs) -> RunNames {
+    let NameArgs { label, group, revision } = args;
+    RunNames { label: label.clone(), group: group.clone(), revision: revision.clone() }
+}
+
+/// What is measured, and where it goes.
+struct Asked {
+    out: PathBuf,
+    /// Is it there already?
+    resume: bool,
+    spec: Spec,
+    plan: Plan,
+    command: Vec<String>,
+}
+
+fn planned(args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<Asked> {
     let spec = asked::spec(&args.asked, matches)?;
+    let plan = plan_of(&spec)?;
+    let out = args.out.clone().map_or_else(|| default_dir(&spec.name), Ok)?;
+    Ok(Asked { out, resume: false, spec, plan, command })
+}
+
+fn plan_of(spec: &Spec) -> Result<Plan> {
     // A host that keeps silent leaves time for the cases that need none.
     patience::end_by(Instant::now() + spec.time_limit() / 2);
-    let plan = Plan::make(&spec)?;
+    let plan = Plan::make(spec)?;
     refuse_nothing(&plan)?;
-    Ok((args.out.clone().map_or_else(|| default_dir(&spec.name), Ok)?, spec, plan))
+    Ok(plan)
 }
 
 /// The recorded experiment again; only the time limit may differ.
-fn recorded(dir: &Path, args: &RunArgs, matches: &ArgMatches) -> Result<(PathBuf, Spec, Plan)> {
-    if let Some(flag) = axes::any(matches) {
-        bail!("--{flag} cannot be used with --resume: a resumed run keeps its cases");
-    }
-    let Record { mut spec, plan, .. } = RunDir::record(dir)?;
+fn recorded(dir: &Path, args: &RunArgs, command: Vec<String>) -> Result<Asked> {
+    let Record { spec, plan, .. } = RunDir::record(dir)?;
+    let spec = as_recorded(spec, args)?;
+    Ok(Asked { out: dir.to_path_buf(), resume: true, spec, plan, command })
+}
+
+/// The recorded experiment as this machine can do it, in a directory of its own: no file holds figures of two machines.
+fn again(dir: &Path, args: &RunArgs) -> Result<Asked> {
+    let (held, Record { spec, command, .. }) = another_session(dir)?;
+    let spec = as_recorded(spec, args)?;
+    spec.validate()?;
+    let plan = plan_of(&spec)?;
+    // The command line repeats the experiment, from which this one differs in nothing.
+    Ok(Asked { out: sessions::make(&held)?, resume: false, spec, plan, command })
+}
+
+fn as_recorded(mut spec: Spec, args: &RunArgs) -> Result<Spec> {
     if let Some(text) = &args.asked.time_limit {
         spec.time_limit_ns = asked::time_limit_ns(text)?;
         spec.validate()?;
     }
-    Ok((dir.to_path_buf(), spec, plan))
+    Ok(spec)
 }
 
 /// Each host that was asked for and is not in the plan, once.

@@ -14,6 +14,7 @@
 mod estimate;
 mod family;
 mod looks;
+pub mod sides;
 
 pub use looks::Looks;
 

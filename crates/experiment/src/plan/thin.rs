@@ -190,6 +190,7 @@ mod tests {
             ("crossover", &[("path", "loopback")]),
             ("latency", &[("path", "loopback")]),
             ("os", &[]),
+            ("os-more", &[]),
         ] {
             let spec = spec(experiment, named);
             let (plan, whole) = (plan(&spec), Plan::whole(&spec, None).unwrap());

@@ -5,7 +5,7 @@
 //! on links.
 
 use super::errors::{WriteError, write_error};
-use super::files::options;
+use super::files::{RECORD, options};
 use super::leftovers;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -53,19 +53,29 @@ impl OpenDirectory {
 
     /// Makes a directory of this name in it, or of the first `name-2`, `name-3` that is free: where.
     pub fn make_another(&self, name: &str) -> Result<PathBuf, WriteError> {
-        let mut free = name.to_string();
-        for number in 2u64.. {
-            match place::make_new(&self.directory, free.as_ref()) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    free = format!("{name}-{number}")
-                }
+        let others = (2u64..).map(|number| format!("{name}-{number}"));
+        self.make_first(std::iter::once(name.to_string()).chain(others))
+    }
+
+    /// Makes a directory of the first of these names that is free: where.
+    pub(super) fn make_first(&self, names: impl Iterator<Item = String>) -> Result<PathBuf, WriteError> {
+        for name in names {
+            match place::make_new(&self.directory, name.as_ref()) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => {
-                    let path = self.path.join(&free);
+                    let path = self.path.join(&name);
                     return made.map(|_| path.clone()).map_err(|e| write_error(&path, e));
                 }
             }
         }
         Err(write_error(&self.path, io::Error::other("no name is free")))
+    }
+
+    /// Another user who may decide what the run in it is: the directory's owner, or the record's.
+    pub fn stranger(&self, is_own: impl Fn(u32) -> bool) -> io::Result<Option<u32>> {
+        let record = fs::symlink_metadata(self.way.join(RECORD))?;
+        let owners = [self.directory.metadata()?.uid(), record.uid()];
+        Ok(owners.into_iter().find(|owner| !is_own(*owner)))
     }
 
     /// Is there anything of this name, a link included?

@@ -160,11 +160,9 @@ impl RunDir {
         &self.path
     }
 
-    /// Whoever else may decide what the record says: the directory's owner, or the file's.
-    pub fn stranger(&self, is_own: impl Fn(u32) -> bool) -> io::Result<Option<u32>> {
-        let owners =
-            [fs::metadata(&self.held.way)?.uid(), fs::symlink_metadata(self.held.way.join(RECORD))?.uid()];
-        Ok(owners.into_iter().find(|owner| !is_own(*owner)))
+    /// The directory, as it was opened.
+    pub fn directory(&self) -> &OpenDirectory {
+        &self.held
     }
 
     /// Can no other syscost write here? A file system without locks cannot tell.

@@ -6,6 +6,7 @@
 
 pub mod audit;
 mod errors;
+pub mod group;
 pub mod files;
 pub mod directory;
 mod appended;
@@ -15,6 +16,7 @@ mod lines;
 pub mod own_cost;
 pub mod profile;
 pub mod rows;
+pub mod sessions;
 pub mod samples;
 pub mod settings;
 pub mod time_spent;
@@ -46,6 +48,19 @@ pub struct Tool {
     /// `release` or `debug` (a debug build times nothing that may be published).
     pub profile: String,
     pub binary_sha256: String,
+}
+
+/// What its user called a run: what comparisons of runs go by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunNames {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Runs of one group repeat one experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Of the software that is measured: a commit, a version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
 }
 
 /// Something that weakens a figure: what was seen, what it means, what to do.
@@ -116,6 +131,8 @@ pub struct Record {
     pub state: State,
     /// The command line as given.
     pub command: Vec<String>,
+    #[serde(default)]
+    pub names: RunNames,
     pub host: Vec<Fact>,
     pub spec: Spec,
     pub plan: Plan,
@@ -183,11 +200,15 @@ impl LengthTried {
 }
 
 impl Record {
+    /// What a fact of the host says; `None`: the machine did not say, or the run is of before the fact.
+    pub fn fact(&self, id: &str) -> Option<&str> {
+        self.host.iter().find(|fact| fact.id == id)?.value.as_deref()
+    }
+
     /// What emulated every instruction of the machine that was measured: its times mean nothing, its
     /// counts hold.
     pub fn emulator(&self) -> Option<&str> {
-        let fact = self.host.iter().find(|fact| fact.id == "emulated")?;
-        fact.value.as_deref().filter(|value| *value != "no")
+        self.fact("emulated").filter(|value| *value != "no")
     }
 }
 

@@ -79,6 +79,7 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     ("ways", include_str!("../../specs/ways.toml")),
     ("crossover", include_str!("../../specs/crossover.toml")),
     ("os", include_str!("../../specs/os.toml")),
+    ("os-more", include_str!("../../specs/os-more.toml")),
     ("latency", include_str!("../../specs/latency.toml")),
     ("nodelay", include_str!("../../specs/nodelay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),

@@ -1,0 +1,109 @@
+//! Comparisons of runs that were measured apart, simulated with the scatter of real machines: runs by 5 %, boots by 4 %.
+
+use syscost_core::decide::sides::{SideContrast, Stratum, decide_sides};
+use syscost_core::decide::{Decision, Verdict};
+use syscost_core::stats::random::Random;
+
+const COMPARISONS: u32 = 2_000;
+const RUN: f64 = 0.05;
+const BOOT: f64 = 0.04;
+/// The upper end of what chance makes of 5 % in so many comparisons (one in a thousand is beyond it).
+const MOST_FALSE: f64 = 0.0655;
+
+/// What is compared: runs of one boot, or boots that are means of three runs.
+#[derive(Clone, Copy)]
+struct Design {
+    a_side: usize,
+    boots: bool,
+    cells: usize,
+    /// The share of the scatter that cells of a run have in common.
+    common: f64,
+    /// Do cells scatter differently?
+    uneven: bool,
+}
+
+impl Design {
+    fn side(&self, random: &mut Random, effect: f64) -> Vec<Vec<f64>> {
+        let mut cells = vec![Vec::new(); self.cells];
+        for _ in 0..self.a_side {
+            let together = random.normal();
+            for (number, cell) in cells.iter_mut().enumerate() {
+                let own = self.common.sqrt() * together + (1.0 - self.common).sqrt() * random.normal();
+                let scale = if self.uneven { [0.4, 0.7, 1.0, 2.0][number % 4] } else { 1.0 };
+                let scatter = if self.boots { (BOOT.powi(2) + RUN.powi(2) / 3.0).sqrt() } else { RUN };
+                cell.push(effect + scale * scatter * own);
+            }
+        }
+        cells
+    }
+
+    fn answers(&self, random: &mut Random, effect: f64) -> Vec<Decision> {
+        let (base, candidate) = (self.side(random, 0.0), self.side(random, effect));
+        let one = |(base, candidate)| vec![Stratum { base, candidate }];
+        let contrasts: Vec<SideContrast> = base.into_iter().zip(candidate).map(one).collect();
+        decide_sides(&contrasts, 0.95, 0.0)
+    }
+
+    /// The share of comparisons in which any cell has this answer, and of cells that have it.
+    fn share(&self, effect: f64, is: fn(&Decision) -> bool) -> (f64, f64) {
+        let mut random = Random::new(21);
+        let (mut any, mut found) = (0, 0);
+        for _ in 0..COMPARISONS {
+            let count = self.answers(&mut random, effect).iter().filter(|answer| is(answer)).count();
+            any += u32::from(count > 0);
+            found += count;
+        }
+        let all = f64::from(COMPARISONS);
+        (f64::from(any) / all, found as f64 / all / self.cells as f64)
+    }
+}
+
+fn designs() -> impl Iterator<Item = Design> {
+    [(3, 1), (3, 8), (5, 8), (8, 32), (10, 8)].into_iter().flat_map(|(a_side, cells)| {
+        let each = [(0.0, false), (0.5, true), (0.9, false)];
+        each.map(|(common, uneven)| Design { a_side, boots: false, cells, common, uneven })
+    })
+}
+
+#[test]
+fn where_nothing_differs_a_twentieth_of_comparisons_claims_anything_at_most() {
+    for design in designs() {
+        for boots in [false, true] {
+            let (any, _) = Design { boots, ..design }
+                .share(0.0, |answer| matches!(answer.verdict, Verdict::More | Verdict::Less));
+            assert!(any <= MOST_FALSE, "{any} of {} a side, {} cells", design.a_side, design.cells);
+        }
+    }
+}
+
+#[test]
+fn a_difference_at_the_margin_is_called_the_same_in_a_twentieth_at_most() {
+    for design in designs() {
+        let (any, _) = design.share(0.03f64.ln_1p(), |answer| answer.verdict == Verdict::Same);
+        assert!(any <= MOST_FALSE, "{any} of {} a side, {} cells", design.a_side, design.cells);
+    }
+}
+
+/// The table of docs/comparing.md: `cargo test --release -p syscost-core --test sides -- --nocapture`.
+#[test]
+fn power_is_as_documented() {
+    let mut last = 0.0;
+    for boots in [false, true] {
+        for a_side in [3, 5, 8, 10] {
+            let design = Design { a_side, boots, cells: 1, common: 0.0, uneven: false };
+            let found =
+                [0.05, 0.1, 0.2].map(|by: f64| design.share(by.ln_1p(), |a| a.verdict == Verdict::More).1);
+            let of_eight =
+                Design { cells: 8, ..design }.share(0.1f64.ln_1p(), |a| a.verdict == Verdict::More).1;
+            println!(
+                "{} {a_side} a side: 5 %, 10 %, 20 %: {found:.2?}; 10 % in 8 cells {of_eight:.2}",
+                if boots { "boots" } else { "runs" }
+            );
+            if a_side == 8 {
+                assert!(found[1] > 0.9 && found[2] > 0.99, "{found:?}");
+            }
+            last = found[1];
+        }
+    }
+    assert!(last > 0.9, "ten boots find 10 %");
+}
