@@ -288,6 +288,7 @@ fn record(shape: &Shape, plan: Plan) -> Record {
         sessions: 1,
         state: State::TimeLimit,
         command: ["syscost", "run", "--size", "64,1K,16K,256K"].map(String::from).to_vec(),
+        names: Default::default(),
         host: vec![
             fact("cpu_model", "CPU model", Some("AMD EPYC 9R14"), "/proc/cpuinfo"),
             fact("cpus", "CPUs online", Some("2"), "sched_getaffinity(2)"),

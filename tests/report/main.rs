@@ -20,5 +20,6 @@ mod pages;
 mod published;
 mod recommendation;
 mod references;
+mod sessions;
 mod findings;
 mod format;

@@ -84,6 +84,10 @@ pub enum Caveat {
     OneReadSize,
     /// A cause is named where its events, at prices of the same run, explain at least half of the difference.
     CausesArePriced,
+    /// What protects against these vulnerabilities costs at each entry of the kernel: no run of one boot can price it.
+    MitigationsNotPriced {
+        of: Vec<String>,
+    },
     /// Two levels are told after correction over so many figures.
     LevelsCorrected {
         figures: usize,
@@ -128,6 +132,8 @@ pub enum Lack {
     SeveralConnectionCounts,
     /// Throughput and sleeps of two read sizes, or of a mechanism beside the control.
     SleepsBesideThroughput,
+    /// A row with a prediction, or two ways of doing the same.
+    PredictedRows,
     /// What a sleep costs, where throughput differs.
     PriceOfASleep,
     /// A figure of its own, or a neighbour to compare it with.

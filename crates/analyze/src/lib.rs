@@ -11,10 +11,10 @@ pub mod level;
 pub mod cells;
 pub mod compare;
 pub mod copies;
-pub mod limits;
 pub mod operations;
 pub mod profile;
 pub mod model;
+pub mod limits;
 pub mod cause;
 pub mod recommend;
 pub mod trust;
@@ -23,6 +23,7 @@ pub mod finding;
 pub mod whole;
 pub mod families;
 pub mod refine;
+pub mod sides;
 
 #[cfg(any(test, feature = "synthetic"))]
 pub mod synthetic;

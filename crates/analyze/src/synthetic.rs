@@ -314,6 +314,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         sessions: 1,
         state: State::Complete,
         command: Vec::new(),
+        names: Default::default(),
         host: Vec::new(),
         spec,
         plan,
@@ -342,16 +343,39 @@ pub fn clocks(rounds: u32, ghz: Option<f64>, cost_ns: f64) -> Run {
         point.set(axis.id, value);
         point
     });
+    single_operations("timer", points, rounds, ghz, 7, |_| cost_ns)
+}
+
+/// Ways of making a process, without predictions.
+pub fn makers(rounds: u32, seed: u64, cost_ns: fn(&str) -> f64) -> Run {
+    let points = ["fork", "vfork", "posix_spawn", "fork_exec"].map(|how| {
+        let mut point = Point::default();
+        point.set("how", Value::text(how));
+        point.set("resident_bytes", Value::Int(1 << 20));
+        point
+    });
+    let cost = |point: &Point| cost_ns(point.text_at("how").unwrap_or_default());
+    single_operations("process_create", points.into_iter(), rounds, None, seed, cost)
+}
+
+fn single_operations(
+    probe: &str,
+    points: impl Iterator<Item = Point>,
+    rounds: u32,
+    ghz: Option<f64>,
+    seed: u64,
+    cost_ns: impl Fn(&Point) -> f64,
+) -> Run {
     let cases: Vec<Case> = points
         .enumerate()
-        .map(|(index, point)| Case { index, probe: probe.about().id.into(), point, twin_of: None })
+        .map(|(index, point)| Case { index, probe: probe.into(), point, twin_of: None })
         .collect();
-    let mut random = Random::new(7);
+    let mut random = Random::new(seed);
     let mut samples = Vec::new();
     for round in 0..rounds {
         for case in &cases {
             for index in 0..3 {
-                let ns = cost_ns * (0.01 * random.normal()).exp() + 2.0;
+                let ns = cost_ns(&case.point) * (0.01 * random.normal()).exp() + 2.0;
                 let quantities = [
                     ("low_ns", ns),
                     ("median_ns", ns * 1.1),

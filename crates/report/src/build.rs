@@ -17,7 +17,9 @@ pub fn report(run: &Run, analysis: &Analysis) -> Report {
 
 /// The same with figures from elsewhere beside the run's own.
 pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Report {
-    let material = Material::of(run, analysis, beside);
+    // Where nobody named figures from elsewhere, the published report's own.
+    let published = section::published::of(analysis).filter(|_| beside.is_empty());
+    let material = Material::of(run, analysis, published.as_ref().map_or(beside, std::slice::from_ref));
     let verdict = section::answer::statements(&material);
     // In sight: the figure, the table, why it is so, what people ask.
     let mut sections: Vec<Section> = [
@@ -25,7 +27,8 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::figure::section(&material),
         section::costs::section(&material),
         section::latency::section(&material),
-        section::operations::rows(&material).filter(|_| !material.compared()),
+        section::published::section(&material).filter(|_| !material.compared()),
+        section::published::curves(&material).filter(|_| !material.compared()),
         section::why::section(&material),
         section::questions::section(&material),
     ]
@@ -42,6 +45,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
             section::latency::details(&material),
             section::rulers::section(&material),
             section::operations::section(&material),
+            section::published::curves(&material).filter(|_| material.compared()),
         ],
     );
     let careful = under(

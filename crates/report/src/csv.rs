@@ -11,6 +11,7 @@ use syscost_analyze::{copies, operations};
 use syscost_core::axis::Axis;
 use syscost_experiment::run::rows::CsvColumn;
 use syscost_experiment::run::{Audit, Run};
+use syscost_host::fingerprint::MACHINE;
 use syscost_measure::probe;
 use syscost_measure::probe::prediction::CostAccount;
 
@@ -68,6 +69,8 @@ pub const AFTER: &[CsvColumn] = &[
         "single times behind the value, of all usable samples together; empty where it is not of single times",
     ),
     column("times_above", "how many of them lie above the value"),
+    column("run", "id of the run, as in `run.json`"),
+    column("machine", "keyed hash of the machine's id; empty where the machine has none, and in older runs"),
 ];
 
 /// Every axis of the run's probes, in registry order, each once.
@@ -101,6 +104,8 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
     let header = before.chain(axes.iter().map(|a| a.id)).chain(AFTER.iter().map(|c| c.id));
     writer.write_record(header)?;
     let predictions: BTreeMap<(usize, &str), &CostAccount> = predictions(run);
+    let origin = [run.record.id.as_str(), run.record.fact(MACHINE).unwrap_or_default()];
+    let origin = origin.map(|text| escape::cell(text).into_owned());
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         let copied = copied(copies::of_case(run, case));
         let mut place = vec![case.index.to_string(), case.probe.to_string()];
@@ -114,7 +119,8 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
             let fields = place.iter().map(String::as_str).chain([cell.metric, e.unit.symbol()]);
             let fields = fields.chain(figures.iter().map(String::as_str)).chain([rounds.as_str()]);
             let fields = fields.chain(foreseen.iter().chain(&copied).map(String::as_str));
-            writer.write_record(fields.chain(behind(cell.behind).iter().map(String::as_str)))?;
+            let behind = behind(cell.behind);
+            writer.write_record(fields.chain(behind.iter().chain(&origin).map(String::as_str)))?;
         }
     }
     writer.flush()

@@ -33,6 +33,7 @@ mod marks;
 mod policy;
 pub mod section;
 pub mod sentence;
+pub mod sides;
 pub mod svg;
 pub mod terminal;
 pub mod text;

@@ -22,6 +22,8 @@ pub const LINES: usize = 40;
 /// Of the answer, of one notice, and of all notices together.
 const ANSWER: usize = 4;
 const NOTICE: usize = 3;
+/// Of what another session answers.
+const SESSION: usize = 2;
 const NOTICES: usize = 9;
 /// Rows of a table that does not fit; fewer are not worth their heading.
 const LEAST_ROWS: usize = 3;
@@ -45,6 +47,10 @@ pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String 
         tail.push(String::new());
         tail.extend(sheet.wrapped(left_out, NOTICE));
     }
+    if !report.ending.sessions.is_empty() {
+        tail.push(String::new());
+        tail.extend(report.ending.sessions.iter().flat_map(|session| sheet.wrapped(session, SESSION)));
+    }
     tail.extend(sheet.notices(&report.notices));
     if let Some(page) = page {
         tail.extend([String::new(), format!("Report: {}", visible(&page.display().to_string()))]);
@@ -55,6 +61,12 @@ pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String 
     let paths = Some(sheet.data_paths(report)).filter(|paths| paths.len() <= room).unwrap_or_default();
     let lines = [head, tables, paths, tail].concat();
     lines.join("\n") + "\n"
+}
+
+/// One table alone, with all of its rows.
+pub fn table(table: &EndTable, look: TerminalLook) -> String {
+    let sheet = Sheet { width: usize::from(look.width.max(20)), look };
+    sheet.table(table, usize::MAX).join("\n") + "\n"
 }
 
 struct Sheet {

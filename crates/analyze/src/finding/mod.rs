@@ -100,6 +100,7 @@ pub enum Says {
     Along(along::AlongChanges),
     WakeUps(wakeups::WakeupPairs),
     Unexpected(unexpected::Unforeseen),
+    Expensive(expensive::Expense),
 }
 
 /// A question and what the run says to it.
@@ -144,6 +145,7 @@ impl Answer {
 syscost_core::registry! {
     /// Every finding, in the order of reports.
     pub static ALL: dyn Finding = [
+        pub expensive::Expensive,
         pub scatter_gather::ScatterGather,
         pub zero_copy::ZeroCopy,
         pub not_fastest::NotFastest,

@@ -5,14 +5,17 @@
 //! ruler, by the ratio paired by round. Rulers compete with nobody: they are in no group, and win
 //! nothing. Cases with coordinates that the rulers lack (a path) are candidates alike.
 
+use super::floor::{self, Floor};
 use crate::cells::Cells;
 use crate::compare::study::HEADLINES;
+use crate::model::steps;
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Better, Metric};
 use syscost_core::stats::{Estimate, paired_ratio};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::probe::{self, Probe, Ruler};
 
 /// One ruler at one place.
@@ -37,21 +40,26 @@ pub struct Held {
     pub best: Option<usize>,
     /// In the order of their registry.
     pub readings: Vec<Reading>,
+    /// What one thread's messages cost at best, beside the metric of cost.
+    pub floor: Option<Floor>,
 }
 
 /// Every place that has a ruler, for each metric that ranks: cost first.
 pub fn held(run: &Run, cells: &Cells) -> Vec<Held> {
     let probes = probe::ALL.iter().filter_map(|probe| Some((*probe, probe.about().ruler?)));
     let probes: Vec<(&'static dyn Probe, Ruler)> = probes.collect();
+    let sources = steps::sources(run);
     let mut all = Vec::new();
     for metric in HEADLINES {
         for (probe, ruler) in &probes {
             let metrics = probe.metrics();
             let Some(metric) = metrics.iter().find(|m| m.id == *metric) else { continue };
             let places = places(run, probe.about().id, ruler);
-            all.extend(
-                places.into_iter().map(|(shared, cases)| at(run, cells, ruler, metric, shared, &cases)),
-            );
+            let held = |(shared, cases): (Point, Vec<&Case>)| {
+                let held = at(run, cells, ruler, metric, shared, &cases);
+                Held { floor: floor_of(run, cells, &sources, &held), ..held }
+            };
+            all.extend(places.into_iter().map(held));
         }
     }
     all.retain(|held| !held.readings.is_empty());
@@ -85,7 +93,14 @@ fn at(run: &Run, cells: &Cells, ruler: &Ruler, metric: &Metric, shared: Point, c
             worse: ratio.map(|ratio| ratio.estimate),
         })
     };
-    Held { metric: *metric, best, readings: cases.iter().filter_map(reading).collect(), shared }
+    Held { metric: *metric, best, readings: cases.iter().filter_map(reading).collect(), floor: None, shared }
+}
+
+/// Of one thread, beside the metric of cost.
+fn floor_of(run: &Run, cells: &Cells, sources: &[&Case], held: &Held) -> Option<Floor> {
+    let costs = held.metric.better == Better::Lower && held.shared.int(THREADS) == Some(1);
+    let best = run.case(held.best.filter(|_| costs)?)?;
+    floor::floor(sources, cells, best, &held.shared, run.record.spec.confidence)
 }
 
 /// The best case, by its median, that agrees with these coordinates wherever it has them.

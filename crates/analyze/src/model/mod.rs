@@ -9,7 +9,7 @@
 pub mod beside;
 pub mod counts;
 pub mod figure;
-mod steps;
+pub mod steps;
 mod terms;
 pub mod what_if;
 

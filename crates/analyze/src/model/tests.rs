@@ -1,6 +1,7 @@
 //! The model on runs whose primitives are known: what it adds up, and what it never looks at.
 
 use super::*;
+use crate::limits::floor::floor;
 use crate::synthetic;
 use crate::whole::Analysis;
 use syscost_core::axis::Value;
@@ -81,7 +82,7 @@ fn run(mechanism: &str, sizes: &[u64], measured_ns: f64) -> Run {
     let copy = memory_bandwidth::rate("copy", 1 << 20, 1);
     let mut point = Point::default();
     copy.coordinates.iter().for_each(|(axis, value)| point.set(axis, value.clone()));
-    add(&mut cases, &mut samples, copy.probe, point, &[("best_bytes_per_second", 1e10)]);
+    add(&mut cases, &mut samples, copy.probe, point, &[]);
     synthetic::record(Plan { cases, ..Plan::default() }, samples)
 }
 
@@ -100,7 +101,7 @@ fn add(
     for round in 0..6 {
         let quantities = quantities.iter().map(|(id, n)| (id.to_string(), Some(*n))).collect();
         let fixed =
-            Sample { case: index, round, elapsed_ns: 1e7, ops: 100.0, bytes: 1e8, ..Sample::default() };
+            Sample { case: index, round, elapsed_ns: 1e9, ops: 100.0, bytes: 1e10, ..Sample::default() };
         samples.push(Sample { verified: true, quantities, ..fixed });
     }
 }
@@ -110,6 +111,26 @@ fn accounts(mechanism: &str, sizes: &[u64]) -> (Run, Vec<Account>) {
     let model = Model::of(&run, &Cells::of(&run));
     assert_eq!(model.accounts.len(), sizes.len());
     (run, model.accounts)
+}
+
+#[test]
+fn a_message_is_held_against_one_call_and_one_copy_by_round() {
+    let run = run("send", &[64, 65536], 20_000.0);
+    let cells = Cells::of(&run);
+    let sources = super::steps::sources(&run);
+    for (case, bytes) in run.record.plan.cases.iter().zip([64.0, 65536.0]) {
+        let floor = floor(&sources, &cells, case, &case.point, 0.95).unwrap();
+        let call = truth(steps::APPEND).0;
+        let expected = call + bytes * 1e9 / 1e10;
+        assert!((floor.at_best.value / expected - 1.0).abs() < 1e-9, "{floor:?}");
+        assert_eq!((floor.call_ns, floor.at_best.n), (call, 6));
+        assert_eq!(floor.wake_ns, Some(truth(steps::WAKE).0 - truth(steps::SINGLE).0));
+        let cost = cells.cell(case.index, "total_cpu_ns_per_message").unwrap().estimate.value;
+        assert!((floor.worse.value / (cost / expected) - 1.0).abs() < 1e-6);
+    }
+    let alone: Vec<&Case> = sources.into_iter().filter(|case| case.probe != "memory_bandwidth").collect();
+    let case = &run.record.plan.cases[0];
+    assert_eq!(floor(&alone, &cells, case, &case.point, 0.95), None, "without a copy nothing is said");
 }
 
 /// A run with one account for each of these ratios of measured over predicted.

@@ -14,6 +14,7 @@ pub mod latency;
 pub mod machine;
 pub mod method;
 pub mod missing;
+pub mod published;
 pub mod operations;
 pub mod payers;
 pub mod problems;
@@ -21,6 +22,7 @@ pub mod profile;
 pub mod regions;
 pub mod questions;
 pub mod reproduce;
+pub mod sessions;
 pub mod time;
 pub mod rulers;
 

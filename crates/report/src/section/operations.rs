@@ -1,74 +1,22 @@
-//! What the operations cost: a table for each probe, prediction beside measurement, its drawings,
-//! how it was timed, and (folded away) each formula with its inputs.
-//!
-//! The columns are those of a system-measurement report: base hardware, software overhead,
-//! predicted, measured; then how far the figure can be trusted.
+//! What the operations cost, by probe: prediction beside measurement, how far the figure can be trusted, how it was timed,
+//! and (folded away) each formula with its inputs.
 
-use super::{capital, drawings, plural, unless_empty};
+use super::published::{none, off, without_empty_columns};
+use super::{capital, plural, unless_empty};
 use crate::context::Layout;
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{Block, Entry, Section, Standing, Table};
-use syscost_analyze::operations::accuracy::{self, Fit};
+use crate::{Block, Entry, Section, Table};
 use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::operations::{Operation, Spread};
-use syscost_core::stats::Estimate;
 use syscost_core::units::{Unit, significant};
 use syscost_measure::probe::prediction::Input;
-
-/// The rows of published tables, in their order: operation, prediction, measurement.
-pub fn rows(m: &Material) -> Option<Section> {
-    let measured: Vec<&Operation> =
-        m.analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()).collect();
-    let published = measured.iter().copied().filter(|o| o.row.published.is_some()).collect::<Vec<_>>();
-    let shown = if published.is_empty() { &measured } else { &published };
-    let mut columns =
-        ["operation", "base hardware", "software", "predicted", "measured", "measured / predicted"]
-            .map(String::from)
-            .to_vec();
-    columns.extend(m.beside.iter().map(|beside| beside.name.clone()));
-    let rows: Vec<Vec<Entry>> = shown.iter().take(ROWS).map(|o| published_row(m, o)).collect();
-    let left = measured.len() - rows.len();
-    let note = (left > 0).then(|| format!("{} below, by probe.", plural(left, "more row")));
-    let mut table = Table { id: "operations-rows".into(), columns, rows, note, ..Table::default() };
-    without_empty_columns(&mut table);
-    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    unless_empty("table", "What an operation costs", blocks)
-}
-
-/// Rows of the table in sight: what is printed on one page.
-const ROWS: usize = 48;
-
-fn published_row(m: &Material, o: &Operation) -> Vec<Entry> {
-    let account = o.prediction.as_ref().map(|p| &p.account);
-    let part = |value: Option<f64>| value.map_or(none(), |value| Entry::Number(value, o.metric.unit));
-    let mut row = vec![
-        Entry::Text(capital(&o.name())),
-        part(account.and_then(|a| a.base_hardware)),
-        part(account.and_then(|a| a.software_overhead)),
-        part(o.predicted()),
-        o.measured.map_or(Entry::Missing, |estimate| Entry::estimate(estimate, None)),
-        o.ratio.map_or(none(), |ratio| off(m, ratio)),
-    ];
-    row.extend(m.beside.iter().map(|b| b.find(o).map_or(none(), |f| Entry::Number(f.value, o.metric.unit))));
-    row
-}
-
-/// A ratio of measured to predicted, marked where it lies outside what was foreseen.
-fn off(m: &Material, ratio: Estimate) -> Entry {
-    let outside = accuracy::fit(&ratio, m.run.record.spec.confidence) == Fit::Outside;
-    Entry::Estimate {
-        estimate: ratio,
-        cell: None,
-        standing: if outside { Standing::Off } else { Standing::None },
-    }
-}
 
 /// Each probe's rows with their spread, its drawings, its method and its formulas.
 pub fn section(m: &Material) -> Option<Section> {
     let blocks: Vec<Block> = m.layouts.iter().flat_map(|layout| probe(m, layout)).collect();
     let blocks = if blocks.is_empty() { blocks } else { introduced(m, blocks) };
-    unless_empty("operations", "Operations by probe: spread, curves, method, formulas", blocks)
+    unless_empty("operations", "Operations by probe: spread, method, formulas", blocks)
 }
 
 fn introduced(m: &Material, blocks: Vec<Block>) -> Vec<Block> {
@@ -83,7 +31,7 @@ fn introduced(m: &Material, blocks: Vec<Block>) -> Vec<Block> {
     all
 }
 
-/// Everything about one probe's rows.
+/// Everything about one probe's rows but its drawings.
 fn probe(m: &Material, layout: &Layout) -> Vec<Block> {
     let about = layout.probe.about();
     let mine: Vec<&Operation> = m.analysis.operations.iter().filter(|o| o.probe == about.id).collect();
@@ -95,7 +43,6 @@ fn probe(m: &Material, layout: &Layout) -> Vec<Block> {
     if !listed.is_empty() {
         blocks.push(Block::Table(table(m, layout, &listed)));
     }
-    blocks.extend(drawings::blocks(m, layout));
     blocks.push(Block::Text(format!("{} Source: {}.", about.method, about.source.trim_end_matches('.'))));
     blocks.extend(formulas(&mine, layout));
     blocks
@@ -120,18 +67,6 @@ fn table(m: &Material, layout: &Layout, listed: &[&Operation]) -> Table {
     };
     without_empty_columns(&mut table);
     table
-}
-
-/// A rate has no cycles, and its parts no sum: what applies to no row is no column.
-fn without_empty_columns(table: &mut Table) {
-    let says = |column: usize| table.rows.iter().any(|row| row.get(column).is_some_and(|e| *e != none()));
-    let kept: Vec<bool> = (0..table.columns.len()).map(says).collect();
-    let mut keep = kept.iter();
-    table.columns.retain(|_| keep.next() == Some(&true));
-    for row in &mut table.rows {
-        let mut keep = kept.iter();
-        row.retain(|_| keep.next() == Some(&true));
-    }
 }
 
 fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
@@ -160,11 +95,6 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
     row.push(layout.tsc_cycles(o.case).map_or(none(), |cycles| Entry::Number(cycles, Unit::Count)));
     row.extend(spread(o.spread.as_ref()));
     row
-}
-
-/// Does not apply, or nobody says.
-fn none() -> Entry {
-    Entry::Text("–".into())
 }
 
 /// The number, or which inputs it would need.

@@ -10,6 +10,7 @@ use syscost_analyze::CellRef;
 use syscost_analyze::compare::study::{HEADLINES, RIVALS};
 use syscost_analyze::limits::rulers::Held;
 use syscost_core::axis::{Name, Point};
+use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 
 const METHOD: &str = "The same messages between two processes of this machine, measured in the same rounds: through the \
@@ -19,6 +20,10 @@ const METHOD: &str = "The same messages between two processes of this machine, m
     path that was run. Ends of shared memory look again and again before they sleep, and pay CPU time for it: a ratio \
     below 1 says that waiting cost more there than copying.";
 
+const AT_BEST: &str = "At best a message costs one call into TCP and one copy of its bytes by one core. A receiver that sleeps for \
+    each message is woken besides: a busy stream need not. The call is a send that adds to a held segment (a step of the model), \
+    the copy that of one thread in a working set of twice the message.";
+
 pub fn section(m: &Material) -> Option<Section> {
     let held = &m.analysis.rulers;
     let mut blocks = vec![Block::Text(METHOD.into())];
@@ -27,6 +32,9 @@ pub fn section(m: &Material) -> Option<Section> {
         return None;
     }
     blocks.extend(tables);
+    if let Some(table) = at_best(m, held) {
+        blocks.extend([Block::Text(AT_BEST.into()), Block::Table(table)]);
+    }
     unless_empty("rulers", "Beside paths without TCP", blocks)
 }
 
@@ -49,6 +57,29 @@ fn table(m: &Material, held: &[Held], metric: &str) -> Option<Table> {
         rows: mine.iter().map(|held| row(m, &words, held, &titles)).collect(),
         ..Table::default()
     })
+}
+
+/// One row for each size at one thread.
+fn at_best(m: &Material, held: &[Held]) -> Option<Table> {
+    let words = Words::of(m.run);
+    let row = |held: &Held| {
+        let floor = held.floor.as_ref()?;
+        let best = m.run.case(held.best?)?;
+        let ns = |ns| Entry::Number(ns, Unit::Nanoseconds);
+        Some(vec![
+            Entry::Text(words.place(&held.shared, &[])),
+            ns(floor.call_ns),
+            ns(floor.copy_ns),
+            floor.wake_ns.map_or(Entry::Missing, ns),
+            Entry::estimate(floor.at_best, None),
+            Entry::Text(name(&words, best, &held.shared)),
+            Entry::estimate(floor.worse, None),
+        ])
+    };
+    let rows: Vec<Vec<Entry>> = held.iter().filter_map(row).collect();
+    const COLUMNS: [&str; 7] =
+        ["messages", "call", "copy", "wake-up", "call and copy", "best over TCP", "times as much"];
+    (!rows.is_empty()).then(|| Table::new("rulers-at-best", &COLUMNS, rows).titled("A message at best"))
 }
 
 fn row(m: &Material, words: &Words, held: &Held, titles: &[&str]) -> Vec<Entry> {

@@ -26,7 +26,7 @@ pub fn extremes(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// Two digits: of many places no more are alike.
-fn rounded(value: f64) -> f64 {
+pub fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return value;
     }

@@ -10,6 +10,7 @@ mod along;
 mod cause;
 mod cache_levels;
 mod connections;
+mod expensive;
 pub mod copies;
 pub mod costs;
 pub mod ending;
@@ -23,7 +24,7 @@ pub mod profile;
 mod overtaking;
 pub mod recommendation;
 mod regimes;
-mod figures;
+pub mod figures;
 mod not_fastest;
 pub mod rulers;
 pub mod trust;
@@ -47,6 +48,7 @@ pub struct QuestionText {
 
 /// In the order of reports.
 static QUESTIONS: &[QuestionText] = &[
+    expensive::TEXT,
     scatter_gather::TEXT,
     zero_copy::TEXT,
     not_fastest::TEXT,
@@ -139,6 +141,11 @@ fn caveat(caveat: &Caveat) -> String {
              difference."
                 .into()
         }
+        Caveat::MitigationsNotPriced { of } => format!(
+            "Mitigations are in force ({}). What they cost takes a second run after a boot with mitigations=off. \
+             Next: `syscost report DIR --beside OTHER_DIR`.",
+            and(of)
+        ),
         Caveat::LevelsCorrected { figures } => {
             format!("The test for two levels is corrected for the {} tested.", count(*figures, "figure"))
         }
@@ -159,6 +166,7 @@ fn lack(lack: &Lack) -> String {
         }
         Lack::SeveralThreadCounts => "the same transfer with two thread counts".into(),
         Lack::SeveralConnectionCounts => "the same transfer with two numbers of connections".into(),
+        Lack::PredictedRows => "a row with a prediction, or two ways of doing the same".into(),
         Lack::SleepsBesideThroughput => {
             "throughput and sleeps of two read sizes, or of a mechanism beside the control".into()
         }

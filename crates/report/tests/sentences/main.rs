@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use syscost_analyze::answer::AnswerVerdict;
 use syscost_analyze::cause::Cause;
 use syscost_analyze::compare::winners::Sure;
+use syscost_analyze::finding::expensive::Expense;
 use syscost_analyze::finding::not_fastest::PriceTrend;
 use syscost_analyze::finding::overtaking::Overtakes;
 use syscost_analyze::finding::scatter_gather::Gathering;
@@ -39,6 +40,7 @@ macro_rules! kinds {
 kinds! {
     ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, WakeUps, Regimes, Overtaking, LargerIsWorse,
     LargerIsCheaper, MoreThreadsAreSlower, TwoLevels, OffTheModel, Caused, Limits, Recommended, Twins,
+    Dear, CheaperWay,
 }
 
 /// What a kind is walked over.
@@ -191,6 +193,32 @@ fn walk(kind: SentenceKind) -> Walk {
                 })
             })
         }),
+        SentenceKind::Dear => Walk {
+            null: |seed| worlds::operation(seed, 1.5),
+            ..inference(
+                |seed| worlds::operation(seed, 3.0),
+                |seen| {
+                    seen.any(|says| match says {
+                        Says::Expensive(Expense::Dear { dear, of, .. }) => dear == of,
+                        _ => false,
+                    })
+                },
+            )
+        },
+        SentenceKind::CheaperWay => Walk {
+            null: |seed| worlds::ways_of_making(seed, |_| 1000.0),
+            ..inference(
+                |seed| worlds::ways_of_making(seed, |how| if how == "vfork" { 1000.0 } else { 1200.0 }),
+                |seen| {
+                    seen.any(|says| match says {
+                        Says::Expensive(Expense::OtherWay(way)) => {
+                            way.cheaper == 1 && (1.1..1.3).contains(&way.ratio.value)
+                        }
+                        _ => false,
+                    })
+                },
+            )
+        },
         // Identical cases differ in no run, so that there is nothing to be silent about.
         SentenceKind::Twins => inference(worlds::nothing, |_| true),
     }
@@ -266,7 +294,8 @@ impl WalkedRun {
                 assert!(!["NaN", "inf ", "infx", "-0 %"].iter().any(|odd| text.contains(odd)), "{text}");
             }
         }
-        assert!(limits::statement(&self.analysis.limiters).is_some());
+        let moved = self.run.record.plan.cases.iter().any(|case| case.probe == "transfer");
+        assert_eq!(limits::statement(&self.analysis.limiters).is_some(), moved);
     }
 }
 
@@ -296,6 +325,10 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
             when(SentenceKind::Along, told)
         }
         Says::WakeUps(pairs) => when(SentenceKind::WakeUps, pairs.decided > 0),
+        Says::Expensive(Expense::Dear { dear, .. }) => when(SentenceKind::Dear, *dear > 0),
+        Says::Expensive(Expense::OtherWay(way)) => when(SentenceKind::CheaperWay, way.cheaper > 0),
+        // Recorded facts.
+        Says::Expensive(Expense::ClockByKernel { .. } | Expense::Governor { .. }) => Vec::new(),
         Says::Unexpected(Unforeseen::NotFound { .. }) => Vec::new(),
         Says::Unexpected(Unforeseen::Phenomenon { kind, places, .. }) => {
             let kind = match kind {

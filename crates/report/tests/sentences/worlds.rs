@@ -1,7 +1,7 @@
 //! Synthetic runs whose truth is known, with the machine's drift. In the first nothing differs; each of the others has
 //! one truth, far beyond what its noise lets one see.
 
-use syscost_analyze::synthetic::{PLAIN, StepPrices, Synthetic, audit, count_events};
+use syscost_analyze::synthetic::{PLAIN, StepPrices, Synthetic, audit, clocks, count_events, makers};
 use syscost_core::axis::{Point, Value};
 use syscost_core::stats::random::Random;
 use syscost_experiment::run::{Audit, Run, SliceRow};
@@ -294,4 +294,15 @@ pub fn off_the_model(seed: u64) -> Run {
 
 pub fn on_the_model(seed: u64) -> Run {
     accounted(seed, false)
+}
+
+/// Clocks that cost so many times what was predicted.
+pub fn operation(seed: u64, times: f64) -> Run {
+    let nanoseconds = 10.0 + seed as f64;
+    clocks(8, Some(nanoseconds), times * nanoseconds)
+}
+
+/// Ways of making a process, at these costs.
+pub fn ways_of_making(seed: u64, cost_ns: fn(&str) -> f64) -> Run {
+    makers(8, seed, cost_ns)
 }

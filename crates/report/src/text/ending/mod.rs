@@ -19,6 +19,8 @@ pub struct Ending {
     pub tables: Vec<EndTable>,
     /// What the run left out, and the command that measures it.
     pub left_out: Option<String>,
+    /// What other sessions of the run answer, a line each.
+    pub sessions: Vec<String>,
 }
 
 /// Rows of text; the first column is a name, the others are figures.
@@ -47,5 +49,6 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
         answer,
         tables,
         left_out: super::rulers::left_out(m.run),
+        sessions: Vec::new(),
     }
 }

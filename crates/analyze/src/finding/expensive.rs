@@ -1,0 +1,313 @@
+//! What costs more than its parts predict on this machine, and what would change it: other ways of doing the same that
+//! the run measured beside it ([`syscost_measure::probe::OtherWay`]), and settings of the machine.
+//!
+//! Dear is a row whose whole interval lies above twice its prediction. A way is cheaper where the pair is decided, corrected
+//! over all pairs asked here.
+
+use super::{Evidence, Finding};
+use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
+use crate::compare::Comparison;
+use crate::compare::comparisons::claims;
+use crate::compare::family::Family;
+use crate::finding::{Answer, Says, Shown};
+use crate::operations::accuracy::{Fit, fit};
+use crate::operations::{Operation, headline, operations};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use syscost_core::axis::{Point, Value};
+use syscost_core::sample::Better;
+use syscost_core::stats::Estimate;
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+use syscost_host::Fact;
+use syscost_measure::probe::{self, OtherWay};
+
+pub struct Expensive;
+
+/// Rows that are named.
+const NAMED: usize = 3;
+
+/// One thing that is said to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Expense {
+    /// Rows that surely cost more than twice what their parts predict: the worst of each operation, worst first.
+    Dear {
+        rows: Vec<DearRow>,
+        dear: usize,
+        of: usize,
+        undecided: usize,
+    },
+    OtherWay(CheaperWay),
+    /// Reading the clock enters the kernel, which keeps time by this source.
+    ClockByKernel {
+        source: String,
+    },
+    /// The governor of CPU frequency is not the one that keeps it high.
+    Governor {
+        name: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DearRow {
+    pub case: usize,
+    pub probe: String,
+    pub place: Point,
+    /// Measured over predicted.
+    pub ratio: Estimate,
+}
+
+/// Another way does the same for less, at some of the places where both were measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheaperWay {
+    pub probe: String,
+    pub axis: String,
+    pub from: Value,
+    pub to: Value,
+    /// How one gets it.
+    pub how: String,
+    pub places: usize,
+    pub cheaper: usize,
+    pub undecided: usize,
+    /// Where it saves most: without the axis, and the cost of the one over that of the other.
+    pub place: Point,
+    pub ratio: Estimate,
+}
+
+impl Finding for Expensive {
+    fn id(&self) -> &'static str {
+        "expensive"
+    }
+
+    fn asked(&self, evidence: &Evidence<'_>) -> bool {
+        let of_suite = |id: &str| probe::find(id).is_some_and(|probe| probe.suite().is_some());
+        let cases = &evidence.run.record.plan.cases;
+        !cases.is_empty() && cases.iter().all(|case| of_suite(&case.probe))
+    }
+
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        let operations = operations(evidence.run, evidence.cells);
+        let dear = dear(evidence.run, &operations);
+        let pairs = pairs(evidence.run);
+        let ways = cheaper(evidence, &pairs);
+        let decided = ways.iter().any(|(way, _)| way.cheaper > 0);
+        let (found, predicted) = match dear.as_ref().map(|shown| &shown.says) {
+            Some(Says::Expensive(Expense::Dear { dear, .. })) => (*dear > 0, true),
+            _ => (false, false),
+        };
+        if !predicted && ways.is_empty() {
+            return Answer::not_measured(self.id(), Lack::PredictedRows, "syscost run os");
+        }
+        let verdict = if found || decided { AnswerVerdict::Yes } else { AnswerVerdict::No };
+        let mut shown: Vec<Shown> = dear.into_iter().collect();
+        shown.extend(ways.into_iter().filter(|(way, _)| way.cheaper > 0).map(|(_, shown)| shown));
+        shown.extend(settings(evidence.run, &operations));
+        Answer::found(self.id(), verdict, shown, mitigations(evidence.run).into_iter().collect())
+    }
+
+    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
+        let asked: Vec<_> = pairs(evidence.run).into_iter().map(|pair| pair.asked).collect();
+        vec![Family::of_pairs(self.id(), claims(evidence.run, evidence.cells, &asked))]
+    }
+}
+
+/// The rows that have a prediction, and whether they cost more.
+fn dear(run: &Run, operations: &[Operation]) -> Option<Shown> {
+    let confidence = run.record.spec.confidence;
+    let rated = |o: &Operation| Some((fit(&o.ratio?, confidence), o.ratio?));
+    let rated: Vec<(&Operation, Fit, Estimate)> = operations
+        .iter()
+        .filter(|o| o.row.listed)
+        .filter_map(|o| rated(o).map(|(fit, ratio)| (o, fit, ratio)))
+        .collect();
+    if rated.is_empty() {
+        return None;
+    }
+    // A rate that is above what was predicted is cheap.
+    let costs = |o: &Operation| o.metric.better == Better::Lower;
+    let dearness = |o: &Operation, ratio: &Estimate| if costs(o) { ratio.value } else { 1.0 / ratio.value };
+    let mut dear: Vec<&(&Operation, Fit, Estimate)> =
+        rated.iter().filter(|(o, fit, ratio)| *fit == Fit::Outside && dearness(o, ratio) > 1.0).collect();
+    dear.sort_by(|a, b| dearness(b.0, &b.2).total_cmp(&dearness(a.0, &a.2)));
+    let mut rows: Vec<DearRow> = Vec::new();
+    let mut seen = Vec::new();
+    for (o, _, ratio) in dear.iter().filter(|(o, ..)| costs(o)) {
+        if rows.len() < NAMED && !seen.contains(&o.probe) {
+            seen.push(o.probe);
+            rows.push(DearRow { case: o.case, probe: o.probe.into(), place: o.point.clone(), ratio: *ratio });
+        }
+    }
+    let undecided = rated.iter().filter(|(_, fit, _)| *fit == Fit::Undecided).count();
+    let cells = if dear.is_empty() { rated.iter().map(|r| r.0.cell()).collect() } else { cells_of(&dear) };
+    let says = Expense::Dear { rows, dear: dear.len(), of: rated.len(), undecided };
+    Some(Shown::of(Says::Expensive(says), cells))
+}
+
+fn cells_of(dear: &[&(&Operation, Fit, Estimate)]) -> Vec<CellRef> {
+    dear.iter().map(|(o, ..)| o.cell()).collect()
+}
+
+/// Two cases that do the same in two ways.
+struct WayPair {
+    way: &'static OtherWay,
+    probe: &'static str,
+    asked: (&'static str, usize, usize),
+    place: Point,
+}
+
+fn pairs(run: &Run) -> Vec<WayPair> {
+    let cases: Vec<_> = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()).collect();
+    let mut pairs = Vec::new();
+    for from in &cases {
+        let Some(probe) = probe::find(&from.probe) else { continue };
+        let Some(metric) = headline(probe) else { continue };
+        for way in probe.other_ways() {
+            let is = |point: &Point, value: &str| point.get(way.axis).is_some_and(|v| v.to_string() == value);
+            if !is(&from.point, way.from) {
+                continue;
+            }
+            let place = from.point.without(way.axis);
+            let same = |to: &&&Case| {
+                to.probe == from.probe && is(&to.point, way.to) && to.point.without(way.axis) == place
+            };
+            if let Some(to) = cases.iter().find(same) {
+                let asked = (metric.id, from.index, to.index);
+                pairs.push(WayPair { way, probe: probe.about().id, asked, place });
+            }
+        }
+    }
+    pairs
+}
+
+/// Of a way: its probe, axis, and both values.
+type WayKey<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// What each other way saves, largest first.
+fn cheaper(evidence: &Evidence<'_>, pairs: &[WayPair]) -> Vec<(CheaperWay, Shown)> {
+    let asked: Vec<_> = pairs.iter().map(|pair| pair.asked).collect();
+    let decided = claims(evidence.run, evidence.cells, &asked);
+    let mut by_way: BTreeMap<WayKey<'_>, Vec<(&WayPair, &Comparison)>> = BTreeMap::new();
+    for pair in pairs {
+        let found = decided.iter().find(|c| (c.metric, c.a, c.b) == pair.asked);
+        if let Some(found) = found {
+            let key = (pair.probe, pair.way.axis, pair.way.from, pair.way.to);
+            by_way.entry(key).or_default().push((pair, found));
+        }
+    }
+    let mut ways: Vec<(CheaperWay, Shown)> =
+        by_way.into_values().filter_map(|of| one_way(evidence.run, &of)).collect();
+    ways.sort_by(|a, b| b.0.ratio.value.total_cmp(&a.0.ratio.value));
+    ways
+}
+
+fn one_way(run: &Run, of: &[(&WayPair, &Comparison)]) -> Option<(CheaperWay, Shown)> {
+    let better = headline(probe::find(of.first()?.0.probe)?)?.better;
+    let mut cheaper: Vec<&(&WayPair, &Comparison)> =
+        of.iter().filter(|(_, found)| found.better(better) == Some(found.b)).collect();
+    cheaper.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
+    let (pair, found) = cheaper.first().map(|one| **one).or_else(|| of.first().copied())?;
+    let value = |case: usize| run.case(case)?.point.get(pair.way.axis).cloned();
+    let way = CheaperWay {
+        probe: pair.probe.into(),
+        axis: pair.way.axis.into(),
+        from: value(found.a)?,
+        to: value(found.b)?,
+        how: pair.way.how.into(),
+        places: of.len(),
+        cheaper: cheaper.len(),
+        undecided: of.iter().filter(|(_, found)| found.is_open()).count(),
+        place: pair.place.clone(),
+        ratio: found.seen_from(found.a),
+    };
+    let rows = of.iter().map(|(_, found)| ComparisonRef::from(*found)).collect();
+    let cells = [found.a, found.b].map(|case| CellRef { case, metric: found.metric }).to_vec();
+    Some((way.clone(), Shown::comparing(Says::Expensive(Expense::OtherWay(way)), rows, cells)))
+}
+
+/// What of the machine's settings makes operations dear.
+fn settings(run: &Run, operations: &[Operation]) -> Vec<Shown> {
+    let fact = |id: &str| run.record.host.iter().find(|f| f.id == id).and_then(|f| f.value.clone());
+    // Of all that is paid for in time: the clock and the frequency are in each figure.
+    let timed = operations.iter().filter(|o| o.measured.is_some() && o.metric.better == Better::Lower);
+    let cells: Vec<CellRef> = timed.map(Operation::cell).collect();
+    let by_kernel = fact("clock_by_vdso").filter(|told| told == "no").and_then(|_| fact("clocksource"));
+    let governor = fact("cpu_governor").filter(|told| told != "performance");
+    let by_kernel = by_kernel.map(|source| Expense::ClockByKernel { source });
+    let governor = governor.map(|name| Expense::Governor { name });
+    let told = [by_kernel, governor].into_iter().flatten().filter(|_| !cells.is_empty());
+    told.map(|says| Shown::of(Says::Expensive(says), cells.clone())).collect()
+}
+
+/// Mitigations cost at each entry of the kernel; how much, no run of one boot can say.
+fn mitigations(run: &Run) -> Option<Caveat> {
+    let in_force = |fact: &&Fact| fact.value.as_deref().is_some_and(|v| v.starts_with("Mitigation"));
+    let of: Vec<String> = run
+        .record
+        .host
+        .iter()
+        .filter(in_force)
+        .filter_map(|fact| Some(fact.id.strip_prefix("vulnerability_")?.to_string()))
+        .collect();
+    (!of.is_empty()).then_some(Caveat::MitigationsNotPriced { of })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{clocks, makers};
+    use crate::whole::Analysis;
+
+    fn answer(run: &Run) -> Answer {
+        Analysis::of(run).answers.into_iter().find(|a| a.question == Expensive.id()).expect("it is asked")
+    }
+
+    fn expenses(answer: &Answer) -> Vec<&Expense> {
+        let of = |shown: &'_ Shown| matches!(shown.says, Says::Expensive(_));
+        let known = answer.shown.iter().filter(|shown| of(shown));
+        known
+            .filter_map(|shown| if let Says::Expensive(one) = &shown.says { Some(one) } else { None })
+            .collect()
+    }
+
+    #[test]
+    fn what_surely_costs_twice_its_prediction_is_dear() {
+        let dear = answer(&clocks(8, Some(1.0), 3.0));
+        assert_eq!(dear.verdict, AnswerVerdict::Yes);
+        let Expense::Dear { rows, dear, of, .. } = expenses(&dear)[0] else { panic!("rows first") };
+        assert!(dear == of && rows.len() == 1 && rows[0].ratio.low > 2.0, "one row for each operation");
+        let cheap = answer(&clocks(8, Some(10.0), 3.0));
+        assert_eq!(cheap.verdict, AnswerVerdict::No, "less than predicted is not dear");
+        assert_eq!(answer(&clocks(8, None, 3.0)).verdict, AnswerVerdict::NotMeasured);
+    }
+
+    #[test]
+    fn another_way_is_named_where_it_is_decided_that_it_costs_less() {
+        let less = answer(&makers(8, 5, |how| if how == "vfork" { 1e3 } else { 4e3 }));
+        let ways: Vec<&CheaperWay> = expenses(&less)
+            .into_iter()
+            .filter_map(|one| if let Expense::OtherWay(way) = one { Some(way) } else { None })
+            .collect();
+        assert_eq!(ways.len(), 1, "posix_spawn saves nothing");
+        assert!(ways[0].to == Value::text("vfork") && (3.8..4.2).contains(&ways[0].ratio.value), "{ways:?}");
+        let more = answer(&makers(8, 5, |how| if how == "vfork" { 4e3 } else { 1e3 }));
+        assert!(expenses(&more).iter().all(|one| !matches!(one, Expense::OtherWay(_))), "{more:?}");
+    }
+
+    #[test]
+    fn a_clock_of_the_kernel_a_governor_and_mitigations_are_told() {
+        let mut run = clocks(8, Some(1.0), 1.0);
+        let mut set = |id: &str, value: &str| {
+            let (id, value) = (id.into(), Some(value.into()));
+            run.record.host.push(Fact { id, title: String::new(), value, source: String::new() });
+        };
+        set("clock_by_vdso", "no");
+        set("clocksource", "hpet");
+        set("vulnerability_meltdown", "Mitigation: PTI");
+        set("vulnerability_mds", "Not affected");
+        let told = answer(&run);
+        let source = "hpet".to_string();
+        assert!(expenses(&told).contains(&&Expense::ClockByKernel { source }), "{told:?}");
+        assert_eq!(told.caveats, [Caveat::MitigationsNotPriced { of: vec!["meltdown".into()] }]);
+    }
+}

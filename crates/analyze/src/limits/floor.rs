@@ -1,0 +1,68 @@
+//! What a message costs at best: one call into TCP, and one copy of its bytes by one core.
+//!
+//! Who puts bytes into memory of a receiver's own cannot do with less. A receiver that sleeps for each message has to be
+//! woken besides: that is shown, and not counted, since a busy stream need not sleep. Two copies are what TCP makes where
+//! nothing is lent.
+
+use crate::CellRef;
+use crate::cells::Cells;
+use crate::model::figure::Figure;
+use crate::model::steps::Steps;
+use syscost_core::axis::Point;
+use syscost_core::stats::{Estimate, median_interval, paired_ratio};
+use syscost_core::units::Unit;
+use syscost_experiment::plan::Case;
+use syscost_measure::probe::tcp_path::steps;
+use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
+
+/// The parts in nanoseconds a message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Floor {
+    pub call_ns: f64,
+    pub copy_ns: f64,
+    /// What a wake-up for each message would add; `None` where it was not measured.
+    pub wake_ns: Option<f64>,
+    /// Call and copy, round by round.
+    pub at_best: Estimate,
+    /// How many times as much the best case costs, paired by round.
+    pub worse: Estimate,
+}
+
+/// The metric that it is held against.
+const COST: &str = "total_cpu_ns_per_message";
+
+/// The floor of the size that these coordinates have, beside the best case of one thread there; `None` without its parts.
+pub fn floor(sources: &[&Case], cells: &Cells, best: &Case, shared: &Point, level: f64) -> Option<Floor> {
+    let bytes = shared.int(MESSAGE_BYTES)?;
+    let steps = Steps::at(sources, cells, &best.point);
+    // The bytes and their copy are at work.
+    let (call, copy) = (steps.sender(steps::APPEND)?, steps.user_copy(2 * bytes)?.times(bytes as f64));
+    let wake_ns =
+        steps.sender(steps::WAKE).zip(steps.sender(steps::SINGLE)).map(|(wake, plain)| wake.minus(&plain).ns);
+    let rounds = |figure: &Figure, ns: fn(f64, f64) -> f64| -> Option<Vec<(u32, f64)>> {
+        let CellRef { case, metric } = figure.cells.first()?;
+        Some(
+            cells
+                .cell(*case, metric)?
+                .rounds
+                .iter()
+                .map(|(round, value)| (round, ns(value, bytes as f64)))
+                .collect(),
+        )
+    };
+    let calls = rounds(&call, |ns, _| ns)?;
+    let copies = rounds(&copy, |rate, bytes| 1e9 * bytes / rate)?;
+    let of_round = |(round, ns): &(u32, f64)| {
+        let copied = copies.iter().find(|(other, _)| other == round)?.1;
+        Some((*round, ns + copied))
+    };
+    let both: Vec<(u32, f64)> = calls.iter().filter_map(of_round).collect();
+    let values: Vec<f64> = both.iter().map(|(_, ns)| *ns).collect();
+    Some(Floor {
+        call_ns: call.ns,
+        copy_ns: copy.ns,
+        wake_ns,
+        at_best: median_interval(&values, level, Unit::Nanoseconds)?,
+        worse: paired_ratio(&cells.cell(best.index, COST)?.rounds.pairs(), &both, level)?.estimate,
+    })
+}

@@ -1,0 +1,138 @@
+//! What is known of two sides beside their figures: what forbids to compare them, and what differs.
+
+use super::RunFigures;
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_host::fingerprint::C_LIBRARY;
+
+/// Why two sides are not compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incomparable {
+    SameRun {
+        id: String,
+    },
+    /// One that only one side was asked for.
+    Points {
+        example: String,
+    },
+    DebugBuild,
+    CLibrary {
+        base: String,
+        candidate: String,
+    },
+    Quick,
+}
+
+/// A fact that no run of one side shares with a run of the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DifferingFact {
+    /// What kind of cause it is.
+    pub cause: &'static str,
+    pub title: String,
+    pub base: String,
+    pub candidate: String,
+}
+
+/// Facts that name a run, and cannot be a cause of what it costs.
+pub const IDENTITY: &str = "identity";
+
+/// The cause that a fact belongs to, by how its id begins; anything else is a setting.
+const CAUSES: &[(&str, &str)] = &[
+    ("boot_id", IDENTITY),
+    ("machine_id_hash", IDENTITY),
+    ("host_name", IDENTITY),
+    ("uptime_seconds", IDENTITY),
+    ("kernel_", "kernel"),
+    ("vulnerability_", "kernel"),
+    ("cpu_", "processor"),
+    ("architecture", "processor"),
+    ("cache_", "processor"),
+    ("memory_", "memory"),
+    ("cloud_", "machine"),
+    ("hypervisor", "machine"),
+    ("tool_", "syscost"),
+    ("limit_", "rights"),
+    ("effective_uid", "rights"),
+    ("capabilities", "rights"),
+    ("revision", "revision"),
+];
+
+pub fn refusal(base: &[RunFigures], candidate: &[RunFigures]) -> Option<Incomparable> {
+    let all = || base.iter().chain(candidate);
+    let mut seen = BTreeSet::new();
+    if let Some(run) = all().find(|run| !seen.insert(&run.record.id)) {
+        return Some(Incomparable::SameRun { id: run.record.id.clone() });
+    }
+    if all().any(|run| run.record.tool.profile == "debug") {
+        return Some(Incomparable::DebugBuild);
+    }
+    let first = all().next()?;
+    if all().any(|run| run.record.spec.quick != first.record.spec.quick) {
+        return Some(Incomparable::Quick);
+    }
+    let library = |run: &RunFigures| run.record.fact(C_LIBRARY).map(str::to_string);
+    let libraries: BTreeSet<String> = all().filter_map(library).collect();
+    if libraries.len() > 1 {
+        let of = |side: &[RunFigures]| side.iter().filter_map(library).collect::<BTreeSet<_>>();
+        let shown = |side| of(side).into_iter().collect::<Vec<_>>().join(", ");
+        return Some(Incomparable::CLibrary { base: shown(base), candidate: shown(candidate) });
+    }
+    let points = first.points();
+    let other = all().find_map(|run| run.points().symmetric_difference(&points).next().cloned());
+    other.map(|example| Incomparable::Points { example })
+}
+
+/// Facts in which the sides differ, by cause.
+pub fn differing(base: &[RunFigures], candidate: &[RunFigures]) -> Vec<DifferingFact> {
+    let (a, b) = (values(base), values(candidate));
+    let both = a.iter().filter_map(|(id, of_base)| Some((id, of_base, b.get(id)?)));
+    // What changes within a side (free memory, a measured clock) is no property of it. Boots are its replicates.
+    let lasts = |id: &str, values: &BTreeSet<String>| values.len() == 1 || cause(id) == IDENTITY;
+    let apart = both.filter(|(id, of_base, of_candidate)| {
+        lasts(id, &of_base.1) && lasts(id, &of_candidate.1) && of_base.1.is_disjoint(&of_candidate.1)
+    });
+    let mut all: Vec<DifferingFact> = apart
+        .map(|(id, (title, of_base), (_, of_candidate))| DifferingFact {
+            cause: cause(id),
+            title: title.clone(),
+            base: shown(of_base),
+            candidate: shown(of_candidate),
+        })
+        .collect();
+    all.sort_by(|a, b| (a.cause, &a.title).cmp(&(b.cause, &b.title)));
+    all
+}
+
+type Values = BTreeMap<String, (String, BTreeSet<String>)>;
+
+fn values(side: &[RunFigures]) -> Values {
+    let mut all = Values::new();
+    let mut add = |id: &str, title: &str, value: &str| {
+        let entry = all.entry(id.into()).or_insert_with(|| (title.into(), BTreeSet::new()));
+        entry.1.insert(value.into());
+    };
+    for run in side {
+        let tool = &run.record.tool;
+        add("tool_version", "syscost", &tool.version);
+        add("tool_binary", "binary of syscost", tool.binary_sha256.get(..12).unwrap_or(&tool.binary_sha256));
+        if let Some(revision) = &run.record.names.revision {
+            add("revision", "revision", revision);
+        }
+        for fact in &run.record.host {
+            if let Some(value) = &fact.value {
+                add(&fact.id, &fact.title, value);
+            }
+        }
+    }
+    all
+}
+
+fn cause(id: &str) -> &'static str {
+    CAUSES.iter().find(|(begins, _)| id.starts_with(begins)).map_or("settings", |(_, cause)| cause)
+}
+
+fn shown(values: &BTreeSet<String>) -> String {
+    match values.iter().next() {
+        Some(one) if values.len() == 1 => one.clone(),
+        _ => format!("{} values", values.len()),
+    }
+}

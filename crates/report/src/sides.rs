@@ -1,0 +1,206 @@
+//! What `compare` shows and writes of two sides.
+
+use crate::escape;
+use crate::terminal::cut;
+use crate::text::ending::EndTable;
+use crate::text::words::{Words, operation_name};
+use std::io;
+use syscost_analyze::sides::facts::{DifferingFact, IDENTITY, Incomparable};
+use syscost_analyze::sides::{Change, Replicate, RunFigures, SideComparison, coordinates};
+use syscost_core::decide::sides::FEWEST;
+use syscost_core::decide::{MARGIN, Verdict};
+use syscost_core::units::{count, percent};
+use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::MECHANISM;
+
+/// Columns of a value of a fact.
+const FACT: usize = 34;
+const CHANGE_COLUMNS: &[&str] = &[
+    "probe",
+    "point",
+    "metric",
+    "unit",
+    "base",
+    "candidate",
+    "ratio",
+    "ci_low",
+    "ci_high",
+    "ci_level",
+    "replicate",
+    "base_replicates",
+    "candidate_replicates",
+    "p_adjusted",
+    "verdict",
+    "base_groups",
+    "base_runs",
+    "base_machines",
+    "candidate_groups",
+    "candidate_runs",
+    "candidate_machines",
+];
+
+pub fn refused(why: &Incomparable) -> String {
+    match why {
+        Incomparable::SameRun { id } => {
+            format!("run {id} is on both sides, or twice on one: name each run once")
+        }
+        Incomparable::DebugBuild => {
+            "a run is of a debug build, whose times mean nothing: measure with a release build".into()
+        }
+        Incomparable::Quick => "quick runs and full runs measure different cases: repeat one side".into(),
+        Incomparable::CLibrary { base, candidate } => format!(
+            "the C library differs ({base} and {candidate}): its calls are part of the figures; measure both sides with one"
+        ),
+        Incomparable::Points { example } => {
+            format!("the runs were asked for different points, for example {}", cut(example, 160))
+        }
+    }
+}
+
+/// The answer, in a sentence.
+pub fn answer(compared: &SideComparison) -> String {
+    let worse = compared.changes.iter().filter(|change| change.worse() == Some(true)).count();
+    let better = compared.changes.iter().filter(|change| change.worse() == Some(false)).count();
+    let same = compared.changes.iter().filter(|change| change.decision.verdict == Verdict::Same).count();
+    let open = compared.changes.len() - worse - better - same;
+    let margin = percent(MARGIN);
+    format!("{worse} worse, {better} better, {same} the same within {margin}, {open} undecided.")
+}
+
+pub fn verdict(change: &Change, compared: &SideComparison) -> String {
+    if let Some(worse) = change.worse() {
+        return if worse { "worse" } else { "better" }.into();
+    }
+    if change.decision.verdict == Verdict::Same {
+        return "same".into();
+    }
+    let thing = if compared.replicate == Replicate::Boot { "boot" } else { "run" };
+    let fewest = change.decision.rounds as usize;
+    match change.decision.rounds_needed {
+        _ if fewest < FEWEST => format!("undecided: {} more a side", count(FEWEST - fewest, thing)),
+        Some(needed) if needed < 1e3 => {
+            format!("undecided: {} more a side", count(needed as usize - fewest, thing))
+        }
+        _ => "undecided".into(),
+    }
+}
+
+/// Rows by the size of their change; a name is that of the case in this run.
+pub fn table(compared: &SideComparison, first: &Run) -> EndTable {
+    let words = Words::of(first);
+    let known: Vec<&str> = words.constant().into_iter().chain([MECHANISM.id]).collect();
+    let row = |change: &Change| {
+        let case = first.case(change.case);
+        let name = case.map_or(String::new(), |case| {
+            let way = case.point.text(MECHANISM).unwrap_or(case.probe.as_str());
+            operation_name(case).unwrap_or_else(|| format!("{way} {}", words.place(&case.point, &known)))
+        });
+        let decision = &change.decision;
+        let interval = if decision.level > 0.0 {
+            format!("{:.2} [{:.2}, {:.2}]", decision.ratio, decision.low, decision.high)
+        } else {
+            format!("{:.2} [?]", decision.ratio)
+        };
+        vec![name, change.metric.unit.format(change.base), interval, verdict(change, compared)]
+    };
+    let columns = ["case", "base", "candidate / base", "verdict"].map(String::from).to_vec();
+    EndTable { title: None, columns, rows: compared.changes.iter().map(row).collect(), note: None }
+}
+
+/// Notes: what the reader must know before the table is believed.
+pub fn notes(compared: &SideComparison, base: &[RunFigures], candidate: &[RunFigures]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let [a, b] = compared.replicates;
+    if compared.replicate == Replicate::Boot && a.min(b) < FEWEST {
+        notes.push(format!(
+            "Note: {} and {}. Boots differ by more than their runs show, so one boot a side decides nothing. Reboot and repeat each side.",
+            count(a, "base boot"), count(b, "candidate boot")
+        ));
+    }
+    if base.iter().chain(candidate).any(|run| run.record.fact(syscost_host::fingerprint::BOOT).is_none()) {
+        notes.push("Note: some runs do not record their boot. They count as runs of one boot, so a change of boot can look like a difference.".into());
+    }
+    let times = |side: &[RunFigures]| side.iter().map(|run| run.record.started_unix_ns).collect::<Vec<_>>();
+    let before = |a: &[u64], b: &[u64]| a.iter().max() < b.iter().min();
+    let (of_base, of_candidate) = (times(base), times(candidate));
+    if compared.replicate == Replicate::Run
+        && (before(&of_base, &of_candidate) || before(&of_candidate, &of_base))
+    {
+        notes.push("Note: one side was measured after the other, so a drift of the machine counts as a difference. Alternate the sides.".into());
+    }
+    let versions =
+        |side: &[RunFigures]| side.iter().map(|run| run.record.tool.version.clone()).collect::<Vec<_>>();
+    if versions(base).iter().any(|version| versions(candidate).iter().any(|other| other != version)) {
+        notes.push("warning: the sides were measured by different versions of syscost, which may time differently. Measure both with one.".into());
+    }
+    if compared.one_sided > 0 {
+        notes.push(format!("Note: {} measured on one side only.", count(compared.one_sided, "case")));
+    }
+    notes
+}
+
+/// What differs, by cause.
+pub fn facts(differing: &[DifferingFact]) -> Vec<String> {
+    let one = |fact: &DifferingFact| {
+        let title = cut(&fact.title, 24);
+        format!("  {}: {title}: {} -> {}", fact.cause, cut(&fact.base, FACT), cut(&fact.candidate, FACT))
+    };
+    let mut causes: Vec<&str> =
+        differing.iter().map(|fact| fact.cause).filter(|cause| *cause != IDENTITY).collect();
+    causes.dedup();
+    let head = match causes.as_slice() {
+        [] => "No recorded fact that could be a cause differs.".to_string(),
+        [one] => format!("Only facts of one kind differ: {one}."),
+        _ => format!("{} kinds of facts differ, so no change has one cause:", causes.len()),
+    };
+    std::iter::once(head).chain(differing.iter().map(one)).collect()
+}
+
+/// `comparisons.csv` of a comparison.
+pub fn write(
+    compared: &SideComparison,
+    (first, base, candidate): (&Run, &[RunFigures], &[RunFigures]),
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(CHANGE_COLUMNS)?;
+    let replicate = if compared.replicate == Replicate::Boot { "boot" } else { "run" };
+    for change in &compared.changes {
+        let Some(case) = first.case(change.case) else { continue };
+        let decision = &change.decision;
+        let known = |value: f64| if decision.level > 0.0 { value.to_string() } else { String::new() };
+        let verdict = match (change.worse(), decision.verdict) {
+            (Some(true), _) => "worse",
+            (Some(false), _) => "better",
+            (None, Verdict::Same) => "same",
+            _ => "undecided",
+        };
+        let mut row = vec![
+            case.probe.to_string(),
+            coordinates(&case.point),
+            change.metric.id.into(),
+            change.metric.unit.symbol().into(),
+        ];
+        row.extend([change.base, change.candidate, decision.ratio].map(|value| value.to_string()));
+        row.extend([known(decision.low), known(decision.high), decision.level.to_string(), replicate.into()]);
+        row.extend(compared.replicates.map(|number| number.to_string()));
+        row.extend([decision.p_adjusted.to_string(), verdict.into()]);
+        row.extend(origins(base).into_iter().chain(origins(candidate)));
+        writer.write_record(row.iter().map(|text| escape::cell(text).into_owned()))?;
+    }
+    writer.flush()
+}
+
+/// The groups, runs and machines of a side, each once, separated by spaces.
+fn origins(side: &[RunFigures]) -> [String; 3] {
+    let each = |of: &dyn Fn(&RunFigures) -> Option<String>| {
+        let mut all: Vec<String> = side.iter().filter_map(of).collect();
+        all.dedup();
+        all.join(" ")
+    };
+    [
+        each(&|run| run.record.names.group.clone()),
+        each(&|run| Some(run.record.id.clone())),
+        each(&|run| run.record.fact(syscost_host::fingerprint::MACHINE).map(str::to_string)),
+    ]
+}
