@@ -122,7 +122,11 @@ fn recorded_runs_are_told_within_three_screens() {
         let number = |key: &str| told[key].as_f64().unwrap_or_else(|| panic!("{name}: no {key}: {told}"));
         assert!(number("height") <= HEIGHT, "{name}: {told}");
         assert!(number("words") <= WORDS, "{name}: {told}");
-        assert_eq!(told["legends"], 0, "{name}: names stand at the ends of the lines: {told}");
+        // Curves below a table are drawn three to a row, where names stand below.
+        assert!(
+            first != "figure" || told["legends"] == 0,
+            "{name}: names stand at the ends of the lines: {told}"
+        );
         assert!(first != "figure" || number("texts") > 10.0, "{name}: {told}");
         assert!(number(first) <= FIRST, "{name}: the first {first}: {told}");
     }
@@ -147,11 +151,11 @@ fn the_page_of_a_default_run_is_small() {
     assert!(page.len() < BYTES, "{} bytes", page.len());
 }
 
-/// What is folded is not printed: the table of an `os` run is a page of its own.
+/// What is folded is not printed: of an `os` run, the published table and the curves.
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn recorded_runs_are_few_pages_when_printed() {
-    for (name, pages) in [("docs/runs/os", 1), ("docs/runs/default", 3), ("docs/runs/ways", 3)] {
+    for (name, pages) in [("docs/runs/os", 2), ("docs/runs/default", 3), ("docs/runs/ways", 3)] {
         let scratch = tempfile::tempdir().expect("a directory");
         let (path, pdf) = (scratch.path().join("report.html"), scratch.path().join("report.pdf"));
         fs::write(&path, page(name)).expect("written");

@@ -3,8 +3,8 @@
 //! `--quick` has half a minute. Values that were named on the command line are kept whole. Everything else shrinks:
 //! numbers to their ends, then names that the comparison can do without. The plan says what was left out.
 
-use super::{Plan, PlanError, RivalBlock};
-use crate::spec::Spec;
+use super::{Case, Plan, PlanError, RivalBlock, round_time};
+use crate::spec::{ProbeSpec, Spec};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -43,15 +43,15 @@ pub fn thinned(spec: &Spec, mut plan: Plan, memory_bytes: Option<u64>) -> Result
     let mut spec = spec.clone();
     let mut left_out: BTreeMap<(String, String), BTreeSet<Value>> = BTreeMap::new();
     while !fits(&plan, &spec) {
-        match choose(&spec) {
+        match choose(&plan, &spec) {
             Some(LeastMissed::Value { entry, axis, value, rest }) => {
                 let entry = &mut spec.probes[entry];
                 entry.axes.insert(axis.to_string(), rest);
                 left_out.entry((entry.probe.clone(), axis.to_string())).or_default().insert(value);
             }
-            Some(LeastMissed::Ruler { entry }) => {
-                let ruler = spec.probes.remove(entry);
-                left_out.insert((ruler.probe, String::new()), BTreeSet::new());
+            Some(LeastMissed::Probe { entry }) => {
+                let whole = spec.probes.remove(entry);
+                left_out.insert((whole.probe, String::new()), BTreeSet::new());
             }
             None => break,
         }
@@ -87,23 +87,41 @@ fn enough(plan: &Plan, spec: &Spec) -> Duration {
 /// What can be left out next.
 enum LeastMissed {
     Value { entry: usize, axis: &'static str, value: Value, rest: Vec<Value> },
-    Ruler { entry: usize },
+    Probe { entry: usize },
 }
 
 /// What the comparison loses least by: of the longest axis of numbers down to its ends, then rulers, then names, then
-/// ends. Then rows that nobody compares, never the ends of their curves.
-fn choose(spec: &Spec) -> Option<LeastMissed> {
+/// ends. Then rows that nobody compares, never the ends of their curves; at last the dearest of such rows.
+fn choose(plan: &Plan, spec: &Spec) -> Option<LeastMissed> {
     let numbers = |probe: &dyn Probe, axis: &Axis| probe.compared() && numeric(axis);
     let rivals = |probe: &dyn Probe, axis: &Axis| probe.chosen(axis.id) || axis.id == MECHANISM.id;
     let names = |probe: &dyn Probe, axis: &Axis| probe.compared() && !numeric(axis) && rivals(probe, axis);
     let rows = |probe: &dyn Probe, axis: &Axis| !probe.compared() && numeric(axis);
     let ruler =
-        || spec.probes.iter().rposition(|asked| asked.ruler).map(|entry| LeastMissed::Ruler { entry });
+        || spec.probes.iter().rposition(|asked| asked.ruler).map(|entry| LeastMissed::Probe { entry });
     value_of_longest(spec, &numbers, ENDS)
         .or_else(ruler)
         .or_else(|| value_of_longest(spec, &names, ENDS))
         .or_else(|| value_of_longest(spec, &numbers, 1))
         .or_else(|| value_of_longest(spec, &rows, ENDS))
+        .or_else(|| dearest_rows(plan, spec))
+}
+
+/// The rows whose visits take longest, where nobody compares them and no value of theirs was named.
+fn dearest_rows(plan: &Plan, spec: &Spec) -> Option<LeastMissed> {
+    let may_go = |asked: &ProbeSpec| {
+        !asked.ruler
+            && asked.kept.is_empty()
+            && probe::find(&asked.probe).is_some_and(|probe| !probe.compared())
+    };
+    let entry_of =
+        |case: &Case| spec.probes.iter().position(|asked| *asked.probe == *case.probe && may_go(asked));
+    let dearest = plan
+        .cases
+        .iter()
+        .filter(|case| entry_of(case).is_some())
+        .max_by_key(|case| round_time(case, spec))?;
+    Some(LeastMissed::Probe { entry: entry_of(dearest)? })
 }
 
 /// A value of the longest axis of a kind that was not named and has more values than are to stay.
