@@ -298,7 +298,7 @@ fn a_strict_doctor_ends_with_what_it_found() {
     let checks: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let bad = checks.as_array().expect("a list").iter().any(|check| check["status"] == "bad");
     assert_eq!(output.status.code(), Some(i32::from(bad)), "{checks}");
-    // An outcome of one kind at least is certain: no machine has this path.
+    // No machine has this path: whatever else is good here, what was named cannot be measured.
     let output =
         syscost(&["doctor", "--strict", "--path", "netns:no-such-namespace"]).output().expect("it starts");
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));

@@ -21,7 +21,7 @@ pub fn path(path: &str) -> Result<HostCheck, String> {
 fn judged(path: &str, facts: Result<BTreeMap<String, String>, Unavailable>) -> HostCheck {
     let judgement = match facts {
         Ok(facts) => good(described(&facts)),
-        Err(why) => good(why.reason).caution("cases over it are skipped", why.remedy),
+        Err(why) => good(why.reason).bad("every case over it is skipped", why.remedy),
     };
     judgement.of("path", format!("path {path}"))
 }
@@ -76,7 +76,7 @@ mod tests {
     fn a_path_that_cannot_be_used_says_what_to_do() {
         let why = Unavailable { reason: "no".into(), remedy: "do".into() };
         let check = judged("ssh://lab", Err(why));
-        assert_eq!((check.status, check.remedy.as_str()), (Status::Caution, "do"));
+        assert_eq!((check.status, check.remedy.as_str()), (Status::Bad, "do"));
         assert!(path("ssh://-x").is_err() && path("veth").is_err());
     }
 }
