@@ -3,6 +3,7 @@
 //! It says what made the run and what weakens it before anything is measured.
 
 use super::RunOptions;
+use super::calendar::Moment;
 use crate::worker::path::another_host;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
@@ -18,7 +19,6 @@ use syscost_host::{Fact, cleaner, fingerprint, identity, remote};
 use syscost_measure::probe::directory;
 use syscost_measure::probe::transfer::axes::PATH;
 use syscost_measure::probe::transfer::planted;
-use syscost_sys::clock::unix_ns;
 use syscost_sys::{place, program, random};
 
 /// Removes what killed runs left where this one writes; or killed workers of this run, at its end.
@@ -27,14 +27,14 @@ pub fn sweep(plan: &Plan) {
     named.into_iter().for_each(|directory| cleaner::sweep(Path::new(directory)));
 }
 
-pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
+pub fn create(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
     sweep(&options.plan);
     let host = fingerprint::facts();
     let mut record = Record {
         schema: SCHEMA,
         id: random::token().context("the kernel gives no random numbers")?,
         tool: tool()?,
-        started_unix_ns: unix_ns(),
+        started_unix_ns: began.unix_ns,
         elapsed_ns: 0,
         sessions: 1,
         state: State::Running,
@@ -308,7 +308,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
         let options = options(&out, "loopback");
-        let (mut dir, Run { mut record, .. }) = create(&options).unwrap();
+        let (mut dir, Run { mut record, .. }) = create(&options, Moment::now()).unwrap();
         dir.write_record(&record).unwrap();
         drop(dir);
         let (mut dir, run) = resume(&options).expect("the same machine goes on");
@@ -331,7 +331,7 @@ mod tests {
     fn another_machine_gets_a_session_and_goes_on_with_that_one() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let (mut dir, Run { mut record, .. }) = create(&options(&out, "loopback")).unwrap();
+        let (mut dir, Run { mut record, .. }) = create(&options(&out, "loopback"), Moment::now()).unwrap();
         let model = record.host.iter_mut().find(|fact| fact.id == "architecture").unwrap();
         model.value = Some("pdp11".into());
         dir.write_record(&record).unwrap();
@@ -339,7 +339,7 @@ mod tests {
         let (held, recorded) = another_session(&out).unwrap();
         assert_eq!(recorded.spec, record.spec);
         let session = sessions::make(&held).unwrap();
-        drop(create(&options(&session, "loopback")).unwrap());
+        drop(create(&options(&session, "loopback"), Moment::now()).unwrap());
         let refused = resume(&options(&out, "loopback")).map(drop).unwrap_err().to_string();
         assert!(
             refused.ends_with("run/session-2") && refused.contains("this machine has a session"),
@@ -358,7 +358,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let check = |name: &str, path: &str, own: u32| {
             let options = options(&scratch.path().join(name), path);
-            let (dir, run) = create(&options).unwrap();
+            let (dir, run) = create(&options, Moment::now()).unwrap();
             let plan = &run.record.plan;
             own_hosts(dir.directory(), &planned_hosts(plan), |user| user == own)
                 .map_err(|error| error.to_string())

@@ -22,6 +22,7 @@ pub use event::Event;
 
 use crate::worker::path::Paths;
 use anyhow::{Context, Result};
+use calendar::{Calendar, Moment};
 use schedule::RoundSchedule;
 use session::Session;
 use std::path::PathBuf;
@@ -67,8 +68,9 @@ pub struct Part {
 /// Measures a plan into a run directory, which holds the run whatever happens.
 pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Run> {
     signals::catch().context("cannot catch Ctrl-C")?;
-    let started = Instant::now();
-    let (dir, run) = if options.resume { begin::resume(&options)? } else { begin::create(&options)? };
+    let (started, began) = (Instant::now(), Moment::now());
+    let (dir, run) = if options.resume { begin::resume(&options)? } else { begin::create(&options, began)? };
+    let calendar = Calendar::of(&run, began);
     let (plan, spec) = (run.record.plan.clone(), run.record.spec.clone());
     let part = options.part.unwrap_or(Part { first_case: 0, limit: options.spec.time_limit() });
     let schedule = RoundSchedule::new(&plan, &spec).starting_at(part.first_case).recalling(&run);
@@ -87,7 +89,7 @@ pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result
     let paths = Paths::new(&plan_id(&options)).recalling(&run);
     let end = started + part.limit;
     remote::patience::end_by(end + session::GRACE);
-    let mut session = Session::new(schedule, (dir, run), paths, end, watch);
+    let mut session = Session::new(schedule, (dir, run, calendar), paths, end, watch);
     session.watched(before, watched);
     let prepared = session.audits()? && (!options.profile || session.profiles()?);
     let state = if prepared { session.rounds()? } else { State::Interrupted };

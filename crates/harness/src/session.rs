@@ -71,7 +71,7 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     pub fn new(
         schedule: RoundSchedule<'a>,
-        (dir, mut run): (RunDir, Run),
+        (dir, mut run, calendar): (RunDir, Run, Calendar),
         paths: Paths,
         end: Instant,
         watch: &'a mut dyn FnMut(&Event<'_>),
@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
             watch,
             dir,
             before_ns: run.record.elapsed_ns,
-            calendar: Calendar::of(&run),
+            calendar,
             run,
             paths,
             scratch: Scratch::default(),

@@ -10,16 +10,23 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 
-/// Between the C library and the program: the day's clock is off by as many seconds as a file says.
+/// Between the C library and the program: the day's clock is off by as many seconds as a file says, and by as
+/// many more at each reading as a variable says.
 /// What a process sees of a real jump, without one for everybody else.
 const SHIM: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
+static long step(void) {
+    static atomic_long readings;
+    const char *each = getenv("SYSCOST_TEST_STEP");
+    return each ? atol(each) * atomic_fetch_add(&readings, 1) : 0;
+}
 static long shift(void) {
     char text[32] = {0};
     const char *path = getenv("SYSCOST_TEST_SHIFT");
@@ -27,7 +34,7 @@ static long shift(void) {
     if (file < 0) return 0;
     if (read(file, text, sizeof text - 1) < 0) text[0] = 0;
     close(file);
-    return atol(text);
+    return atol(text) + step();
 }
 int clock_gettime(clockid_t clock, struct timespec *time) {
     int result = syscall(SYS_clock_gettime, clock, time);
@@ -85,10 +92,15 @@ impl Day {
         self.folder.path().join("shift")
     }
 
-    fn start(&self, arguments: &[&str]) -> Child {
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(SYSCOST);
         command.args(arguments).env("LD_PRELOAD", &self.shim).env("SYSCOST_TEST_SHIFT", self.shift());
-        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts")
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).spawn().expect("the binary starts")
     }
 }
 
@@ -164,4 +176,20 @@ fn a_clock_set_by_hours_changes_no_duration_and_no_order() {
     assert!(resumed.record.elapsed_ns >= run.record.elapsed_ns);
     assert_eq!(&resumed.samples[..run.samples.len()], &run.samples[..]);
     nothing_depends_on_the_day(&resumed);
+}
+
+/// Whatever moment between two readings somebody chooses to set the clock.
+#[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
+fn a_clock_set_on_between_any_two_readings_changes_no_order() {
+    let Some(day) = Day::new("a_clock_set_on_between_any_two_readings_changes_no_order") else { return };
+    let out = day.folder.path().join("run");
+    let spec = spec(day.folder.path());
+    let (spec, out_text) = (spec.to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
+    day.set(0);
+    let arguments = ["run", "--quiet", spec, "--out", out_text];
+    let output = day.command(&arguments).env("SYSCOST_TEST_STEP", HOURS.to_string()).output();
+    let output = output.expect("the binary starts");
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", common::said(&output));
+    nothing_depends_on_the_day(&RunDir::load(&out).expect("the directory is valid"));
 }
