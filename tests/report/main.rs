@@ -22,4 +22,5 @@ mod recommendation;
 mod references;
 mod sessions;
 mod findings;
+mod gate;
 mod format;

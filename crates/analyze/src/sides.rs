@@ -4,6 +4,7 @@
 //! within one of them shows. A boot on which both sides ran is a stratum of its own.
 
 pub mod facts;
+pub mod gate;
 
 use crate::cells::Cells;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use syscost_measure::probe;
 
 /// What a message costs both sides together: what is compared of ways to move data.
 const CPU: &str = "total_cpu_ns_per_message";
+const CONFIDENCE: f64 = 0.95;
 
 /// One figure of a run: which case, and which metric of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,6 +125,32 @@ pub struct SideComparison {
 
 impl SideComparison {
     pub fn of(base: &[RunFigures], candidate: &[RunFigures]) -> SideComparison {
+        let Questions { replicate, replicates, asked, one_sided } = Questions::of(base, candidate);
+        let contrasts: Vec<SideContrast> = asked.iter().map(|one| one.strata.clone()).collect();
+        let decisions = decide_sides(&contrasts, CONFIDENCE);
+        let mut changes: Vec<Change> = asked.iter().zip(decisions).map(|(one, d)| one.answered(d)).collect();
+        changes.sort_by(|a, b| b.decision.ratio.ln().abs().total_cmp(&a.decision.ratio.ln().abs()));
+        SideComparison { replicate, replicates, changes, one_sided }
+    }
+}
+
+/// What both sides have figures of, and how they are replicated.
+struct Questions {
+    replicate: Replicate,
+    replicates: [usize; 2],
+    asked: Vec<SideQuestion>,
+    one_sided: usize,
+}
+
+struct SideQuestion {
+    case: usize,
+    probe: String,
+    metric: Metric,
+    strata: SideContrast,
+}
+
+impl Questions {
+    fn of(base: &[RunFigures], candidate: &[RunFigures]) -> Questions {
         let boots = |side: &[RunFigures]| -> BTreeSet<Option<String>> {
             side.iter().map(|run| run.boot().map(str::to_string)).collect()
         };
@@ -138,25 +166,22 @@ impl SideComparison {
             side.iter().flat_map(|run| run.figures.keys().cloned()).collect()
         };
         let (a, b) = (keys(base), keys(candidate));
-        let both: Vec<&FigureKey> = a.intersection(&b).collect();
-        let one_sided = a.symmetric_difference(&b).count();
-        let contrasts: Vec<SideContrast> =
-            both.iter().map(|key| contrast(key, base, candidate, replicate)).collect();
-        let decisions = decide_sides(&contrasts, 0.95, 0.0);
-        let one = |((key, strata), decision): ((&&FigureKey, &SideContrast), Decision)| {
-            let case = base.iter().find_map(|run| Some((run, run.figures.get(*key)?.0)))?;
-            let case = case.0.record.plan.cases.iter().find(|c| c.index == case.1)?;
-            Some(Change {
-                case: case.index,
-                metric: asked(case)?,
-                base: typical(strata, |s| &s.base),
-                candidate: typical(strata, |s| &s.candidate),
-                decision,
-            })
+        let one = |key: &FigureKey| {
+            let (run, index) = base.iter().find_map(|run| Some((run, run.figures.get(key)?.0)))?;
+            let case = run.record.plan.cases.iter().find(|case| case.index == index)?;
+            let strata = contrast(key, base, candidate, replicate);
+            Some(SideQuestion { case: index, probe: key.probe.clone(), metric: asked(case)?, strata })
         };
-        let mut changes: Vec<Change> = both.iter().zip(&contrasts).zip(decisions).filter_map(one).collect();
-        changes.sort_by(|a, b| b.decision.ratio.ln().abs().total_cmp(&a.decision.ratio.ln().abs()));
-        SideComparison { replicate, replicates, changes, one_sided }
+        let asked = a.intersection(&b).filter_map(one).collect();
+        Questions { replicate, replicates, asked, one_sided: a.symmetric_difference(&b).count() }
+    }
+}
+
+impl SideQuestion {
+    fn answered(&self, decision: Decision) -> Change {
+        let base = typical(&self.strata, |s| &s.base);
+        let candidate = typical(&self.strata, |s| &s.candidate);
+        Change { case: self.case, metric: self.metric, base, candidate, decision }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::axes::{self, OpenNames};
 use crate::output::Color;
-use crate::side_args::{COMPARE_EXAMPLES, CompareArgs, NameArgs};
+use crate::side_args::{COMPARE_EXAMPLES, CompareArgs, GATE_EXAMPLES, GateArgs, NameArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
@@ -86,6 +86,9 @@ pub enum CliCommand {
     /// Compare runs with runs: what got worse, better, or stayed the same
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Fail where runs became dearer than a budget allows, for CI jobs
+    #[command(after_help = GATE_EXAMPLES)]
+    Gate(GateArgs),
     /// Explain where the time of one case goes, term by term
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),

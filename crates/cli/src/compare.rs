@@ -56,7 +56,7 @@ pub fn run(args: &CompareArgs, global: &Global) -> Result<ExitCode> {
 }
 
 /// The runs of a side, and the first of them whole.
-fn side(paths: &[PathBuf]) -> Result<(Run, Vec<RunFigures>)> {
+pub fn side(paths: &[PathBuf]) -> Result<(Run, Vec<RunFigures>)> {
     let mut first = None;
     let mut figures = Vec::new();
     for path in paths.iter().map(|path| runs_at(path)).collect::<Result<Vec<_>>>()?.concat() {

@@ -5,8 +5,8 @@
 use crate::args::{Cli, CliCommand};
 use crate::output::Paint;
 use crate::{
-    analyse, args, audit, axes, check, compare, completions, course, doctor, explain, lab, list, man, output,
-    plan, profile, report, run,
+    analyse, args, audit, axes, check, compare, completions, course, doctor, explain, gate, lab, list, man,
+    output, plan, profile, report, run,
 };
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -85,6 +85,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         CliCommand::Lab(args) => return lab::run(args, matches, global, command),
         CliCommand::Report(args) => report::run(args, global)?,
         CliCommand::Compare(args) => return compare::run(args, global),
+        CliCommand::Gate(args) => return gate::run(args, global),
         CliCommand::Explain(args) => explain::run(args, global)?,
         CliCommand::Analyse(args) => return analyse::run(args, global),
         CliCommand::Course(args) => course::run(args, global)?,

@@ -15,6 +15,7 @@ mod course;
 mod dispatch;
 mod doctor;
 mod explain;
+mod gate;
 mod lab;
 mod label;
 mod list;

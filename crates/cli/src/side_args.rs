@@ -1,7 +1,9 @@
 //! Options of what compares runs with runs.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use syscost_core::units::parse_fraction;
+use syscost_report::gate::{FORMATS, GateFormat};
 
 /// What `run.json` keeps of what the user calls a run.
 #[derive(Args, Debug)]
@@ -46,4 +48,108 @@ pub struct CompareArgs {
     /// Write comparisons.csv into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+pub const GATE_EXAMPLES: &str = "\
+Examples:
+  syscost gate --baseline base --budget 5% new
+  syscost gate --baseline base --budget cpu=5% --budget system_call=10% \\
+      --confirm new-2 --write junit=gate.xml new-1
+
+A budget is over where the whole interval lies above it, corrected over all
+cases; it is kept where the whole interval lies below it. A higher rate is a
+lower cost. With --budget=-10% costs must fall by a tenth.
+
+Exit status:
+  0    every case is within its budget
+  1    a case is over its budget, and in --confirm's runs too
+  2    wrong usage, or a file could not be read or written
+  3    the runs cannot be compared, or no case has a budget
+  4    undecided: more runs would decide; see --undecided
+  125  undecided, with --undecided skip: git bisect passes such commits over";
+
+#[derive(Args, Debug)]
+pub struct GateArgs {
+    /// A directory of a run or group to compare with (repeat it for more)
+    #[arg(long, value_name = "BASE", required = true)]
+    pub baseline: Vec<PathBuf>,
+    /// By how much costs may grow: 5%, or of a probe or `cpu` (CPU time of a message) alone: cpu=5%
+    #[arg(long, value_name = "[KIND=]SHARE", required = true, value_parser = budget)]
+    pub budget: Vec<(Option<String>, f64)>,
+    /// Directories of runs or groups that may have become dearer
+    #[arg(value_name = "CANDIDATE", required = true)]
+    pub candidate: Vec<PathBuf>,
+    /// Further runs of the candidate: a case is over its budget only if it is in these, too
+    #[arg(long, value_name = "DIR")]
+    pub confirm: Vec<PathBuf>,
+    /// What an undecided gate ends with
+    #[arg(long, value_enum, value_name = "END", default_value = "exit")]
+    pub undecided: WhenUndecided,
+    /// Write the answer for another program; FILE - is stdout
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = target, long_help = formats())]
+    pub write: Vec<(&'static GateFormat, PathBuf)>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenUndecided {
+    /// Exit status 4
+    Exit,
+    /// Exit status 0
+    Pass,
+    /// Exit status 1
+    Fail,
+    /// Exit status 125
+    Skip,
+}
+
+fn formats() -> String {
+    let lines: String =
+        FORMATS.iter().map(|format| format!("  {:<18}{}\n", format.name, format.help)).collect();
+    format!("Write the answer for another program; FILE - is stdout. FORMAT is one of:\n{lines}")
+}
+
+/// `5%`, `0%`, `-10%`, `cpu=5%`.
+fn budget(text: &str) -> Result<(Option<String>, f64), String> {
+    let (kind, share) = match text.split_once('=') {
+        Some((kind, share)) => (Some(kind.trim().to_string()), share),
+        None => (None, text),
+    };
+    let share = share.trim();
+    let (sign, size) = share.strip_prefix('-').map_or((1.0, share), |size| (-1.0, size));
+    let size = if ["0", "0%"].contains(&size) {
+        0.0
+    } else {
+        parse_fraction(size).map_err(|error| format!("{error}: write 5% or cpu=5%"))?
+    };
+    Ok((kind, sign * size))
+}
+
+fn target(text: &str) -> Result<(&'static GateFormat, PathBuf), String> {
+    let named = |name: &str| FORMATS.iter().find(|format| format.name == name);
+    let known = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
+    let (name, file) = text.split_once('=').ok_or("write FORMAT=FILE, for example junit=gate.xml")?;
+    let format = named(name).ok_or_else(|| format!("there is no format {name:?}; there are {}", known()))?;
+    if file.is_empty() { Err("the file has no name".into()) } else { Ok((format, file.into())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_shares_of_all_or_of_one_kind() {
+        assert_eq!(budget("5%"), Ok((None, 0.05)));
+        assert_eq!(budget("cpu=-10%"), Ok((Some("cpu".into()), -0.1)));
+        assert_eq!(budget("0%"), Ok((None, 0.0)));
+        for bad in ["", "cpu", "cpu=", "5", "--5%", "100%", "nan%"] {
+            assert!(budget(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_format_is_named_with_its_file() {
+        assert_eq!(target("junit=a=b.xml").unwrap().1, PathBuf::from("a=b.xml"));
+        assert!(target("junit").is_err() && target("junit=").is_err());
+        assert!(target("xml=a").unwrap_err().contains("junit, markdown"));
+    }
 }

@@ -34,6 +34,7 @@ mod policy;
 pub mod section;
 pub mod sentence;
 pub mod sides;
+pub mod gate;
 pub mod svg;
 pub mod terminal;
 pub mod text;

@@ -8,7 +8,7 @@ use std::io;
 use syscost_analyze::sides::facts::{DifferingFact, IDENTITY, Incomparable};
 use syscost_analyze::sides::{Change, Replicate, RunFigures, SideComparison, coordinates};
 use syscost_core::decide::sides::FEWEST;
-use syscost_core::decide::{MARGIN, Verdict};
+use syscost_core::decide::{Decision, MARGIN, Verdict};
 use syscost_core::units::{count, percent};
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::MECHANISM;
@@ -74,34 +74,57 @@ pub fn verdict(change: &Change, compared: &SideComparison) -> String {
     if change.decision.verdict == Verdict::Same {
         return "same".into();
     }
-    let thing = if compared.replicate == Replicate::Boot { "boot" } else { "run" };
-    let fewest = change.decision.rounds as usize;
-    match change.decision.rounds_needed {
+    undecided(&change.decision, compared.replicate)
+}
+
+/// `undecided: 3 runs more a side`
+pub fn undecided(decision: &Decision, replicate: Replicate) -> String {
+    let thing = if replicate == Replicate::Boot { "boot" } else { "run" };
+    let fewest = decision.rounds as usize;
+    match decision.rounds_needed {
         _ if fewest < FEWEST => format!("undecided: {} more a side", count(FEWEST - fewest, thing)),
-        Some(needed) if needed < 1e3 => {
+        Some(needed) if needed < 1e3 && needed as usize > fewest => {
             format!("undecided: {} more a side", count(needed as usize - fewest, thing))
         }
         _ => "undecided".into(),
     }
 }
 
+/// Names of a run's cases, by their index.
+pub struct CaseNames<'a> {
+    run: &'a Run,
+    words: Words,
+}
+
+impl CaseNames<'_> {
+    pub fn of(run: &Run) -> CaseNames<'_> {
+        CaseNames { run, words: Words::of(run) }
+    }
+
+    pub fn name(&self, case: usize) -> String {
+        let known: Vec<&str> = self.words.constant().into_iter().chain([MECHANISM.id]).collect();
+        self.run.case(case).map_or(String::new(), |case| {
+            let way = case.point.text(MECHANISM).unwrap_or(case.probe.as_str());
+            operation_name(case).unwrap_or_else(|| format!("{way} {}", self.words.place(&case.point, &known)))
+        })
+    }
+}
+
+/// `1.12 [1.08, 1.16]`
+pub fn interval(decision: &Decision) -> String {
+    if decision.level > 0.0 {
+        format!("{:.2} [{:.2}, {:.2}]", decision.ratio, decision.low, decision.high)
+    } else {
+        format!("{:.2} [?]", decision.ratio)
+    }
+}
+
 /// Rows by the size of their change; a name is that of the case in this run.
 pub fn table(compared: &SideComparison, first: &Run) -> EndTable {
-    let words = Words::of(first);
-    let known: Vec<&str> = words.constant().into_iter().chain([MECHANISM.id]).collect();
+    let names = CaseNames::of(first);
     let row = |change: &Change| {
-        let case = first.case(change.case);
-        let name = case.map_or(String::new(), |case| {
-            let way = case.point.text(MECHANISM).unwrap_or(case.probe.as_str());
-            operation_name(case).unwrap_or_else(|| format!("{way} {}", words.place(&case.point, &known)))
-        });
-        let decision = &change.decision;
-        let interval = if decision.level > 0.0 {
-            format!("{:.2} [{:.2}, {:.2}]", decision.ratio, decision.low, decision.high)
-        } else {
-            format!("{:.2} [?]", decision.ratio)
-        };
-        vec![name, change.metric.unit.format(change.base), interval, verdict(change, compared)]
+        let base = change.metric.unit.format(change.base);
+        vec![names.name(change.case), base, interval(&change.decision), verdict(change, compared)]
     };
     let columns = ["case", "base", "candidate / base", "verdict"].map(String::from).to_vec();
     EndTable { title: None, columns, rows: compared.changes.iter().map(row).collect(), note: None }

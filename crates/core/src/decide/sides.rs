@@ -20,14 +20,21 @@ pub struct Stratum {
 /// One question: candidate / base, over its strata.
 pub type SideContrast = Vec<Stratum>;
 
-/// Answers every question of a comparison, which is looked at once. `margin` is added to the base's logarithms: with the
-/// logarithm of a budget, `More` says that it is exceeded and `Less` that it is kept.
-pub fn decide_sides(contrasts: &[SideContrast], confidence: f64, margin: f64) -> Vec<Decision> {
-    let known: Vec<RoundsEvidence> = contrasts.iter().map(|strata| evidence(strata, margin)).collect();
+impl Stratum {
+    /// The same question, of a base that costs so much more (a logarithm): `More` says that the budget is exceeded.
+    pub fn with_budget(mut self, budget: f64) -> Stratum {
+        self.base.iter_mut().for_each(|value| *value += budget);
+        self
+    }
+}
+
+/// Answers every question of a comparison, which is looked at once.
+pub fn decide_sides(contrasts: &[SideContrast], confidence: f64) -> Vec<Decision> {
+    let known: Vec<RoundsEvidence> = contrasts.iter().map(|strata| evidence(strata)).collect();
     family::answers(&known, &Looks { whole: 1.0 - confidence, now: 1.0 - confidence }, 1.0)
 }
 
-fn evidence(strata: &[Stratum], margin: f64) -> RoundsEvidence {
+fn evidence(strata: &[Stratum]) -> RoundsEvidence {
     let both: Vec<&Stratum> =
         strata.iter().filter(|s| !s.base.is_empty() && !s.candidate.is_empty()).collect();
     let number = |of: fn(&Stratum) -> &Vec<f64>| both.iter().map(|s| of(s).len()).sum::<usize>();
@@ -56,10 +63,10 @@ fn evidence(strata: &[Stratum], margin: f64) -> RoundsEvidence {
     let replicates = both.iter().map(|s| s.base.len() + s.candidate.len()).sum::<usize>();
     let freedom = replicates.saturating_sub(both.len() + 1) as f64;
     if fewest < FEWEST || freedom < 1.0 {
-        return RoundsEvidence { mean: middle - margin, ..unknown };
+        return RoundsEvidence { mean: middle, ..unknown };
     }
     let error = ((within + between) / freedom / all).sqrt();
-    RoundsEvidence { mean: middle - margin, error, freedom, ..unknown }
+    RoundsEvidence { mean: middle, error, freedom, ..unknown }
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -81,7 +88,7 @@ mod tests {
             base: base.to_vec(),
             candidate: candidate.to_vec(),
         };
-        decide_sides(&[strata.iter().map(of).collect()], 0.95, 0.0)[0]
+        decide_sides(&[strata.iter().map(of).collect()], 0.95)[0]
     }
 
     #[test]
@@ -121,7 +128,7 @@ mod tests {
         let at = |by: f64| {
             let stratum =
                 Stratum { base: vec![0.0, 0.004, -0.004], candidate: vec![by, by + 0.004, by - 0.004] };
-            let answer = decide_sides(&[vec![stratum]], 0.95, 1.05f64.ln())[0];
+            let answer = decide_sides(&[vec![stratum.with_budget(1.05f64.ln())]], 0.95)[0];
             (answer.high < 1.0, answer.low > 1.0)
         };
         assert_eq!([at(0.0), at(0.049), at(0.1)], [(true, false), (false, false), (false, true)]);

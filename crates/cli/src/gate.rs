@@ -1,0 +1,114 @@
+//! `gate --baseline BASE --budget 5% CANDIDATE`: an exit status for whoever must not become dearer.
+
+use crate::args::Global;
+use crate::compare::side;
+use crate::output;
+use crate::side_args::{GateArgs, WhenUndecided};
+use anyhow::{Context, Result};
+use std::path::Path;
+use std::process::ExitCode;
+use syscost_analyze::sides::RunFigures;
+use syscost_analyze::sides::facts::refusal;
+use syscost_analyze::sides::gate::{BudgetState, Budgets, GateAnswer};
+use syscost_experiment::run::Run;
+use syscost_experiment::run::directory::OpenDirectory;
+use syscost_report::gate::GateReport;
+use syscost_report::sides;
+use syscost_report::terminal::{self, TerminalLook};
+
+const OVER: u8 = 1;
+const NOT_COMPARABLE: u8 = 3;
+const UNDECIDED: u8 = 4;
+/// What `git bisect run` takes for a commit that cannot be judged.
+const PASSED_OVER: u8 = 125;
+const STDOUT: &str = "-";
+
+/// Both sides were read, and cannot be judged.
+struct NotComparable(String);
+
+pub fn run(args: &GateArgs, global: &Global) -> Result<ExitCode> {
+    let (first, base) = side(&args.baseline)?;
+    let (_, candidate) = side(&args.candidate)?;
+    let confirming = if args.confirm.is_empty() { None } else { Some(side(&args.confirm)?.1) };
+    match judged(args, &base, &candidate, confirming.as_deref()) {
+        Ok(answer) => told(args, global, &first, &answer),
+        Err(NotComparable(why)) => {
+            output::complain(&format!("{} {why}", output::Paint::stderr(global.color).red("error:")));
+            Ok(ExitCode::from(NOT_COMPARABLE))
+        }
+    }
+}
+
+fn judged(
+    args: &GateArgs,
+    base: &[RunFigures],
+    candidate: &[RunFigures],
+    confirming: Option<&[RunFigures]>,
+) -> Result<GateAnswer, NotComparable> {
+    // What confirms is no run that has been judged.
+    let all: Vec<RunFigures> = candidate.iter().chain(confirming.unwrap_or_default()).cloned().collect();
+    if let Some(why) = refusal(base, &all) {
+        return Err(NotComparable(format!("these runs cannot be compared: {}", sides::refused(&why))));
+    }
+    let budgets = budgets(args);
+    let answer = GateAnswer::of(base, candidate, &budgets);
+    let unused = budgets.named.keys().find(|kind| answer.judged.iter().all(|case| !case.has_budget_of(kind)));
+    if let Some(kind) = unused {
+        return Err(NotComparable(format!(
+            "no case of both sides has the budget {kind}: name a probe (syscost list), or cpu"
+        )));
+    }
+    if answer.judged.is_empty() {
+        return Err(NotComparable(
+            "these runs cannot be compared: no case has a figure on both sides".into(),
+        ));
+    }
+    Ok(match confirming {
+        Some(more) => answer.confirmed_by(&GateAnswer::of(base, more, &budgets)),
+        None => answer,
+    })
+}
+
+fn budgets(args: &GateArgs) -> Budgets {
+    let mut budgets = Budgets::default();
+    for (kind, share) in &args.budget {
+        match kind {
+            Some(kind) => _ = budgets.named.insert(kind.clone(), *share),
+            None => budgets.others = Some(*share),
+        }
+    }
+    budgets
+}
+
+fn told(args: &GateArgs, global: &Global, first: &Run, answer: &GateAnswer) -> Result<ExitCode> {
+    let report =
+        GateReport::of(answer, first, matches!(args.undecided, WhenUndecided::Exit | WhenUndecided::Fail));
+    let (to_stdout, to_files): (Vec<_>, Vec<_>) =
+        args.write.iter().partition(|(_, file)| file.as_os_str() == STDOUT);
+    for (format, file) in to_files {
+        let name = file.file_name().with_context(|| format!("{} is no file", file.display()))?;
+        let place = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        OpenDirectory::make(place)?.replace(&name.to_string_lossy(), (format.write)(&report).as_bytes())?;
+    }
+    for (format, _) in &to_stdout {
+        output::print(&(format.write)(&report))?;
+    }
+    if global.json {
+        output::print_json(&report.json())?;
+    } else if to_stdout.is_empty() {
+        let look =
+            TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
+        let text = output::entry("", 0, &report.sentence()) + &terminal::table(&report.table(), look);
+        output::print(&text)?;
+    }
+    Ok(ExitCode::from(status(answer.state(), args.undecided)))
+}
+
+fn status(state: BudgetState, undecided: WhenUndecided) -> u8 {
+    match (state, undecided) {
+        (BudgetState::Within, _) | (BudgetState::Undecided, WhenUndecided::Pass) => 0,
+        (BudgetState::Exceeded, _) | (BudgetState::Undecided, WhenUndecided::Fail) => OVER,
+        (BudgetState::Undecided, WhenUndecided::Exit) => UNDECIDED,
+        (BudgetState::Undecided, WhenUndecided::Skip) => PASSED_OVER,
+    }
+}

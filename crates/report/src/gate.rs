@@ -1,0 +1,250 @@
+//! What a gate answers, for people and for the programs that read it: one writer for each format.
+
+use crate::escape;
+use crate::sides::{CaseNames, interval, undecided};
+use crate::text::ending::EndTable;
+use maud::{PreEscaped, html};
+use serde_json::{Map, Value, json};
+use syscost_analyze::sides::gate::{BudgetState, GateAnswer, JudgedCase};
+use syscost_core::sample::Better;
+use syscost_core::units::{count, percent};
+use syscost_experiment::run::Run;
+
+/// A gate and how its cases are called.
+pub struct GateReport<'a> {
+    pub answer: &'a GateAnswer,
+    names: CaseNames<'a>,
+    /// Is an undecided case a failure for whoever reads the file?
+    undecided_fails: bool,
+}
+
+/// A format that other programs read.
+#[derive(Debug)]
+pub struct GateFormat {
+    pub name: &'static str,
+    pub help: &'static str,
+    pub write: fn(&GateReport) -> String,
+}
+
+pub const FORMATS: &[GateFormat] = &[
+    GateFormat { name: "junit", help: "JUnit XML", write: junit },
+    GateFormat { name: "markdown", help: "a table for the summary of a job", write: markdown },
+    GateFormat { name: "github", help: "annotations of GitHub Actions", write: github },
+    GateFormat { name: "bencher", help: "Bencher Metric Format", write: bencher },
+    GateFormat {
+        name: "benchmark-action",
+        help: "customSmallerIsBetter of github-action-benchmark",
+        write: benchmark_action,
+    },
+    GateFormat { name: "openmetrics", help: "OpenMetrics text", write: openmetrics },
+];
+
+impl<'a> GateReport<'a> {
+    /// Cases are called as in this run, the first of the base.
+    pub fn of(answer: &'a GateAnswer, first: &'a Run, undecided_fails: bool) -> GateReport<'a> {
+        GateReport { answer, names: CaseNames::of(first), undecided_fails }
+    }
+
+    fn name(&self, case: &JudgedCase) -> String {
+        escape::visible(&self.names.name(case.change.case))
+    }
+
+    fn verdict(&self, case: &JudgedCase) -> String {
+        match case.state {
+            BudgetState::Within => "within budget".into(),
+            BudgetState::Exceeded => "over budget".into(),
+            BudgetState::Undecided => undecided(&case.change.decision, self.answer.replicate),
+        }
+    }
+
+    /// The answer, in a sentence.
+    pub fn sentence(&self) -> String {
+        let [over, within, open] = [BudgetState::Exceeded, BudgetState::Within, BudgetState::Undecided]
+            .map(|state| self.answer.count(state));
+        let rest = match self.answer.without_budget {
+            0 => String::new(),
+            rest => format!(" No budget covers {}.", count(rest, "case")),
+        };
+        format!("{over} over budget, {within} within budget, {open} undecided.{rest}")
+    }
+
+    fn detail(&self, case: &JudgedCase) -> String {
+        format!(
+            "{} of the base's cost, budget {}: {}",
+            interval(&case.change.decision),
+            percent(case.budget),
+            self.verdict(case)
+        )
+    }
+
+    pub fn table(&self) -> EndTable {
+        let columns = ["case", "base", "candidate / base", "budget", "verdict"].map(String::from).to_vec();
+        let row = |case: &JudgedCase| {
+            let base = case.change.metric.unit.format(case.change.base);
+            vec![
+                self.name(case),
+                base,
+                interval(&case.change.decision),
+                percent(case.budget),
+                self.verdict(case),
+            ]
+        };
+        let rows = self.answer.judged.iter().map(row).collect();
+        let turned = self.answer.judged.iter().any(|case| case.change.metric.better == Better::Higher);
+        let note = turned.then(|| "Of rates the ratio is base / candidate: above 1 is worse.".to_string());
+        EndTable { title: None, columns, rows, note }
+    }
+
+    pub fn json(&self) -> Value {
+        let case = |case: &JudgedCase| {
+            let decision = &case.change.decision;
+            let known = |value: f64| value.is_finite().then_some(value);
+            json!({
+                "case": self.name(case), "probe": case.probe, "metric": case.change.metric.id,
+                "base": case.change.base, "candidate": case.change.candidate, "cost_ratio": decision.ratio,
+                "ci_low": known(decision.low), "ci_high": known(decision.high), "ci_level": decision.level,
+                "budget": case.budget, "verdict": word(case.state),
+            })
+        };
+        json!({
+            "verdict": word(self.answer.state()),
+            "answer": self.sentence(),
+            "cases": self.answer.judged.iter().map(case).collect::<Vec<_>>(),
+        })
+    }
+}
+
+pub fn word(state: BudgetState) -> &'static str {
+    match state {
+        BudgetState::Within => "within",
+        BudgetState::Exceeded => "exceeded",
+        BudgetState::Undecided => "undecided",
+    }
+}
+
+/// As Jenkins reads it: `skipped` has no attribute that other readers would refuse.
+fn junit(report: &GateReport) -> String {
+    let failed = |case: &JudgedCase| {
+        case.state == BudgetState::Exceeded || case.state == BudgetState::Undecided && report.undecided_fails
+    };
+    let judged = &report.answer.judged;
+    let failures = judged.iter().filter(|case| failed(case)).count();
+    let skipped = judged.iter().filter(|case| case.state == BudgetState::Undecided && !failed(case)).count();
+    let document = html! {
+        testsuites name="syscost gate" tests=(judged.len()) failures=(failures) errors="0" {
+            testsuite name="syscost gate" tests=(judged.len()) failures=(failures) errors="0" skipped=(skipped) {
+                @for case in judged {
+                    testcase classname=(case.probe) name=(report.name(case)) {
+                        @if failed(case) {
+                            failure type=(word(case.state)) message=(report.detail(case)) {}
+                        } @else if case.state == BudgetState::Undecided {
+                            skipped { (report.detail(case)) }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    let PreEscaped(text) = document;
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{text}\n")
+}
+
+fn markdown(report: &GateReport) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|text| escape::xml(text).replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let table = report.table();
+    let rule = vec!["---".to_string(); table.columns.len()].join(" | ");
+    let rows: String = table.rows.iter().map(|row| line(row)).collect();
+    let note = table.note.map_or(String::new(), |note| format!("\n{note}\n"));
+    format!("### syscost gate: {}\n\n{}| {rule} |\n{rows}{note}", report.sentence(), line(&table.columns))
+}
+
+/// One annotation for each case that is not within its budget.
+fn github(report: &GateReport) -> String {
+    let data = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    let one = |case: &JudgedCase| {
+        let fails = case.state == BudgetState::Exceeded || report.undecided_fails;
+        let level = if fails { "error" } else { "warning" };
+        let text = data(&format!("{}: {}", report.name(case), report.detail(case)));
+        format!("::{level} title=syscost gate::{text}\n")
+    };
+    report.answer.judged.iter().filter(|case| case.state != BudgetState::Within).map(one).collect()
+}
+
+fn bencher(report: &GateReport) -> String {
+    let mut all = Map::new();
+    for case in &report.answer.judged {
+        let decision = &case.change.decision;
+        let mut ratio = json!({ "value": decision.ratio });
+        if decision.level > 0.0 {
+            ratio["lower_value"] = json!(decision.low);
+            ratio["upper_value"] = json!(decision.high);
+        }
+        let measures =
+            json!({ (case.change.metric.id): { "value": case.change.candidate }, "cost_ratio": ratio });
+        all.insert(report.name(case), measures);
+    }
+    pretty(&Value::Object(all))
+}
+
+/// Smaller has to be better, so that of a rate only the ratio of costs is given.
+fn benchmark_action(report: &GateReport) -> String {
+    let one = |case: &JudgedCase| {
+        let (change, decision) = (&case.change, &case.change.decision);
+        let absolute = change.metric.better == Better::Lower;
+        let (unit, value) = if absolute {
+            (change.metric.unit.symbol(), change.candidate)
+        } else {
+            ("x base", decision.ratio)
+        };
+        json!({ "name": report.name(case), "unit": unit, "value": value, "extra": report.detail(case) })
+    };
+    pretty(&report.answer.judged.iter().map(one).collect::<Value>())
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+fn openmetrics(report: &GateReport) -> String {
+    let text = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let mut families: [(&str, &str, String); 3] = [
+        ("syscost_cost", "What the candidate costs, in the metric's unit", String::new()),
+        (
+            "syscost_cost_ratio",
+            "The cost of the candidate as a multiple of the base, with its interval",
+            String::new(),
+        ),
+        (
+            "syscost_budget_exceeded",
+            "1 where the budget is exceeded, 0 where it is kept, absent where undecided",
+            String::new(),
+        ),
+    ];
+    for case in &report.answer.judged {
+        let change = &case.change;
+        let labels = format!(
+            "probe=\"{}\",case=\"{}\",metric=\"{}\",unit=\"{}\"",
+            text(&case.probe),
+            text(&report.name(case)),
+            change.metric.id,
+            text(change.metric.unit.symbol())
+        );
+        families[0].2 += &format!("syscost_cost{{{labels}}} {}\n", change.candidate);
+        let decision = &change.decision;
+        let bounds = [("middle", decision.ratio), ("low", decision.low), ("high", decision.high)];
+        for (bound, value) in bounds.iter().take(if decision.level > 0.0 { bounds.len() } else { 1 }) {
+            families[1].2 += &format!("syscost_cost_ratio{{{labels},bound=\"{bound}\"}} {value}\n");
+        }
+        if case.state != BudgetState::Undecided {
+            let exceeded = u8::from(case.state == BudgetState::Exceeded);
+            families[2].2 += &format!("syscost_budget_exceeded{{{labels}}} {exceeded}\n");
+        }
+    }
+    let family = |(name, help, samples): &(&str, &str, String)| {
+        format!("# TYPE {name} gauge\n# HELP {name} {help}\n{samples}")
+    };
+    families.iter().map(family).collect::<String>() + "# EOF\n"
+}
