@@ -8,7 +8,9 @@ mod bench;
 mod cells;
 mod derive;
 mod english;
+mod file_name;
 mod fio;
+mod folder;
 mod iperf3;
 mod iperf_text;
 mod lmbench;
@@ -26,6 +28,7 @@ mod unit;
 mod vocabulary;
 mod words;
 
+pub use folder::together;
 pub use mapping::ColumnMapping;
 pub use read::{decode, read};
 

@@ -1,10 +1,10 @@
 //! What perf stat writes: its text, or `-x` with any separator. A file is a case, and its name says which.
 //! Source: perf-stat(1), "CSV FORMAT".
 
+use super::file_name::{self, NamePlace};
 use super::unit::{self, DecimalMark};
-use super::{BadTable, PublishedRow, PublishedTable, TableColumn, naming, vocabulary};
+use super::{BadTable, PublishedRow, PublishedTable, TableColumn, naming};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// An event, its count (`None`: not counted), and the share of the time that it was on the counter.
 struct PerfCount {
@@ -134,54 +134,33 @@ fn whole(text: &str) -> Option<f64> {
 
 /// `1234567,,cycles,5000000,100.00,3.2,GHz`: count, unit, event, time, share.
 fn separated(text: &str) -> Option<Vec<PerfCount>> {
-    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).collect();
-    let separator = [',', ';', '\t', '|']
-        .into_iter()
-        .find(|s| lines.first().is_some_and(|line| line.matches(*s).count() >= 4))?;
-    let count = |line: &&str| {
-        let fields: Vec<&str> = line.split(separator).map(str::trim).collect();
-        let (value, unit, event, running) = (fields.first()?, fields.get(1)?, fields.get(2)?, fields.get(4)?);
-        let known = (value.starts_with('<') || value.parse::<f64>().is_ok()) && unit.parse::<f64>().is_err();
-        let share = running.parse::<f64>().is_ok_and(|share| (0.0..=100.0).contains(&share));
-        let named = event.starts_with(char::is_alphabetic) && !event.contains(' ') && share;
-        (known && named).then(|| PerfCount {
-            event: event.to_string(),
-            value: value.parse().ok(),
-            running: running.parse().unwrap_or(100.0),
-        })
-    };
-    let counts: Vec<PerfCount> = lines.iter().filter_map(count).collect();
+    let of = |separator| text.lines().filter_map(|line| counted_line(line, separator)).collect::<Vec<_>>();
+    let counts = [',', ';', '\t', '|'].into_iter().map(of).max_by_key(Vec::len)?;
     let known = counts
         .iter()
         .any(|count| naming::column_of(&count.event).is_some_and(|named| counted(&named.column)));
-    (known && counts.len() * 2 > lines.len()).then_some(counts)
+    (known && counts.len() >= FEWEST_COUNTS).then_some(counts)
+}
+
+/// What perf counts in.
+const UNITS: &[&str] = &["", "msec", "ns", "Joules", "MiB", "Bytes", "C"];
+/// A line alone may be one of another table.
+const FEWEST_COUNTS: usize = 2;
+
+fn counted_line(line: &str, separator: char) -> Option<PerfCount> {
+    let fields: Vec<&str> = line.split(separator).map(str::trim).collect();
+    let [value, unit, event, _, running, ..] = fields[..] else { return None };
+    let known = (value.starts_with("<not") || value.parse::<f64>().is_ok()) && UNITS.contains(&unit);
+    let share = running.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share))?;
+    let named = event.starts_with(char::is_alphabetic) && !event.contains(' ');
+    (known && named).then(|| PerfCount { event: event.into(), value: value.parse().ok(), running: share })
 }
 
 /// What the file is called, and the size and threads in its name: `perf_a1_1024_4t.txt`.
 fn of_name(name: &str) -> (String, BTreeMap<TableColumn, f64>) {
-    let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or("perf stat");
-    let mut places = BTreeMap::new();
-    let mut names: Vec<&str> = Vec::new();
-    for part in stem.split(['_', '-', ' ', '.']).filter(|part| !part.is_empty()) {
-        let lower = part.to_ascii_lowercase();
-        let threads = ["threads", "thread", "thr", "t"].iter().find_map(|word| {
-            lower.strip_prefix(word).or_else(|| lower.strip_suffix(word))?.parse::<f64>().ok()
-        });
-        let bytes = unit::number(part, DecimalMark::Point).and_then(|(value, _, of)| {
-            let of = unit::parse(of?).ok().filter(|of| of.dimension == unit::Dimension::Size)?;
-            Some(value * of.factor)
-        });
-        match (threads, bytes, lower.parse::<f64>()) {
-            (Some(threads), ..) => drop(places.insert(TableColumn::Threads, threads)),
-            (_, Some(bytes), _) => drop(places.insert(TableColumn::MessageBytes, bytes)),
-            (.., Ok(number)) if number >= 64.0 => drop(places.insert(TableColumn::MessageBytes, number)),
-            _ if matches!(lower.as_str(), "perf" | "stat" | "stats" | "output" | "out") => {}
-            _ => names.push(part),
-        }
-    }
-    let role = names.iter().find(|part| vocabulary::role(part).is_some());
-    let name = role.map_or_else(|| names.join("_"), |part| part.to_string());
-    (if name.is_empty() { stem.to_string() } else { name }, places)
+    let said = NamePlace::of(&file_name::words(name, false), true);
+    let names = || Some(said.rest.join("_")).filter(|names| !names.is_empty());
+    (said.mechanism.clone().or_else(names).unwrap_or_else(|| "perf stat".into()), said.places)
 }
 
 #[cfg(test)]

@@ -95,47 +95,44 @@ fn mapping(args: &AnalyseArgs) -> Result<ColumnMapping> {
     Ok(mapping)
 }
 
-/// One table a file; the single runs of other tools are one table together.
+/// One table a file; files of one kind, each of another case, are one table together.
 fn tables(files: &[PathBuf], mapping: &ColumnMapping) -> (Vec<PublishedTable>, Vec<BadFile>) {
     let (mut tables, mut bad) = (Vec::new(), Vec::new());
-    let mut singles: Vec<PublishedTable> = Vec::new();
-    for path in files {
-        match read(path, mapping) {
-            Ok(table) if table.single => singles.push(table),
+    for path in files.iter().flat_map(|path| files_of(path)) {
+        match read(&path, mapping) {
             Ok(table) => tables.push(table),
             Err(error) => bad.push(BadFile { name: path.display().to_string(), error: format!("{error:#}") }),
         }
     }
-    tables.extend(together(singles));
-    (tables, bad)
+    (table::together(tables), bad)
+}
+
+/// What people name files of results.
+const ENDINGS: [&str; 8] = ["csv", "tsv", "txt", "log", "json", "md", "dat", "out"];
+
+/// The files of a folder and of those in it; a file, or a recorded run, is itself.
+fn files_of(path: &Path) -> Vec<PathBuf> {
+    let itself = || vec![path.to_path_buf()];
+    if !path.is_dir() || path.join("run.json").exists() {
+        return itself();
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let ending = |path: &Path| path.extension().is_some_and(|end| ENDINGS.iter().any(|known| end == *known));
+    let mut found: Vec<PathBuf> =
+        entries.filter(|path| path.is_dir() && !path.is_symlink() || ending(path)).collect();
+    found.sort();
+    let inside: Vec<PathBuf> =
+        found.iter().flat_map(|path| files_of(path)).filter(|path| path.is_file()).collect();
+    if inside.is_empty() { itself() } else { inside }
 }
 
 fn read(path: &Path, mapping: &ColumnMapping) -> Result<PublishedTable> {
     if path.is_dir() {
-        bail!("{} is a directory: for a recorded run, `syscost report {0}`", path.display());
+        bail!("{} is a directory without tables: for a recorded run, `syscost report {0}`", path.display());
     }
     let name = path.display().to_string();
     let bytes = text_file::bytes(path, MOST_BYTES, "table of results", "name a smaller part of it")?;
     Ok(table::read(&name, &table::decode(&name, bytes)?, mapping)?)
-}
-
-/// A row each.
-fn together(singles: Vec<PublishedTable>) -> Option<PublishedTable> {
-    let (first, others) = singles.split_first()?;
-    let mut all = first.clone();
-    for table in others {
-        all.name = format!("{}, {}", all.name, table.name);
-        all.columns.extend(table.columns.iter().filter(|c| !first.columns.contains(c)));
-        all.understood
-            .extend(table.understood.iter().filter(|note| !first.understood.contains(note)).cloned());
-        all.rows.extend(table.rows.iter().cloned());
-    }
-    all.columns.sort_unstable();
-    all.columns.dedup();
-    for (index, row) in all.rows.iter_mut().enumerate() {
-        row.line = index + 1;
-    }
-    Some(all)
 }
 
 fn document(one: &AnalysedTable) -> serde_json::Value {

@@ -1,0 +1,162 @@
+//! Files of one kind in a folder: what their names say that their tables do not tells them apart.
+
+use super::file_name::{self, NamePlace, set_text};
+use super::{PublishedTable, TableColumn};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// More names are counted.
+const MOST_NAMES: usize = 4;
+
+/// Single runs of a tool are one table, and so are tables of the same columns whose files' names say which name, size
+/// or thread count each is of. All others stay as they are.
+pub fn together(tables: Vec<PublishedTable>) -> Vec<PublishedTable> {
+    let mut groups: BTreeMap<(bool, Vec<TableColumn>), Vec<PublishedTable>> = BTreeMap::new();
+    for table in tables {
+        let columns: BTreeSet<TableColumn> =
+            table.columns.iter().copied().filter(|_| !table.single).collect();
+        groups.entry((table.single, columns.into_iter().collect())).or_default().push(table);
+    }
+    groups
+        .into_iter()
+        .flat_map(|((single, _), group)| if single { vec![singles(group)] } else { places(group) })
+        .collect()
+}
+
+fn singles(mut group: Vec<PublishedTable>) -> PublishedTable {
+    let names = places_of(&group);
+    let mut given = Vec::new();
+    for (table, name) in group.iter_mut().zip(&names) {
+        let words: Vec<&String> = name.mechanism.iter().chain(&name.rest).collect();
+        // A tool's own name is that of its rows; how it sent stands in the file's.
+        let all: Vec<String> = words.into_iter().cloned().collect();
+        if !all.is_empty() && !named(table, &all) {
+            set_text(table, TableColumn::Variant, &all.join("_"));
+            given.push(TableColumn::Variant);
+        }
+        given.extend(fill(table, name));
+    }
+    join(group, given)
+}
+
+/// Do its rows have these names already?
+fn named(table: &PublishedTable, words: &[String]) -> bool {
+    let has = |word: &String| {
+        table.rows.iter().all(|row| row.texts.values().any(|text| text.contains(word.as_str())))
+    };
+    words.iter().all(has)
+}
+
+fn places(mut group: Vec<PublishedTable>) -> Vec<PublishedTable> {
+    if let [table] = &mut group[..] {
+        alone(table);
+        return group;
+    }
+    let mut names = places_of(&group);
+    if names.iter().any(|name| name.mechanism.is_some()) {
+        names.iter_mut().for_each(unknown_role);
+    }
+    let said = |name: &NamePlace| {
+        (name.mechanism.clone(), name.places.iter().map(|(c, v)| (*c, v.to_bits())).collect::<Vec<_>>())
+    };
+    let distinct: BTreeSet<_> = names.iter().map(said).collect();
+    let told = |(table, name): (&PublishedTable, &NamePlace)| {
+        name.places.keys().any(|column| !table.has(*column))
+            || name.mechanism.is_some() && !table.has(TableColumn::Mechanism)
+    };
+    if distinct.len() < group.len() || !group.iter().zip(&names).all(told) {
+        return group;
+    }
+    let given = group.iter_mut().zip(&names).flat_map(|(table, name)| fill(table, name)).collect();
+    vec![join(group, given)]
+}
+
+/// Of one file, numbers with a word alone are told: others may be a date.
+fn alone(table: &mut PublishedTable) {
+    let said = NamePlace::of(&file_name::words(&table.name, false), false);
+    let given = if table.has(TableColumn::Operation) { Vec::new() } else { said.fill(table) };
+    if !given.is_empty() {
+        table.understood.insert(0, format!("the file's name says {}", syscost_core::units::and(&given)));
+    }
+}
+
+/// Beside names of ways to send, other words name ways, too.
+fn unknown_role(name: &mut NamePlace) {
+    if name.mechanism.is_none() && !name.rest.is_empty() {
+        name.mechanism = Some(std::mem::take(&mut name.rest).join("_"));
+    }
+}
+
+fn fill(table: &mut PublishedTable, name: &NamePlace) -> Vec<TableColumn> {
+    let before = table.columns.len();
+    name.fill(table);
+    table.columns[before..].to_vec()
+}
+
+/// What the words say that tell files apart, and those of a file's own name that say what they are.
+fn places_of(group: &[PublishedTable]) -> Vec<NamePlace> {
+    let all: Vec<Vec<&str>> = group.iter().map(|table| file_name::words(&table.name, true)).collect();
+    let common = |word: &str| all.len() > 1 && all.iter().all(|words| words.contains(&word));
+    let of = |(table, words): (&PublishedTable, &Vec<&str>)| {
+        let folders = words.len() - file_name::words(&table.name, false).len();
+        let kept = |at: &usize| {
+            let says = *at >= folders && words[*at].parse::<f64>().is_err();
+            says || !common(words[*at]) || *at > folders && file_name::is_axis(words[at - 1])
+        };
+        let own: Vec<&str> = (0..words.len()).filter(kept).map(|at| words[at]).collect();
+        let mut said = NamePlace::of(&own, true);
+        said.rest.retain(|word| !common(word));
+        said
+    };
+    group.iter().zip(&all).map(of).collect()
+}
+
+fn join(group: Vec<PublishedTable>, given: Vec<TableColumn>) -> PublishedTable {
+    let name = name_of(&group);
+    let many = group.len() > 1;
+    let mut group = group.into_iter();
+    let mut all = group.next().unwrap_or_default();
+    all.name = name;
+    for table in group {
+        let new: Vec<TableColumn> =
+            table.columns.iter().filter(|c| !all.columns.contains(c)).copied().collect();
+        all.columns.extend(new);
+        for (known, more) in [
+            (&mut all.understood, table.understood),
+            (&mut all.left_out, table.left_out),
+            (&mut all.unknown, table.unknown),
+        ] {
+            let new: Vec<String> = more.into_iter().filter(|text| !known.contains(text)).collect();
+            known.extend(new);
+        }
+        all.roles.extend(table.roles);
+        all.rows.extend(table.rows);
+        all.messages |= table.messages;
+        all.fields |= table.fields;
+        all.notes += table.notes;
+        all.empty += table.empty;
+    }
+    all.columns.sort_unstable();
+    all.columns.dedup();
+    let given: BTreeSet<TableColumn> = given.into_iter().collect();
+    if !given.is_empty() {
+        let titles: Vec<String> = given.into_iter().map(TableColumn::title).collect();
+        all.understood.insert(0, format!("the files' names say {}", syscost_core::units::and(&titles)));
+    }
+    if many {
+        all.rows.iter_mut().enumerate().for_each(|(index, row)| row.line = index + 1);
+    }
+    all
+}
+
+/// All of few files; of many their folder and number.
+fn name_of(group: &[PublishedTable]) -> String {
+    let names: Vec<&str> = group.iter().map(|table| table.name.as_str()).collect();
+    if names.len() <= MOST_NAMES {
+        return names.join(", ");
+    }
+    let folders: BTreeSet<&Path> = names.iter().filter_map(|name| Path::new(name).parent()).collect();
+    let folder =
+        folders.first().filter(|_| folders.len() == 1).map(|folder| format!(" in {}", folder.display()));
+    format!("{}{}", syscost_core::units::count(names.len(), "file"), folder.unwrap_or_default())
+}

@@ -1,0 +1,84 @@
+//! Folders of files, one a case or one a size: what the tables lack stands in the names.
+
+use syscost_tables::{self as table, ColumnMapping, PublishedTable, TableColumn};
+
+fn read(files: &[(String, String)]) -> Vec<PublishedTable> {
+    let of = |(name, text): &(String, String)| {
+        table::read(name, text, &ColumnMapping::default()).unwrap_or_else(|e| panic!("{e}: {text}"))
+    };
+    table::together(files.iter().map(of).collect())
+}
+
+type Case = (Option<String>, Option<u64>, Option<u64>);
+
+fn cases(table: &PublishedTable) -> Vec<Case> {
+    let case = |row: &table::PublishedRow| {
+        let name = row.text(TableColumn::Mechanism).map(str::to_string);
+        (name, row.count(TableColumn::MessageBytes), row.count(TableColumn::Threads))
+    };
+    table.rows.iter().map(case).collect()
+}
+
+fn case(name: &str, bytes: u64, threads: u64) -> Case {
+    (Some(name.into()), Some(bytes), Some(threads))
+}
+
+#[test]
+fn a_case_a_file_is_named_by_its_file() {
+    let csv = |n: u64| {
+        format!("# started on Mon\n\n{n},,cycles,500,100.00,,\n99{n},,context-switches,500,100.00,,\n")
+    };
+    let text = |n: u64| {
+        format!(
+            "[server] listening\nthread 0: done\n\n Performance counter stats for './server':\n\n   {n}   cycles\n   99{n}  context-switches\n\n 5.0 seconds time elapsed\n"
+        )
+    };
+    for written in [csv, text] {
+        let files: Vec<(String, String)> =
+            ["perf_a1_64B_t4.csv", "perf_a3_size4096_t4.csv", "zero_copy_4096_8threads.txt"]
+                .iter()
+                .zip(1..)
+                .map(|(name, n)| (format!("logs/{name}"), written(n)))
+                .collect();
+        let all = read(&files);
+        assert_eq!(all.len(), 1);
+        assert_eq!(cases(&all[0]), [case("a1", 64, 4), case("a3", 4096, 4), case("zero_copy", 4096, 8)]);
+    }
+}
+
+#[test]
+fn folders_and_files_say_what_a_table_lacks() {
+    let text = "threads,throughput_gbps\n1,2.5\n4,9.5\n";
+    let files: Vec<(String, String)> =
+        ["runs/baseline/4096B.csv", "runs/fancy/4096B.csv", "runs/zero_copy/4096B.csv"]
+            .iter()
+            .map(|name| (name.to_string(), text.to_string()))
+            .collect();
+    let all = read(&files);
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert_eq!(all[0].rows.len(), 6);
+    assert_eq!(cases(&all[0])[2].0.as_deref(), Some("fancy"), "beside ways to send, another name is one too");
+    let sized: Vec<(String, String)> =
+        ["o/a1_64.csv", "o/a1_1024.csv"].iter().map(|name| (name.to_string(), text.to_string())).collect();
+    assert_eq!(cases(&read(&sized)[0])[2], case("a1", 1024, 1));
+    // Two people's tables are no folder of cases.
+    let whole = "impl,size,gbps\nA1,64,2\nA2,64,3\n";
+    let others: Vec<(String, String)> =
+        ["MT25001.csv", "MT25002.csv"].iter().map(|name| (name.to_string(), whole.to_string())).collect();
+    assert_eq!(read(&others).len(), 2);
+    let one = read(&[("results_2026_a2_t8.csv".to_string(), "size,gbps\n64,2\n".to_string())]);
+    assert_eq!(cases(&one[0]), [case("a2", 64, 8)]);
+    assert!(one[0].understood[0].contains("the file's name says"), "{:?}", one[0].understood);
+}
+
+#[test]
+fn runs_of_a_tool_are_told_apart_by_their_files() {
+    let run = |rate: f64| {
+        format!(
+            "{{\"start\":{{\"test_start\":{{\"blksize\":4096,\"num_streams\":1}}}},\"end\":{{\"sum_received\":{{\"seconds\":5,\"bits_per_second\":{rate}}}}}}}"
+        )
+    };
+    let all = read(&[("normal_4K.json".into(), run(1e9)), ("zerocopy_4K.json".into(), run(2e9))]);
+    let names: Vec<_> = all[0].rows.iter().map(|row| row.text(TableColumn::Variant)).collect();
+    assert_eq!(names, [Some("normal"), Some("zerocopy")]);
+}
