@@ -4,6 +4,9 @@
 use super::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 use std::collections::BTreeMap;
 
+/// What a line's figure is in.
+const UNITS: [(&str, &str); 2] = [("microseconds", "us"), ("MB/sec", "MB/s")];
+
 /// `None`: not of lmbench.
 pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
     if text.trim_start().starts_with("\"stride=") {
@@ -22,9 +25,10 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
     }
     let operation = |(index, line): (usize, &str)| {
         let (title, rest) = line.rsplit_once(':')?;
-        let value: f64 = rest.trim().strip_suffix("microseconds")?.trim().parse().ok()?;
-        let texts =
-            [(TableColumn::Operation, title.trim().to_string()), (TableColumn::Unit, "us".to_string())];
+        let (value, of) = rest.trim().split_once(' ')?;
+        let value: f64 = value.parse().ok()?;
+        let (_, of) = UNITS.iter().find(|(written, _)| *written == of.trim())?;
+        let texts = [(TableColumn::Operation, title.trim().to_string()), (TableColumn::Unit, of.to_string())];
         let figures = BTreeMap::from([(TableColumn::Measured, PublishedFigure::exact(value))]);
         Some(PublishedRow { line: index + 1, texts: texts.into(), figures })
     };

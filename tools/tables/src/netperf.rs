@@ -32,6 +32,9 @@ fn table(name: &str, keys: &Keys) -> Option<Result<PublishedTable, BadTable>> {
 
 /// The classic output: each test is figures under headings of three lines. `None`: not of netperf.
 pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
+    if let Some(rows) = selected(text) {
+        return Some(of_messages(name, rows));
+    }
     let lines: Vec<&str> = text.lines().collect();
     let is_title = |line: &str| line.contains(" TEST from ") || line.contains("TEST to ");
     let titles: Vec<usize> = (0..lines.len()).filter(|at| is_title(lines[*at])).collect();
@@ -39,6 +42,36 @@ pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, Bad
     let tests: Result<Vec<PublishedRow>, String> =
         titles.iter().zip(ends).map(|(from, to)| classic(*from, &lines[*from..to])).collect();
     (!titles.is_empty()).then(|| of_messages(name, tests))
+}
+
+/// The headings of `-o`, and the keys of `-k`.
+const HEADINGS: &[(&str, &str)] = &[
+    ("Throughput", "THROUGHPUT"),
+    ("Throughput Units", "THROUGHPUT_UNITS"),
+    ("Elapsed Time (sec)", "ELAPSED_TIME"),
+    ("Local Send Size", "LOCAL_SEND_SIZE"),
+    ("Request Size Bytes", "LOCAL_SEND_SIZE"),
+    ("Mean Latency Microseconds", "MEAN_LATENCY"),
+    ("Stddev Latency Microseconds", "STDDEV_LATENCY"),
+    ("Local Transport Retransmissions", "LOCAL_TRANSPORT_RETRANS"),
+];
+
+/// What `-o` prints: a line of headings, a line of figures. `None`: none of it.
+fn selected(text: &str) -> Option<Result<Vec<PublishedRow>, String>> {
+    let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
+    let lines: Vec<Vec<String>> = text.lines().map(cells).collect();
+    let is_heading = |cells: &Vec<String>| cells.iter().any(|cell| cell == "Throughput Units");
+    let heads = (0..lines.len()).filter(|at| is_heading(&lines[*at])).filter(|at| at + 1 < lines.len());
+    let of = |at: usize| {
+        let cells = lines[at].iter().zip(&lines[at + 1]);
+        let known = cells.filter_map(|(heading, cell)| {
+            let (_, key) = HEADINGS.iter().find(|(text, _)| text == heading)?;
+            Some((key.to_string(), cell.clone()))
+        });
+        Ok(PublishedRow { line: at + 2, ..row(&known.collect())? })
+    };
+    let rows: Result<Vec<PublishedRow>, String> = heads.map(of).collect();
+    rows.as_ref().is_ok_and(Vec::is_empty).then_some(()).map_or(Some(rows), |()| None)
 }
 
 fn of_messages(name: &str, rows: Result<Vec<PublishedRow>, String>) -> Result<PublishedTable, BadTable> {
