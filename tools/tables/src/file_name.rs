@@ -1,12 +1,12 @@
 //! What the name of a file says of its rows: whose they are, their size and threads: `perf_a1_1024B_t4.csv`.
 
-use super::remark::size;
+use super::remark::{size, threads};
 use super::unit::{self, DecimalMark, Dimension};
 use super::{PublishedRow, PublishedTable, TableColumn, vocabulary};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const THREADS: &[&str] = &["threads", "thread", "thr", "clients", "t"];
+const THREADS: &[&str] = &["threads", "thread", "thr", "clients"];
 const SIZES: &[&str] = &["msgsize", "msg", "size", "bytes", "sz"];
 const RUNS: &[&str] = &["run", "rep", "iter", "trial"];
 /// Of files, and of no row.
@@ -38,7 +38,13 @@ impl NamePlace {
             }
             let (word, many) =
                 role(words, at).map_or((None, 1), |many| (Some(words[at..at + many].join("_")), many));
-            match (word, marked(words[at]), words[at].parse::<f64>()) {
+            // `t4_results`: the number of a file comes first, that of threads does not.
+            let numbers_file = |of: &(TableColumn, f64)| {
+                of.0 == TableColumn::Threads
+                    && short_threads(&words[at].to_ascii_lowercase()).is_some()
+                    && (at == 0 || !alone)
+            };
+            match (word, marked(words[at]).filter(|of| !numbers_file(of)), words[at].parse::<f64>()) {
                 (Some(name), ..) => names.push(name),
                 (_, Some((column, value)), _) => drop(said.places.entry(column).or_insert(value)),
                 (.., Ok(number)) if alone => numbers.push(number),
@@ -87,6 +93,7 @@ impl NamePlace {
             table.rows.iter_mut().for_each(|row| row.set([(*column, *value)]));
             given.push(match column {
                 TableColumn::MessageBytes => size(*value as u64),
+                TableColumn::Threads => threads(*value as u64),
                 other => format!("{} {value}", other.title()),
             });
         }
@@ -105,13 +112,16 @@ pub fn set_text(table: &mut PublishedTable, column: TableColumn, text: &str) {
     table.rows.iter_mut().for_each(add);
 }
 
-/// The words of a file's name without its extension, with those of its folders where `folders` asks for them.
-pub fn words(name: &str, folders: bool) -> Vec<&str> {
+/// The folders of a file, and the words of its name without its extension.
+pub fn words(name: &str) -> (Vec<&str>, Vec<&str>) {
     let path = Path::new(name);
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(name);
-    let parent = path.parent().and_then(|parent| parent.to_str()).filter(|_| folders).unwrap_or_default();
-    let cut = |text| str::split(text, ['_', '-', ' ', '.', '/', '=', ',']).filter(|word| !word.is_empty());
-    cut(parent).chain(cut(stem)).collect()
+    let parent = path.parent().and_then(|parent| parent.to_str()).unwrap_or_default();
+    (parent.split('/').filter(|folder| !folder.is_empty()).collect(), cut(stem))
+}
+
+pub fn cut(text: &str) -> Vec<&str> {
+    text.split(['_', '-', ' ', '.', '=', ',']).filter(|word| !word.is_empty()).collect()
 }
 
 /// How many words from here are the name of a way to send.
@@ -143,6 +153,12 @@ fn axis(word: &str) -> Option<TableColumn> {
     of.into_iter().find(|(words, _)| words.contains(&lower.as_str())).map(|(_, column)| column)
 }
 
+/// `t4`, `4t`; `t04` is the fourth of some files.
+fn short_threads(word: &str) -> Option<f64> {
+    let number = word.strip_prefix('t').or_else(|| word.strip_suffix('t'))?;
+    number.parse().ok().filter(|_| !number.starts_with('0'))
+}
+
 /// `t4`, `8threads`, `size1024`, `64KB`, `run2`
 fn marked(word: &str) -> Option<(TableColumn, f64)> {
     let lower = word.to_ascii_lowercase();
@@ -156,7 +172,7 @@ fn marked(word: &str) -> Option<(TableColumn, f64)> {
         let of = unit::parse(of?).ok().filter(|of| of.dimension == Dimension::Size)?;
         Some(value * of.factor)
     };
-    let threads = numbered(THREADS).map(|n| (TableColumn::Threads, n));
+    let threads = numbered(THREADS).or_else(|| short_threads(&lower)).map(|n| (TableColumn::Threads, n));
     let bytes = || numbered(SIZES).or_else(sized).map(|n| (TableColumn::MessageBytes, n));
     threads.or_else(bytes).or_else(|| numbered(RUNS).map(|n| (TableColumn::Repetition, n)))
 }
@@ -168,7 +184,7 @@ mod tests {
     #[test]
     fn words_of_a_name_say_where_its_rows_stand() {
         use TableColumn::{MessageBytes, Repetition, Threads};
-        let of = |name: &str| NamePlace::of(&words(name, false), true);
+        let of = |name: &str| NamePlace::of(&words(name).1, true);
         for (name, mechanism, bytes, threads) in [
             ("perf_a1_64B_t4.csv", Some("a1"), Some(64.0), Some(4.0)),
             ("zero_copy_4096_8threads.txt", Some("zero_copy"), Some(4096.0), Some(8.0)),
@@ -182,6 +198,6 @@ mod tests {
             assert_eq!((said.mechanism.as_deref(), places), (mechanism, [bytes, threads]), "{name}");
         }
         assert_eq!(of("a1_64B_run3").places.get(&Repetition), Some(&3.0));
-        assert_eq!(NamePlace::of(&words("results_2026_02.csv", false), false).places, BTreeMap::new());
+        assert_eq!(NamePlace::of(&words("results_2026_02.csv").1, false).places, BTreeMap::new());
     }
 }

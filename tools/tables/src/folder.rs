@@ -24,6 +24,9 @@ pub fn together(tables: Vec<PublishedTable>) -> Vec<PublishedTable> {
 }
 
 fn singles(mut group: Vec<PublishedTable>) -> PublishedTable {
+    if group.len() == 1 {
+        return group.swap_remove(0);
+    }
     let names = places_of(&group);
     let mut given = Vec::new();
     for (table, name) in group.iter_mut().zip(&names) {
@@ -73,7 +76,7 @@ fn places(mut group: Vec<PublishedTable>) -> Vec<PublishedTable> {
 
 /// Of one file, numbers with a word alone are told: others may be a date.
 fn alone(table: &mut PublishedTable) {
-    let said = NamePlace::of(&file_name::words(&table.name, false), false);
+    let said = NamePlace::of(&file_name::words(&table.name).1, false);
     let given = if table.has(TableColumn::Operation) { Vec::new() } else { said.fill(table) };
     if !given.is_empty() {
         table.understood.insert(0, format!("the file's name says {}", syscost_core::units::and(&given)));
@@ -93,22 +96,25 @@ fn fill(table: &mut PublishedTable, name: &NamePlace) -> Vec<TableColumn> {
     table.columns[before..].to_vec()
 }
 
-/// What the words say that tell files apart, and those of a file's own name that say what they are.
+/// What the folders that differ say, and the files' own names.
 fn places_of(group: &[PublishedTable]) -> Vec<NamePlace> {
-    let all: Vec<Vec<&str>> = group.iter().map(|table| file_name::words(&table.name, true)).collect();
-    let common = |word: &str| all.len() > 1 && all.iter().all(|words| words.contains(&word));
-    let of = |(table, words): (&PublishedTable, &Vec<&str>)| {
-        let folders = words.len() - file_name::words(&table.name, false).len();
-        let kept = |at: &usize| {
-            let says = *at >= folders && words[*at].parse::<f64>().is_err();
-            says || !common(words[*at]) || *at > folders && file_name::is_axis(words[at - 1])
-        };
-        let own: Vec<&str> = (0..words.len()).filter(kept).map(|at| words[at]).collect();
-        let mut said = NamePlace::of(&own, true);
+    let all: Vec<(Vec<&str>, Vec<&str>)> = group.iter().map(|table| file_name::words(&table.name)).collect();
+    let many = all.len() > 1;
+    let common = |word: &str| many && all.iter().all(|(_, own)| own.contains(&word));
+    let of = |(folders, own): &(Vec<&str>, Vec<&str>)| {
+        let apart =
+            folders.iter().filter(|folder| !many || !all.iter().all(|(others, _)| others.contains(folder)));
+        let mut words: Vec<&str> = apart.filter(|_| many).flat_map(|folder| file_name::cut(folder)).collect();
+        // A number that all names have may be a date; a size is a power of two.
+        let dated =
+            |word: &str| common(word) && word.parse::<u64>().is_ok_and(|n| !n.is_power_of_two() || n < 64);
+        let says = |at: &usize| !dated(own[*at]) || *at > 0 && file_name::is_axis(own[at - 1]);
+        words.extend((0..own.len()).filter(says).map(|at| own[at]));
+        let mut said = NamePlace::of(&words, true);
         said.rest.retain(|word| !common(word));
         said
     };
-    group.iter().zip(&all).map(of).collect()
+    all.iter().map(of).collect()
 }
 
 fn join(group: Vec<PublishedTable>, given: Vec<TableColumn>) -> PublishedTable {

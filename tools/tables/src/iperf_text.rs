@@ -4,6 +4,65 @@
 use super::unit;
 use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
 
+/// What `iperf -y C` writes: time, two addresses with ports, stream, interval, bytes and bit/s. `None`: another text.
+pub fn from_separated(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
+    let lines: Vec<SeparatedLine> = text.lines().filter_map(SeparatedLine::of).collect();
+    if lines.is_empty() || lines.len() * 2 < text.lines().count() {
+        return None;
+    }
+    // The sum of parallel streams has no number of its own.
+    let summed = lines.iter().any(|line| line.stream == "-1");
+    let end = lines.iter().map(|line| line.to).fold(0.0, f64::max);
+    let whole = lines
+        .iter()
+        .filter(|line| line.from == 0.0 && line.to > 0.9 * end && (line.stream == "-1") == summed);
+    let rows = whole.map(SeparatedLine::row).collect();
+    let said = "iperf -y C: a line is a run".to_string();
+    Some(
+        PublishedTable::of_one(name, Ok(rows), vec![said])
+            .map(|table| PublishedTable { messages: true, ..table }),
+    )
+}
+
+struct SeparatedLine<'t> {
+    stream: &'t str,
+    from: f64,
+    to: f64,
+    bytes: f64,
+    rate: f64,
+}
+
+impl SeparatedLine<'_> {
+    fn of(line: &str) -> Option<SeparatedLine<'_>> {
+        let [time, _, _, _, _, stream, interval, bytes, rate, ..] =
+            line.trim().split(',').collect::<Vec<_>>()[..]
+        else {
+            return None;
+        };
+        let dated = time.len() >= 14 && time.bytes().take(14).all(|b| b.is_ascii_digit());
+        let (from, to) = interval.split_once('-').filter(|_| dated)?;
+        Some(SeparatedLine {
+            stream,
+            from: from.parse().ok()?,
+            to: to.parse().ok()?,
+            bytes: bytes.parse().ok()?,
+            rate: rate.parse().ok()?,
+        })
+    }
+
+    fn row(&self) -> PublishedRow {
+        PublishedRow::of_one(
+            "iperf",
+            "",
+            [
+                (TableColumn::Throughput, Some(self.rate)),
+                (TableColumn::Bytes, Some(self.bytes)),
+                (TableColumn::Elapsed, Some((self.to - self.from) * 1e9)),
+            ],
+        )
+    }
+}
+
 /// `None`: not of iperf.
 pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
     let lines: Vec<ReportLine> = text.lines().filter_map(ReportLine::of).collect();
@@ -119,6 +178,18 @@ mod tests {
 
     fn rows(text: &str) -> Vec<PublishedRow> {
         from_lines("i.txt", text).unwrap().unwrap().rows
+    }
+
+    #[test]
+    fn separated_runs_are_rows() {
+        let line = |id: &str, rate: u64| {
+            format!("20260201101500,10.0.0.1,45678,10.0.0.2,5001,{id},0.0-10.0,11718885376,{rate}\n")
+        };
+        let read = |text: &str| from_separated("i.csv", text).unwrap().unwrap().rows;
+        assert_eq!(read(&(line("3", 9) + &line("3", 8))).len(), 2);
+        let sum = read(&(line("3", 9) + &line("4", 8) + &line("-1", 17)));
+        assert_eq!((sum.len(), sum[0].value(TableColumn::Throughput)), (1, Some(17.0)));
+        assert!(from_separated("t", "a,b\n1,2\n").is_none());
     }
 
     #[test]

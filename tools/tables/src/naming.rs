@@ -19,7 +19,7 @@ pub struct NamedColumn {
 #[rustfmt::skip]
 const WHOLE: &[&str] = &[
     "avg", "average", "mean", "weighted", "the", "of", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "measured", "observed",
-    "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "hw", "hardware", "u", "all",
+    "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "cnt", "nr", "hw", "hardware", "u", "all",
 ];
 /// Short for throughput, before its unit; alone they are something else.
 const RATES: &[&str] = &["thr", "tp", "thru", "perf"];
@@ -32,7 +32,7 @@ const SENDER: &[&str] = &["sender", "client", "tx", "sent", "snd", "cli", "user"
 const SPREADS: &[&str] = &[
     "min", "max", "minimum", "maximum", "p1", "p5", "p10", "p25", "p75", "p90", "p95", "p99", "p999", "p9999", "90th", "95th", "99th", "std",
     "stddev", "stdev", "sd", "sem", "stderr", "dev", "deviation", "var", "variance", "ci", "ci95", "err", "error", "low", "high", "lower",
-    "upper", "iqr", "cov", "cv", "tail", "worst", "best", "sigma", "margin", "range", "jitter", "percentile", "95", "99", "90",
+    "upper", "iqr", "cov", "cv", "tail", "worst", "best", "peak", "sigma", "margin", "range", "jitter", "percentile", "95", "99", "90",
 ];
 /// With these a count is another quantity.
 #[rustfmt::skip]
@@ -56,9 +56,27 @@ pub fn column_of(text: &str) -> Option<NamedColumn> {
     let named = splits
         .iter()
         .find_map(|(name, unit)| said(name.trim_end().strip_suffix(" in").unwrap_or(name), *unit, exact));
+    let percent = |named: &NamedColumn| text.contains('%') && measured_in_units(named.column);
     named
+        .filter(|named| !percent(named))
         .or_else(|| splits.iter().find_map(|(name, unit)| said(name, *unit, qualified)))
         .or_else(|| without_unit(text))
+        .or_else(|| without_remark(text))
+        .filter(|named| !percent(named))
+}
+
+/// `Throughput Gbps (3 runs)`
+fn without_remark(text: &str) -> Option<NamedColumn> {
+    let (name, remark) = text.trim().strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
+    let other = |word: &String| OTHER.contains(&word.as_str()) || SPREADS.contains(&word.as_str());
+    let plain = unit::parse(remark).is_err() && !tokens(remark).iter().any(other);
+    column_of(name).filter(|named| plain && named.column.is_measure())
+}
+
+/// A share of it is another quantity.
+fn measured_in_units(column: TableColumn) -> bool {
+    use TableColumn::{Latency, MessageRate, Throughput};
+    [Throughput, Latency, MessageRate].contains(&column)
 }
 
 /// A unit alone, or with a word of the middle or the whole: `Gbps`, `us`, `total_gbps`, `p50_us`.
@@ -135,11 +153,29 @@ fn remarked(column: TableColumn, rank: u8, text: &str) -> Option<NamedColumn> {
     if any(OTHER) {
         return None;
     }
+    // A unit that is none of this quantity: another quantity.
+    if unit::parse(text).is_ok() && !column.is_place() {
+        return None;
+    }
     let mut parts = text.split([' ', ',', ';', '(', ')', '[', ']', ':']).filter(|part| !part.is_empty());
     let unit = parts.find_map(|part| unit_for(column, part).ok());
     let column =
         if any(SPREADS) && !column.is_place() && !column.is_text() { TableColumn::Spread } else { column };
     Some(NamedColumn { column, unit, rank: rank + 1 + side(&words) })
+}
+
+/// Of several runs one.
+pub const BESTS: &[&str] = &["best", "peak", "worst"];
+const EXTREMES: &[&str] = &["best", "peak", "worst", "max", "maximum", "min", "minimum"];
+
+/// The word of an extreme in a heading, and what it is of: `Best Throughput (Gbps)`.
+pub fn extreme(text: &str) -> Option<(String, NamedColumn)> {
+    let word = tokens(text).into_iter().find(|word| EXTREMES.contains(&word.as_str()))?;
+    let other = |part: &&str| !part.trim_matches(['(', ')', '[', ']']).eq_ignore_ascii_case(&word);
+    let rest: Vec<&str> = text.split([' ', '_', '-']).filter(other).collect();
+    let named = column_of(&rest.join(" "))
+        .filter(|named| named.column.is_measure() && named.column != TableColumn::Spread)?;
+    Some((word, named))
 }
 
 fn is_receiver(word: &str) -> bool {

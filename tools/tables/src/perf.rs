@@ -158,7 +158,7 @@ fn counted_line(line: &str, separator: char) -> Option<PerfCount> {
 
 /// What the file is called, and the size and threads in its name: `perf_a1_1024_4t.txt`.
 fn of_name(name: &str) -> (String, BTreeMap<TableColumn, f64>) {
-    let said = NamePlace::of(&file_name::words(name, false), true);
+    let said = NamePlace::of(&file_name::words(name).1, true);
     let names = || Some(said.rest.join("_")).filter(|names| !names.is_empty());
     (said.mechanism.clone().or_else(names).unwrap_or_else(|| "perf stat".into()), said.places)
 }

@@ -44,7 +44,9 @@ impl TableGap {
             TableGap::Significance => {
                 "significance: fewer than 5 rows a cell, and neither runs nor spread are told"
             }
-            TableGap::Rivals => "who is faster: no two names with a figure at the same size and thread count",
+            TableGap::Rivals => {
+                "who is faster: no two names with a speed or latency at the same size and thread count"
+            }
             TableGap::Sizes => "what size does: one size, or no such column",
             TableGap::Threads => "what threads do: one thread count, or no such column",
             TableGap::Latency => "latency: no such column, or it says no more than the throughput",

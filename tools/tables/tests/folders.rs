@@ -66,8 +66,10 @@ fn folders_and_files_say_what_a_table_lacks() {
     let others: Vec<(String, String)> =
         ["MT25001.csv", "MT25002.csv"].iter().map(|name| (name.to_string(), whole.to_string())).collect();
     assert_eq!(read(&others).len(), 2);
-    let one = read(&[("results_2026_a2_t8.csv".to_string(), "size,gbps\n64,2\n".to_string())]);
+    let one = read(&[("results_2026_a2_8threads.csv".to_string(), "size,gbps\n64,2\n".to_string())]);
     assert_eq!(cases(&one[0]), [case("a2", 64, 8)]);
+    let numbered = read(&[("t8_results.csv".to_string(), "impl,size,gbps\nA1,64,2\n".to_string())]);
+    assert!(!numbered[0].has(TableColumn::Threads), "the eighth file has not eight threads");
     assert!(one[0].understood[0].contains("the file's name says"), "{:?}", one[0].understood);
 }
 

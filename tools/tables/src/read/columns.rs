@@ -127,8 +127,10 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
         }
     }
     totals(headings, below);
+    extremes(headings);
     mechanism(headings, below);
     operations(headings);
+    of_runs(headings);
 }
 
 fn has(headings: &[TableHeading], column: TableColumn) -> bool {
@@ -154,6 +156,36 @@ fn is_possible(heading: &TableHeading, below: &Below, at: usize) -> bool {
         }
         TableColumn::Repetition => below.is_whole(at),
         _ => !below.is_text(at),
+    }
+}
+
+/// The best of some runs is no spread of them: beside another figure it is left out, alone it is the figure.
+fn extremes(headings: &mut [TableHeading]) {
+    let is = |heading: &TableHeading| heading.is_plain() && heading.column == Some(TableColumn::Spread);
+    let said: Vec<_> = headings.iter().map(|h| naming::extreme(&h.text).filter(|_| is(h))).collect();
+    for (at, extreme) in said.iter().enumerate() {
+        let Some((word, named)) = extreme else { continue };
+        let sides = said.iter().flatten().filter(|(_, other)| other.column == named.column).count();
+        let beside = has(headings, named.column);
+        let best = naming::BESTS.contains(&word.as_str());
+        if sides == 1 && !beside {
+            (headings[at].column, headings[at].unit) = (Some(named.column), named.unit);
+        } else if sides == 1 && best {
+            headings[at].forget();
+        }
+    }
+}
+
+/// Beside runs that have columns of their own, their mean is no run.
+fn of_runs(headings: &mut [TableHeading]) {
+    let runs: Vec<TableColumn> = headings
+        .iter()
+        .filter(|h| h.place.as_ref().is_some_and(|place| place.repetition.is_some()))
+        .filter_map(|h| h.column)
+        .collect();
+    for heading in headings.iter_mut().filter(|h| h.is_plain() && h.column.is_some_and(|c| runs.contains(&c)))
+    {
+        heading.forget();
     }
 }
 
@@ -203,6 +235,12 @@ fn mechanism(headings: &mut [TableHeading], below: &Below) {
     headings[chosen].column = Some(TableColumn::Mechanism);
 }
 
+/// `time_us`, `Avg Duration (us)`
+fn is_of_one(text: &str) -> bool {
+    bare(text).starts_with("time")
+        || vocabulary::tokens(text).iter().any(|word| ["avg", "average", "mean"].contains(&word.as_str()))
+}
+
 /// Rows of operations have one figure; rows of transfers have names.
 fn operations(headings: &mut [TableHeading]) {
     use TableColumn::{
@@ -213,6 +251,9 @@ fn operations(headings: &mut [TableHeading]) {
         || along_mechanisms(headings);
     let names = has(headings, Operation);
     let predicted = has(headings, Predicted) || has(headings, BaseHardware);
+    for heading in headings.iter_mut().filter(|h| h.place.is_some() && h.column == Some(Measured)) {
+        heading.column = naming::measured(heading.unit).or(heading.column);
+    }
     for heading in headings.iter_mut().filter(|h| h.is_plain()) {
         let time = heading.unit.is_some_and(|unit| unit.dimension == Dimension::Time);
         let short = time && heading.unit.is_some_and(|unit| unit.factor < 1e6);
@@ -220,7 +261,7 @@ fn operations(headings: &mut [TableHeading]) {
             Some(Operation) if transfers && !predicted => Some(Mechanism),
             Some(Latency | Elapsed) if names && !transfers => Some(Measured),
             // Seconds are of a run; what is told in microseconds is of a message.
-            Some(Elapsed) if short && bare(&heading.text).starts_with("time") => Some(Latency),
+            Some(Elapsed) if short && is_of_one(&heading.text) => Some(Latency),
             // `mean`, `value`: of what, its unit says.
             Some(Measured) if !predicted && (!names || transfers) => naming::measured(heading.unit),
             other => other,

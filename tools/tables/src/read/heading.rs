@@ -62,6 +62,10 @@ impl TableHeading {
         if let Some(bytes) = of_size {
             return heading(None, None, 0, Some(HeadingPlace { bytes: Some(bytes), ..Default::default() }));
         }
+        // An exponent is no size.
+        if bare(text).starts_with("log2") {
+            return heading(None, None, 0, None);
+        }
         if let Some(named) = naming::column_of(text) {
             return heading(Some(named.column), named.unit, named.rank, None);
         }
@@ -70,7 +74,8 @@ impl TableHeading {
             return heading(said.column, said.unit, said.rank, Some(said.place));
         }
         let alone = naming::unit_alone(text);
-        heading(alone.map(|named| named.column), alone.and_then(|named| named.unit), 1, None)
+        let unit = alone.and_then(|named| named.unit).or_else(|| cut_unit(text).map(|(_, unit)| unit));
+        heading(alone.map(|named| named.column), unit, 1, None)
     }
 
     /// It is none of the columns known here.
@@ -158,8 +163,20 @@ fn place(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
     (found.place != HeadingPlace::default()).then_some(found)
 }
 
+/// `splice (s)`: a name that nothing is known of, and the unit of its figures.
+pub fn cut_unit(text: &str) -> Option<(&str, UnitScale)> {
+    let (name, unit) = text.trim().strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
+    Some((name.trim(), unit::parse(unit).ok()?))
+}
+
 /// A way to send, as the table calls it or as its reader says.
 fn named(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
+    let placed = |word: &str| {
+        sized(word).is_some() || word.contains(char::is_numeric) && numbered(word, THREADS).is_some()
+    };
+    if mapping.mechanism(text).is_none() && text.split([' ', '_', ',']).any(placed) {
+        return None;
+    }
     let mechanism = match mapping.mechanism(text) {
         Some(NameMeaning::Mechanism(id)) => id.to_string(),
         Some(NameMeaning::Role(_)) => text.trim().to_string(),
@@ -234,7 +251,7 @@ fn sized(text: &str) -> Option<u64> {
     (scale.dimension == Dimension::Size).then(|| whole(value * scale.factor)).flatten()
 }
 
-const THREADS: &[&str] = &["threads", "thread", "clients", "client", "streams", "thr", "t"];
+const THREADS: &[&str] = &["threads", "thread", "cores", "core", "clients", "client", "streams", "thr", "t"];
 const REPETITIONS: &[&str] = &["run", "trial", "rep", "repetition", "iteration", "iter"];
 
 /// `4 threads`, `T4`, `4t`, `Run 3`

@@ -87,7 +87,10 @@ pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec
         let best = candidates.map(|at| (repeated(headings, below, Some(at)), at)).min();
         let Some((left, at)) = best.filter(|(left, _)| *left < equal) else { break };
         let _ = left;
-        headings[at].column = Some(TableColumn::Variant);
+        let name = below.is_text(at)
+            && !wide
+            && !headings.iter().any(|h| h.column.is_some_and(TableColumn::is_text));
+        headings[at].column = Some(if name { TableColumn::Mechanism } else { TableColumn::Variant });
         said.push(format!("{:?} tells rows apart: it is a part of the name", headings[at].text));
     }
     said

@@ -6,7 +6,7 @@ use crate::cells;
 use crate::unit::DecimalMark;
 
 /// Lines that decide which mark separates.
-const LOOKED_AT: usize = 20;
+const LOOKED_AT: usize = 300;
 
 pub struct TableRecord {
     /// From 1.
@@ -96,8 +96,45 @@ fn spaced(text: &str) -> Option<String> {
         let with = |columns: usize| rows.iter().filter(|row| row.len() == columns).count();
         let columns = rows.iter().map(Vec::len).max_by_key(|columns| with(*columns))?;
         let joined = || rows.iter().map(|row| row.join("\t") + "\n").collect();
-        (columns > 1 && rows.len() > 1 && with(columns) * 10 >= rows.len() * 9).then(joined)
+        if columns > 1 && rows.len() > 1 && with(columns) * 10 >= rows.len() * 9 {
+            return Some(joined());
+        }
+        block(&rows)
     })
+}
+
+/// Rows of a block are followed by as many of the same columns, at least.
+const SMALLEST_BLOCK: usize = 3;
+
+/// The longest block of rows with as many columns, among other lines: these stay whole.
+fn block(rows: &[Vec<String>]) -> Option<String> {
+    let mut from = 0;
+    let blocks = rows.chunk_by(|a, b| a.len() == b.len()).map(|block| {
+        from += block.len();
+        (from - block.len(), block)
+    });
+    let numbers = |row: &&Vec<String>| row.iter().any(|cell| cell.starts_with(|c: char| c.is_ascii_digit()));
+    let is_table = |(_, block): &(usize, &[Vec<String>])| {
+        block.len() >= SMALLEST_BLOCK
+            && block[0].len() > 2
+            && block[1..].iter().filter(numbers).count() + 1 == block.len()
+    };
+    let (at, block) = blocks.filter(is_table).max_by_key(|(_, block)| block.len())?;
+    let inside = at..at + block.len();
+    if let Some(above) = at.checked_sub(1).filter(|above| is_index(&rows[*above], block)) {
+        // What pandas prints: an index without a heading.
+        let heading = std::iter::once(format!("\t{}\n", rows[above].join("\t")));
+        return Some(heading.chain(block.iter().map(|row| row.join("\t") + "\n")).collect());
+    }
+    let line = |(index, row): (usize, &Vec<String>)| {
+        row.join(if inside.contains(&index) { "\t" } else { " " }) + "\n"
+    };
+    Some(rows.iter().enumerate().map(line).collect())
+}
+
+fn is_index(above: &[String], block: &[Vec<String>]) -> bool {
+    let counted = block.iter().enumerate().all(|(index, row)| row[0] == index.to_string());
+    above.len() + 1 == block[0].len() && counted
 }
 
 /// Digits, one mark, digits.

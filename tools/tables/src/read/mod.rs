@@ -11,15 +11,17 @@ mod page;
 mod pairs;
 mod reshape;
 mod rows;
+mod several;
 mod titles;
 mod wide;
 
 use super::unit::DecimalMark;
 use super::{
-    BadTable, ColumnMapping, PublishedTable, bench, fio, iperf_text, iperf3, lmbench, neper, netperf, perf,
-    sockperf,
+    BadTable, ColumnMapping, PublishedRow, PublishedTable, bench, fio, iperf_text, iperf3, lmbench, neper,
+    netperf, perf, sockperf,
 };
 use layout::TableRecords;
+use serde_json::Value;
 
 /// More than any table of results; those that are not understood are told one by one.
 const MOST_COLUMNS: usize = 1000;
@@ -37,6 +39,7 @@ const TOOLS: &[TextOfTool] = &[
     lmbench::from_lines,
     perf::from_lines,
     iperf_text::from_lines,
+    iperf_text::from_separated,
     bench::from_lines,
 ];
 
@@ -75,23 +78,17 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
 
 fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     if looks_like_json(text) {
-        let json = serde_json::from_str(text)
-            .or_else(|error| objects::lines(text).ok_or(error))
-            .map_err(|e| whole(name, &format!("this is not JSON: {e}")))?;
-        let known = iperf3::table(name, &json)
-            .or_else(|| fio::table(name, &json))
-            .or_else(|| netperf::from_json(name, &json));
-        if known.is_none()
-            && let Some(all) = objects::records(&json, mapping)
-        {
-            return rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
+        let json = serde_json::from_str(text).or_else(|error| objects::lines(text).ok_or(error));
+        match json {
+            Ok(json) => return of_tool(name, &json).unwrap_or_else(|| of_objects(name, &json, mapping)),
+            Err(error) if documents(text).is_none() => {
+                return Err(whole(name, &format!("this is not JSON: {error}")));
+            }
+            Err(_) => {}
         }
-        return known.unwrap_or_else(|| {
-            Err(whole(
-                name,
-                "JSON, but neither of iperf3 (-J), of fio nor of netperf's omni test: a CSV would do",
-            ))
-        });
+    }
+    if let Some(documents) = documents(text) {
+        return of_documents(name, documents, mapping);
     }
     if let Some(table) = TOOLS.iter().find_map(|tool| tool(name, text)) {
         return table;
@@ -107,6 +104,42 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     let records =
         TableRecords::of(barred.as_deref().unwrap_or(text), mapping).map_err(|why| whole(name, &why))?;
     own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))
+}
+
+/// The JSON below a banner or warnings, and that of several runs one below the other.
+fn documents(text: &str) -> Option<Vec<Value>> {
+    let begin = text.lines().find(|line| line.starts_with('{'))?;
+    let from = begin.as_ptr() as usize - text.as_ptr() as usize;
+    let documents = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();
+    let documents: Vec<Value> = documents.map_while(Result::ok).filter(Value::is_object).collect();
+    (!documents.is_empty()).then_some(documents)
+}
+
+fn of_documents(
+    name: &str,
+    documents: Vec<Value>,
+    mapping: &ColumnMapping,
+) -> Result<PublishedTable, BadTable> {
+    let mut tables: Vec<PublishedTable> = Vec::new();
+    for json in &documents {
+        match of_tool(name, json) {
+            Some(table) => tables.push(table?),
+            None => return of_objects(name, &Value::Array(documents), mapping),
+        }
+    }
+    let rows: Vec<PublishedRow> =
+        tables.iter_mut().flat_map(|table| std::mem::take(&mut table.rows)).collect();
+    Ok(PublishedTable { rows, ..tables.swap_remove(0) })
+}
+
+fn of_tool(name: &str, json: &Value) -> Option<Result<PublishedTable, BadTable>> {
+    iperf3::table(name, json).or_else(|| fio::table(name, json)).or_else(|| netperf::from_json(name, json))
+}
+
+fn of_objects(name: &str, json: &Value, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+    let none = "JSON, but neither of iperf3 (-J), of fio nor of netperf's omni test: a CSV would do";
+    let all = objects::records(json, mapping).ok_or_else(|| whole(name, none))?;
+    rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping)
 }
 
 /// A log's lines may begin with a bracket, too: `[two_copy] size=64`.
@@ -223,7 +256,8 @@ mod tests {
         assert!(!ends.has(TableColumn::Variant) && ends.rows[1].value(TableColumn::Cycles) == Some(4.0));
         // A quantity a line and a name a column is no output of perf stat.
         let counts = "Size,Threads,Metric,Two-Copy,One-Copy\n64,1,Cycles,90,80\n64,1,Instructions,70,60\n";
-        assert!(told(counts).contains("Two-Copy"));
+        let counted = table(counts);
+        assert_eq!((counted.rows.len(), counted.rows[1].value(TableColumn::Instructions)), (2, Some(60.0)));
         assert!(
             told("     1.000145,2634,,context-switches,1000145000,100.00,2.6,K/sec\n")
                 .contains("perf stat -I")

@@ -127,11 +127,20 @@ fn by_columns(of: &Map<String, Value>, fields: &RowFields) -> Option<Vec<RowFiel
     (columns.len() > 1 && even).then(|| (0..rows).map(row).collect())
 }
 
+/// `config`, `message_size`: the outer name is a word of the heading where both are understood together, or neither is
+/// alone.
+fn within(name: &str, key: &str) -> String {
+    let (both, mapping) = (format!("{name}_{key}"), ColumnMapping::default());
+    let understood = |text: &str| TableHeading::of(text, &mapping).is_understood();
+    if !understood(&both) && understood(key) { key.into() } else { both }
+}
+
 /// What is nested one below the other has both names.
 fn flattened(name: &str, value: &Value) -> RowFields {
     match value {
         Value::Object(of) => {
-            of.iter().flat_map(|(key, inner)| flattened(&format!("{name}_{key}"), inner)).collect()
+            let within = |(key, inner): (&String, &Value)| flattened(&within(name, key), inner);
+            of.iter().flat_map(within).collect()
         }
         Value::String(text) => vec![(name.into(), text.clone())],
         Value::Null | Value::Array(_) => Vec::new(),

@@ -4,11 +4,13 @@
 use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::titles;
-use crate::{ColumnMapping, cells, unit};
-use std::collections::BTreeSet;
+use crate::{ColumnMapping, TableColumn, cells, naming, unit};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of the lines, so many must hold pairs or names.
-const MOST: f64 = 0.6;
+const MOST: f64 = 0.5;
+/// Of lines among others.
+const FEWEST_KEYS: usize = 3;
 /// A longer key is a sentence.
 const LONGEST_KEY: usize = 40;
 
@@ -17,7 +19,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> 
     let lines = text.lines().enumerate().filter(|(_, line)| line.chars().any(char::is_alphanumeric));
     let known = lines.clone().filter(|(_, line)| !pairs(line).1.is_empty()).count();
     // To look for names costs time.
-    if (known as f64) < MOST * lines.clone().count() as f64 {
+    if (known as f64) < MOST * lines.clone().count() as f64 && !alike(text) {
         return None;
     }
     let mut blocks = PairsReading::default();
@@ -34,7 +36,25 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> 
     }
     blocks.end();
     let understood = |key: &&String| TableHeading::of(key, mapping).is_plain();
-    (blocks.rows.len() > 1 && blocks.keys.iter().filter(understood).count() > 1).then(|| blocks.records())
+    // One row alone must say what its figures are.
+    let figures = |row: &PairsRow| {
+        row.pairs.iter().any(|(_, value)| {
+            unit::number(value, unit::DecimalMark::Point)
+                .is_some_and(|(.., of)| of.is_some_and(|of| unit::parse(of).is_ok()))
+        })
+    };
+    let enough = blocks.rows.len() > 1 || blocks.rows.iter().any(figures);
+    (enough && blocks.keys.iter().filter(understood).count() > 1).then(|| blocks.records())
+}
+
+/// Among other lines, those of results have the same keys.
+fn alike(text: &str) -> bool {
+    let keys = |line| pairs(line).1.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+    let mut all: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
+    for keys in text.lines().map(keys).filter(|keys| keys.len() >= FEWEST_KEYS) {
+        *all.entry(keys).or_default() += 1;
+    }
+    all.values().any(|lines| *lines > 1)
 }
 
 struct PairsRow {
@@ -78,7 +98,10 @@ impl PairsReading {
 
     fn records(self) -> Vec<TableRecord> {
         let names: BTreeSet<&String> = self.rows.iter().map(|row| &row.name).collect();
-        let named = self.named || names.len() > 1;
+        // Rows that name the way themselves take no name from the lines between them.
+        let own =
+            |key: &String| naming::column_of(key).is_some_and(|named| named.column == TableColumn::Mechanism);
+        let named = (self.named || names.len() > 1) && !self.keys.iter().any(own);
         let name = |text: &str| named.then(|| text.to_string());
         let first = name("mechanism").into_iter().chain(self.keys.iter().cloned()).collect();
         let row = |row: &PairsRow| {

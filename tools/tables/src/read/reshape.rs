@@ -3,6 +3,7 @@
 
 use super::heading::{HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
+use super::several;
 use crate::cells;
 use crate::unit;
 use crate::vocabulary::bare;
@@ -35,12 +36,19 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
             done.push("a column holds names, sizes or threads together".to_string());
             done.dedup();
         }
+        for told in several::taken_apart(&mut records.all, at, records.decimal, mapping) {
+            if !done.contains(&told) {
+                done.push(told);
+            }
+        }
         if transposed(&mut records.all, at, mapping) {
             done.push("quantities are rows".to_string());
+            places_as_cells(&mut records.all, at, mapping);
             break;
         }
-        if pivoted(&mut records.all, at) {
+        if pivoted(&mut records.all, at, mapping) {
             done.push("each line is one quantity".to_string());
+            places_as_cells(&mut records.all, at, mapping);
             break;
         }
     }
@@ -109,7 +117,8 @@ fn two_lines(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> 
     }
     let whole = |text: &&String| {
         let heading = TableHeading::of(text, mapping);
-        (heading.column.is_some() || heading.unit.is_some()) && heading.place.is_some()
+        let axes = heading.place.as_ref().map_or(0, |place| place.as_cells().len());
+        axes > 1 || axes > 0 && (heading.column.is_some() || heading.unit.is_some())
     };
     if together.iter().filter(whole).count() < 2 {
         return false;
@@ -198,6 +207,34 @@ fn transposed(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) ->
     true
 }
 
+/// `size,metric,A1,A2`: a line for each quantity and place.
+fn places_below(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) {
+    let headings = all[at].cells.clone();
+    let placed = |cell: &String| {
+        let heading = TableHeading::of(cell, mapping);
+        heading.place.is_some() && heading.column.is_none()
+    };
+    let places: Vec<usize> = (0..headings.len()).filter(|column| placed(&headings[*column])).collect();
+    let metric = headings.iter().position(|cell| QUANTITIES.contains(&bare(cell).as_str()));
+    let [first, .., last] = places[..] else { return };
+    let together = last - first + 1 == places.len() && last + 1 == headings.len();
+    let named =
+        |row: &TableRecord| metric.and_then(|at| row.cells.get(at)).is_some_and(|cell| quantity(cell));
+    if !together || metric.is_none_or(|metric| metric >= first) || !all[at + 1..].iter().any(named) {
+        return;
+    }
+    let rows: Vec<TableRecord> = all.drain(at + 1..).collect();
+    all[at].cells.truncate(first);
+    all[at].cells.extend(["place".to_string(), "value".to_string()]);
+    for TableRecord { line, cells } in rows {
+        for column in places.iter().filter(|column| cells.len() > **column) {
+            let mut own = cells[..first].to_vec();
+            own.extend([headings[*column].clone(), cells[*column].clone()]);
+            all.push(TableRecord { line, cells: own });
+        }
+    }
+}
+
 /// The quantities of one key, each with its column.
 struct TurnedRow {
     key: Vec<String>,
@@ -206,7 +243,8 @@ struct TurnedRow {
 }
 
 /// `impl,size,metric,value`: the quantities of a key become one row.
-fn pivoted(all: &mut Vec<TableRecord>, at: usize) -> bool {
+fn pivoted(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
+    places_below(all, at, mapping);
     let headings = all[at].cells.clone();
     let find = |words: &[&str]| headings.iter().position(|cell| words.contains(&bare(cell).as_str()));
     let (Some(name), Some(value)) = (find(QUANTITIES), find(VALUES)) else { return false };

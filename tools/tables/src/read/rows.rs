@@ -12,10 +12,12 @@ use crate::{naming, vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The headings are among the first lines.
-const HEADINGS_WITHIN: usize = 30;
+const HEADINGS_WITHIN: usize = 300;
 /// First cells of rows that sum up others.
-const SUMMARIES: &[&str] =
-    &["average", "avg", "mean", "total", "sum", "max", "min", "stddev", "std dev", "overall"];
+const SUMMARIES: &[&str] = &[
+    "average", "avg", "mean", "total", "sum", "max", "min", "stddev", "std dev", "overall", "best", "worst",
+    "median", "geomean",
+];
 /// First words of lines about the table.
 const NOTES: &[&str] = &["note", "remark", "source", "comment"];
 /// What a cell that is left empty takes from the row above, as merged cells are exported.
@@ -33,6 +35,8 @@ pub fn table(
         noted: BTreeSet::new(),
         title: None,
         whose: HeadingPlace::default(),
+        progress: HeadingPlace::default(),
+        whose_rows: 0,
         figures: None,
         section: None,
         sections: 0,
@@ -107,6 +111,9 @@ pub struct RowReading<'m> {
     pub(super) title: Option<TableHeading>,
     /// What stood in lines of their own.
     whose: HeadingPlace,
+    /// Of them, what no row has come below yet, and the rows when the last of them stood there.
+    progress: HeadingPlace,
+    whose_rows: usize,
     /// What the figures of a wide table were, for those with the same headings.
     pub(super) figures: Option<(Vec<String>, TableHeading)>,
     section: Option<TableSection>,
@@ -145,9 +152,14 @@ impl RowReading<'_> {
         if let (Some(name), Some(section)) = (&place.mechanism, &mut self.section) {
             section.above.texts.insert(TableColumn::Mechanism, name.clone());
         }
-        self.whose.mechanism = place.mechanism.or(self.whose.mechanism.take());
-        self.whose.bytes = place.bytes.or(self.whose.bytes);
-        self.whose.threads = place.threads.or(self.whose.threads);
+        // Lines of progress say one after the other whose turn it is: no row was theirs.
+        if self.whose_rows < self.table.rows.len() {
+            self.progress = HeadingPlace::default();
+        }
+        self.whose_rows = self.table.rows.len();
+        said_of(&mut self.whose.mechanism, &mut self.progress.mechanism, place.mechanism);
+        said_of(&mut self.whose.bytes, &mut self.progress.bytes, place.bytes);
+        said_of(&mut self.whose.threads, &mut self.progress.threads, place.threads);
     }
 
     /// `None`: this is no row of headings.
@@ -217,8 +229,7 @@ impl RowReading<'_> {
             .chain(given.figures.keys().copied())
             .collect();
         for column in columns {
-            let many = column == TableColumn::Spread;
-            if many || !self.table.has(column) {
+            if !self.table.has(column) {
                 self.table.columns.push(column);
             }
         }
@@ -333,6 +344,9 @@ impl RowReading<'_> {
                 (TableColumn::Repetition, place.repetition),
             ];
             row.set(numbers.into_iter().filter_map(|(column, n)| Some((column, n? as f64))));
+            if place.repetition.is_some() && !self.table.has(TableColumn::Repetition) {
+                self.table.columns.push(TableColumn::Repetition);
+            }
             self.keep(*number, row);
         }
         Ok(())
@@ -463,6 +477,14 @@ impl RowReading<'_> {
             None => self.table.unknown.push(format!("{text:?}")),
         }
     }
+}
+
+/// A later line is the one that holds, unless no row came below another that says otherwise.
+fn said_of<T: PartialEq + Clone>(whose: &mut Option<T>, progress: &mut Option<T>, said: Option<T>) {
+    let Some(said) = said else { return };
+    let other = progress.as_ref().is_some_and(|known| *known != said);
+    *whose = if other { None } else { Some(said.clone()) };
+    *progress = Some(said);
 }
 
 pub fn axes(place: &HeadingPlace) -> Vec<TableColumn> {

@@ -1,10 +1,11 @@
 //! Tables that are wider than long: what the figures under names, sizes and thread counts are.
 
 use super::columns::{Below, along_mechanisms};
-use super::heading::{HeadingPlace, TableHeading};
+use super::heading::{HeadingPlace, TableHeading, cut_unit};
 use super::rows::{AXES, RowReading, axes};
 use super::titles;
 use crate::unit::Dimension;
+use crate::vocabulary::tokens;
 use crate::{TableColumn, naming};
 
 impl RowReading<'_> {
@@ -83,6 +84,9 @@ impl RowReading<'_> {
     }
 }
 
+/// Parts of one time, and no names.
+const CLOCKS: &[&str] = &["real", "user", "sys", "system", "cpu", "wall", "setup", "total"];
+
 /// Columns of figures beside sizes or thread counts, with headings that say nothing else, are those of names: of ways
 /// to send where one is known, or where the table's title or the units of its cells say what its figures are.
 fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) {
@@ -95,13 +99,17 @@ fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) 
         })
         .collect();
     let known = along_mechanisms(headings);
-    let with_units = names.iter().all(|at| naming::measured(below.unit(*at)).is_some());
+    let unit = |at: usize| below.unit(at).or(headings[at].unit);
+    let clock =
+        names.iter().any(|at| tokens(&headings[*at].text).iter().any(|word| CLOCKS.contains(&word.as_str())));
+    let with_units = !clock && names.iter().all(|at| naming::measured(unit(*at)).is_some());
     let named = known && !names.is_empty() || (titled || with_units) && names.len() > 1;
     if !named || !headings.iter().any(axis) || headings.iter().any(measured) {
         return;
     }
     for at in names {
-        let mechanism = Some(headings[at].text.clone());
+        let text = &headings[at].text;
+        let mechanism = Some(cut_unit(text).map_or(text.as_str(), |(name, _)| name).to_string());
         headings[at].place = Some(HeadingPlace { mechanism, ..Default::default() });
     }
 }
