@@ -52,8 +52,12 @@ impl CellReading<'_> {
             row.texts.insert(column, text.to_string());
         } else {
             row.figures.insert(column, self.figure(column, plain(text), heading)?);
-            let spread = estimate(text).1;
-            if let Some((spread, ..)) = spread.and_then(|text| unit::number(text, self.decimal)) {
+            let number = |text: &str| unit::number(text, self.decimal).map(|(value, ..)| value);
+            let range = || {
+                let (low, high) = ranged(text)?.1.split_once(['-', ';', ','])?;
+                Some(number(high)? - number(low)?)
+            };
+            if let Some(spread) = estimate(text).1.and_then(number).or_else(range) {
                 row.figures.insert(TableColumn::Spread, PublishedFigure::exact(spread));
             }
         }
@@ -82,8 +86,15 @@ fn estimate(text: &str) -> (&str, Option<&str>) {
     cut.map_or((text, None), |(value, spread)| (value.trim(), Some(spread.trim())))
 }
 
+/// `17.9 [17.0, 18.8]`: a value, and the ends of its range.
+fn ranged(text: &str) -> Option<(&str, &str)> {
+    let (value, range) = text.trim().strip_suffix(']')?.split_once('[')?;
+    Some((value.trim(), range)).filter(|(value, _)| !value.is_empty())
+}
+
 /// The value of a cell: `~3.2`, `2.46 ± 0.05`, `2.46 (0.05)`.
 pub fn plain(text: &str) -> &str {
+    let text = ranged(text).map_or(text, |(value, _)| value);
     let value = estimate(text).0.trim_start_matches(['~', '≈', ' ']);
     match value.split_once('(') {
         Some((value, rest)) if rest.ends_with(')') && !value.trim().is_empty() => value.trim(),
@@ -170,5 +181,6 @@ mod tests {
         assert_eq!(figure(TableColumn::Cycles, "1.2M", None, DecimalMark::Point).map(|f| f.value), Ok(1.2e6));
         assert_eq!((plain("~3.2"), plain("2.46 (0.05)"), plain("2.46 ± 0.05")), ("3.2", "2.46", "2.46"));
         assert_eq!(estimate("2.46 ± 0.05"), ("2.46", Some("0.05")));
+        assert_eq!((plain("17.9 [17.0, 18.8]"), ranged("[1, 2]")), ("17.9", None));
     }
 }

@@ -6,7 +6,7 @@ use super::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 impl PublishedTable {
     /// Fills in what the table has the parts of, and says so.
     pub(super) fn derive(&mut self) {
-        if self.has(TableColumn::CyclesPerByte) || !self.has(TableColumn::Cycles) {
+        if self.user_mode || self.has(TableColumn::CyclesPerByte) || !self.has(TableColumn::Cycles) {
             return;
         }
         let mut derived = 0;

@@ -1,10 +1,10 @@
 //! What the name of a file says of its rows: whose they are, their size and threads: `perf_a1_1024B_t4.csv`.
 
-use super::remark::{size, threads};
 use super::unit::{self, DecimalMark, Dimension};
 use super::{PublishedRow, PublishedTable, TableColumn, vocabulary};
 use std::collections::BTreeMap;
 use std::path::Path;
+use syscost_core::units::{Unit, count};
 
 const THREADS: &[&str] = &["threads", "thread", "thr", "clients"];
 const SIZES: &[&str] = &["msgsize", "msg", "size", "bytes", "sz"];
@@ -92,8 +92,8 @@ impl NamePlace {
             table.columns.push(*column);
             table.rows.iter_mut().for_each(|row| row.set([(*column, *value)]));
             given.push(match column {
-                TableColumn::MessageBytes => size(*value as u64),
-                TableColumn::Threads => threads(*value as u64),
+                TableColumn::MessageBytes => Unit::Bytes.format(*value),
+                TableColumn::Threads => count(*value as usize, "thread"),
                 other => format!("{} {value}", other.title()),
             });
         }

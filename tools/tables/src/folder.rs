@@ -2,7 +2,7 @@
 
 use super::file_name::{self, NamePlace, set_text};
 use super::{PublishedTable, TableColumn};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// More names are counted.
@@ -11,16 +11,26 @@ const MOST_NAMES: usize = 4;
 /// Single runs of a tool are one table, and so are tables of the same columns whose files' names say which name, size
 /// or thread count each is of. All others stay as they are.
 pub fn together(tables: Vec<PublishedTable>) -> Vec<PublishedTable> {
-    let mut groups: BTreeMap<(bool, Vec<TableColumn>), Vec<PublishedTable>> = BTreeMap::new();
-    for table in tables {
-        let columns: BTreeSet<TableColumn> =
-            table.columns.iter().copied().filter(|_| !table.single).collect();
-        groups.entry((table.single, columns.into_iter().collect())).or_default().push(table);
+    let kind = |table: &PublishedTable| {
+        let columns = table.columns.iter().copied().filter(|_| !table.single);
+        (table.single, columns.collect::<BTreeSet<_>>())
+    };
+    let mut groups: Vec<Vec<(usize, PublishedTable)>> = Vec::new();
+    for (at, table) in tables.into_iter().enumerate() {
+        match groups.iter_mut().find(|group| kind(&group[0].1) == kind(&table)) {
+            Some(group) => group.push((at, table)),
+            None => groups.push(vec![(at, table)]),
+        }
     }
-    groups
-        .into_iter()
-        .flat_map(|((single, _), group)| if single { vec![singles(group)] } else { places(group) })
-        .collect()
+    // In the order of the files.
+    let whole = |group: Vec<(usize, PublishedTable)>| {
+        let (at, group): (Vec<usize>, Vec<PublishedTable>) = group.into_iter().unzip();
+        let tables = if group[0].single { vec![singles(group)] } else { places(group) };
+        at.into_iter().zip(tables)
+    };
+    let mut all: Vec<(usize, PublishedTable)> = groups.into_iter().flat_map(whole).collect();
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, table)| table).collect()
 }
 
 fn singles(mut group: Vec<PublishedTable>) -> PublishedTable {

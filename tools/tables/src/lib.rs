@@ -230,6 +230,8 @@ pub struct PublishedTable {
     /// Its sizes are called those of messages, or of their fields.
     pub messages: bool,
     pub fields: bool,
+    /// Its counters are those of user mode alone.
+    pub user_mode: bool,
     /// Lines that are no rows: remarks, sums and averages of others.
     pub notes: usize,
     /// Figures that the table leaves empty.

@@ -57,7 +57,11 @@ fn wrong(known: &StrangersTable, table: &PublishedTable) -> Vec<String> {
 
 #[test]
 fn tables_of_many_hands_are_read_at_first_try() {
-    let all = [include_str!("strangers-a.toml"), include_str!("strangers-b.toml")];
+    let all = [
+        include_str!("strangers-a.toml"),
+        include_str!("strangers-b.toml"),
+        include_str!("strangers-c.toml"),
+    ];
     let tables = all.map(|text| toml::from_str::<StrangersTables>(text).expect("TOML").table);
     let mut told = Vec::new();
     for known in tables.iter().flatten() {

@@ -22,11 +22,12 @@ pub struct TableRecords {
 impl TableRecords {
     pub fn of(text: &str, mapping: &ColumnMapping) -> Result<TableRecords, String> {
         let delimiter = delimiter(text);
-        let spaced =
-            if text.lines().any(|line| line.as_bytes().contains(&delimiter)) { None } else { spaced(text) };
+        let separated = text.lines().filter(|line| line.as_bytes().contains(&delimiter)).count();
+        // A mark in one line is none that separates: `./run | tee log`.
+        let spaced = if separated > 1 { None } else { spaced(text) };
         let titled = with_titles(text, mapping);
         let text = titled.as_str();
-        let framed = (delimiter == b'|').then(|| without_frame(text));
+        let framed = (delimiter == b'|' && spaced.is_none()).then(|| without_frame(text));
         let (text, delimiter) = spaced.as_deref().map_or((text, delimiter), |text| (text, b'\t'));
         let text = framed.as_deref().unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new()

@@ -14,9 +14,29 @@ use std::collections::BTreeMap;
 const WITHIN: usize = 30;
 /// Of the rows, so many must name a quantity.
 const MOST: f64 = 0.6;
-const QUANTITIES: &[&str] =
-    &["metric", "measure", "quantity", "counter", "event", "statistic", "parameter", "variable"];
-const VALUES: &[&str] = &["value", "result", "figure", "reading", "measurement", "measured", "mean"];
+const QUANTITIES: &[&str] = &[
+    "metric",
+    "metricname",
+    "countername",
+    "measure",
+    "quantity",
+    "counter",
+    "event",
+    "statistic",
+    "parameter",
+    "variable",
+];
+const VALUES: &[&str] = &[
+    "value",
+    "metricvalue",
+    "countervalue",
+    "result",
+    "figure",
+    "reading",
+    "measurement",
+    "measured",
+    "mean",
+];
 
 /// Brings the records into that form; what was done.
 pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<String> {
@@ -248,7 +268,7 @@ fn pivoted(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bo
     let headings = all[at].cells.clone();
     let find = |words: &[&str]| headings.iter().position(|cell| words.contains(&bare(cell).as_str()));
     let (Some(name), Some(value)) = (find(QUANTITIES), find(VALUES)) else { return false };
-    let unit = find(&["unit", "units"]);
+    let unit = find(&["unit", "units", "metricunit"]);
     let width = headings.len();
     let rows: Vec<TableRecord> = all.drain(at + 1..).collect();
     let named = rows.iter().filter(|r| r.cells.get(name).is_some_and(|cell| quantity(cell))).count();

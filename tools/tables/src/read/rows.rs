@@ -157,9 +157,9 @@ impl RowReading<'_> {
             self.progress = HeadingPlace::default();
         }
         self.whose_rows = self.table.rows.len();
-        said_of(&mut self.whose.mechanism, &mut self.progress.mechanism, place.mechanism);
-        said_of(&mut self.whose.bytes, &mut self.progress.bytes, place.bytes);
-        said_of(&mut self.whose.threads, &mut self.progress.threads, place.threads);
+        titles::said_of(&mut self.whose.mechanism, &mut self.progress.mechanism, place.mechanism);
+        titles::said_of(&mut self.whose.bytes, &mut self.progress.bytes, place.bytes);
+        titles::said_of(&mut self.whose.threads, &mut self.progress.threads, place.threads);
     }
 
     /// `None`: this is no row of headings.
@@ -217,6 +217,13 @@ impl RowReading<'_> {
         self.table.understood.extend(chosen.into_iter().chain(completed));
         self.without_units(&mut headings, &below);
         self.note_messages(&headings);
+        if headings
+            .iter()
+            .any(|h| h.is_plain() && h.column == Some(TableColumn::Cycles) && h.text.ends_with(":u"))
+        {
+            self.table.user_mode = true;
+            self.once("user mode only (:u): what the kernel spent is not in the counts".into());
+        }
         for heading in &headings {
             self.say(heading);
         }
@@ -477,14 +484,6 @@ impl RowReading<'_> {
             None => self.table.unknown.push(format!("{text:?}")),
         }
     }
-}
-
-/// A later line is the one that holds, unless no row came below another that says otherwise.
-fn said_of<T: PartialEq + Clone>(whose: &mut Option<T>, progress: &mut Option<T>, said: Option<T>) {
-    let Some(said) = said else { return };
-    let other = progress.as_ref().is_some_and(|known| *known != said);
-    *whose = if other { None } else { Some(said.clone()) };
-    *progress = Some(said);
 }
 
 pub fn axes(place: &HeadingPlace) -> Vec<TableColumn> {

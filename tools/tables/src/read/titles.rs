@@ -94,7 +94,12 @@ fn figures(line: &str, mapping: &ColumnMapping) -> Option<TableHeading> {
     let with_unit = all.iter().find(|heading| heading.unit.is_some());
     let first = all.first()?;
     let alone = || all.iter().all(|heading| heading.column == first.column).then_some(first);
-    with_unit.or_else(alone).cloned()
+    let mut title = with_unit.or_else(alone).cloned()?;
+    // `Throughput by threads (Gbit/s, median of 5)`
+    let marks = [' ', '(', ')', '[', ']', ','];
+    let unit = || line.split(marks).find_map(|word| naming::unit_for(title.column?, word).ok());
+    title.unit = title.unit.or_else(unit);
+    Some(title)
 }
 
 /// `4 threads`, `size=64`, `64-byte messages`
@@ -108,6 +113,14 @@ fn place(text: &str, mapping: &ColumnMapping) -> Option<HeadingPlace> {
 fn only(mut values: impl Iterator<Item = u64>) -> Option<u64> {
     let first = values.next()?;
     values.all(|value| value == first).then_some(first)
+}
+
+/// A later line is the one that holds, unless no row came below another that says otherwise.
+pub fn said_of<T: PartialEq + Clone>(whose: &mut Option<T>, progress: &mut Option<T>, said: Option<T>) {
+    let Some(said) = said else { return };
+    let other = progress.as_ref().is_some_and(|known| *known != said);
+    *whose = if other { None } else { Some(said.clone()) };
+    *progress = Some(said);
 }
 
 #[cfg(test)]
