@@ -119,6 +119,13 @@ fn a_cell_of_another_kind_is_left_out_and_said() {
     let table = read("t.csv", "impl,size,gbps\nA1,64,2.5\nA2,64,10000/50 = 200\n");
     assert_eq!(table.rows.iter().filter(|row| row.value(TableColumn::Throughput).is_some()).count(), 1);
     assert!(table.understood.iter().any(|told| told.contains("10000/50 = 200")), "{:?}", table.understood);
+    let spread = refused(
+        "command,mean,stddev,min,max\n./sendfile 1G,0.412,0.011,0.399,0.441\n./splice 1G,0.398,0.009,0.388,0.420\n",
+    );
+    assert!(
+        spread.contains("no column holds figures") && spread.contains("mean"),
+        "spread of what? {spread}"
+    );
     for (text, instead) in [
         ("name  old time/op  new time/op  delta\nSend  1.03us ± 2%  0.93us ± 1%  -9.71%\n", "go test -bench"),
         ("read: (groupid=0, jobs=1): err= 0\nfio-3.28\n", "--output-format=json"),

@@ -74,7 +74,12 @@ pub fn table(
     if reading.table.rows.is_empty() {
         return Err(whole(name, "it has headings and no row"));
     }
-    if !reading.table.rows.iter().any(|row| row.figures.keys().any(|column| column.is_measure())) {
+    if !reading
+        .table
+        .rows
+        .iter()
+        .any(|row| row.figures.keys().any(|c| c.is_measure() && *c != TableColumn::Spread))
+    {
         let others = reading.table.left_out.join(", ");
         let which = if others.is_empty() { String::new() } else { format!(" What are {others}?") };
         return Err(whole(
