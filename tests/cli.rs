@@ -1,6 +1,7 @@
 //! The command line as a person meets it: help, listings, and what bad input is answered.
 
 use assert_cmd::Command;
+use predicates::prelude::*;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -421,6 +422,56 @@ fn a_stage_of_refinement_that_was_planned_is_measured_on_resume() {
     // A round that the machine disturbed is made up for, so that the one used is one all the same.
     assert!(of_stage().filter(|s| s.usable()).count() <= 3, "of up to three windows");
     assert_eq!(read()["state"], "complete");
+}
+
+/// A plain clone has no Parquet: the commands are there and say how to get it.
+#[test]
+#[cfg(not(feature = "store"))]
+fn a_build_without_the_store_says_how_to_get_it() {
+    for arguments in [&["store", "add", "."][..], &["history", "timer"]] {
+        let told = predicates::str::contains("--features store");
+        syscost(arguments).assert().code(2).stderr(told);
+    }
+}
+
+/// Labels of the store that is named are sides of the lab's comparisons too.
+#[test]
+fn the_lab_compares_and_judges_labels_of_a_store() {
+    let dir = TempDir::new().expect("temporary directory");
+    let store = dir.path().join("store");
+    let store = store.to_str().expect("readable");
+    let base = format!("{}/docs/runs/kernels/6.12", env!("CARGO_MANIFEST_DIR"));
+    let off = format!("{base}-off");
+    let compare = ["lab", "compare", "--store", store, "6.12", "6.12 mitigations=off"];
+    let gate = ["lab", "gate", "--store", store, "--baseline", "nothing"];
+    if cfg!(feature = "store") {
+        stdout(&["store", "add", "--store", store, &base, &off]);
+        assert_eq!(stdout(&compare), stdout(&["lab", "compare", &base, &off]));
+        syscost(&gate).assert().code(2).stderr(predicates::str::contains(store));
+    } else {
+        let lacks = || {
+            predicates::str::contains("no label of a store")
+                .and(predicates::str::contains("--features store"))
+        };
+        syscost(&compare).assert().code(2).stderr(lacks());
+        syscost(&gate).assert().code(2).stderr(lacks());
+    }
+}
+
+#[test]
+fn a_fleet_is_not_planned_with_steps_that_no_run_takes() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("fleet");
+    let plan = ["fleet", "plan", "--hosts", "n[1-4]", "--engine", "local", "--out", out.to_str().unwrap()];
+    for (option, run, told) in [
+        ("--pair-run", "run --size 64K", "no experiment \"run\""),
+        ("--pair-run", "transfer --size 64K --treads 1", "--treads"),
+        ("--each", "os --mechanism send", "does not apply"),
+    ] {
+        let message = refused(&[&plan[..], &["--pairs", "all", option, run]].concat());
+        contains(&message, &[option, told]);
+        assert!(!out.exists());
+    }
 }
 
 #[test]

@@ -4,9 +4,11 @@
 //! things drive them: libFuzzer (`fuzz/run`), and the tests, which change the same corpus by a fixed seed
 //! (`tests/live/reliability/hostile_files.rs`). Each has a folder of its name in `fuzz/corpus`.
 
+mod fleet;
 mod frames;
 mod guest;
 mod agent;
+mod group;
 mod path;
 mod record;
 mod samples;
@@ -45,9 +47,11 @@ fn cut<'a>(bytes: &'a [u8], line: &[u8]) -> (&'a [u8], Option<&'a [u8]>) {
 }
 
 pub const ALL: &[(&str, Look)] = &[
+    ("fleet", fleet::look),
     ("frames", frames::look),
     ("guest", guest::look),
     ("agent", agent::look),
+    ("group", group::look),
     ("path", path::look),
     ("record", record::look),
     ("samples", samples::look),

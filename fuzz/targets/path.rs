@@ -1,17 +1,24 @@
-//! `--path ssh://...` and `netns:...`: what is accepted can be no option of ssh, no command and no file elsewhere.
+//! `--path ssh://...`, `srun:...`, `netns:...` and the like: what is accepted can be no option, no command and no file
+//! elsewhere. Bytes behind `rsh ` are a command of the user's own: its words are those that a shell would make.
 
 use super::Seen;
 use std::path::{Component, Path};
 use syscost_host::namespaces::named;
-use syscost_host::remote::target::{self, Target};
+use syscost_host::remote::target::{self, Route, Target};
+use syscost_host::remote::transport::{rsh, words};
 use syscost_measure::probe::transfer::axes;
 
 pub fn look(bytes: &[u8], _: &Path) -> Seen {
     let Ok(text) = std::str::from_utf8(bytes) else { return Seen::Refused };
-    let host = Target::parse(text);
-    if let Ok(host) = &host {
+    if let Some(command) = text.strip_prefix("rsh ") {
+        return command_line(command);
+    }
+    let host = Route::parse(text);
+    if let Ok(route) = &host {
         assert!(target::is_meant(text) && target::check(text).is_ok());
-        harmless(host);
+        assert!(route.ports.is_none_or(|(from, to)| 0 < from && from <= to));
+        assert_eq!(route.near.is_some(), target::are_both_elsewhere(text));
+        route.near.iter().chain([&route.far]).for_each(harmless);
     }
     let namespaces = named::check(text);
     if namespaces.is_ok() {
@@ -34,18 +41,31 @@ pub fn look(bytes: &[u8], _: &Path) -> Seen {
     Seen::of(host.is_ok() || namespaces.is_ok())
 }
 
-/// ssh sees one place behind the end of its options; who types the remedy into a shell types no other command.
+/// Each place is a word of its own or a part of one, behind the program; who types the remedy into a shell types no
+/// other command.
 fn harmless(host: &Target) {
-    let arguments = host.arguments();
-    let options = arguments.iter().position(|argument| argument == "--").expect("an end of options");
-    let [place] = &arguments[options + 1..] else { panic!("one place: {arguments:?}") };
-    assert!(!place.is_empty() && !place.starts_with('-'), "{arguments:?}");
-    for value in arguments[..options].chunks(2) {
-        assert!(matches!(value[0].as_str(), "-p" | "-l") && !value[1].starts_with('-'), "{arguments:?}");
+    let (words, place) = (host.words(), host.place());
+    let plain = |c: char| c.is_ascii_alphanumeric() || " ._-+@:%/=[]".contains(c);
+    assert!(!place.is_empty() && !place.starts_with('-') && place.chars().all(plain), "{place:?}");
+    assert!(
+        words.len() > 1 && words.iter().all(|word| word.chars().all(|c| plain(c) || c == ',')),
+        "{words:?}"
+    );
+    let typed = words::split(&host.by_hand()).expect("a command line");
+    assert!(typed.len() > 1 && typed[0] == words[0], "{}", host.by_hand());
+    if let Some(options) = words.iter().position(|word| word == "--").filter(|_| words[0] == "ssh") {
+        let [place] = &words[options + 1..] else { panic!("one place: {words:?}") };
+        assert!(!place.is_empty() && !place.starts_with('-'), "{words:?}");
     }
-    let plain = |c: char| c.is_ascii_alphanumeric() || " ._-+@:%".contains(c);
-    assert!(host.ssh_command().chars().all(plain), "{}", host.ssh_command());
-    assert!(host.ports.is_none_or(|(from, to)| 0 < from && from <= to));
+}
+
+fn command_line(command: &str) -> Seen {
+    if rsh::check(command).is_err() {
+        return Seen::Refused;
+    }
+    let words = words::split(command).unwrap_or_default();
+    assert_eq!(words::split(&words::shown(&words)).as_ref(), Ok(&words), "{command:?}");
+    Seen::of(true)
 }
 
 fn is_file_name(name: &str) -> bool {

@@ -126,6 +126,30 @@ fn threads_and_links_without_offloads_balance_too() {
     }
 }
 
+/// A packet within a packet passes two devices of the sender: it left once.
+#[test]
+fn every_layer_between_namespaces_balances_too() {
+    const TEST: &str = "every_layer_between_namespaces_balances_too";
+    let _turn = turn();
+    if ledger(TEST).is_none() {
+        return;
+    }
+    program::set(SYSCOST);
+    for layer in namespaces::layer::ALL.iter().map(|layer| layer.about().id) {
+        if let Err(why) = namespaces::layer_available(layer) {
+            skipped(TEST, &why.reason);
+            continue;
+        }
+        let arguments = ["--mechanism", "send,msg_zerocopy", "--size", "4K,64K", "--path", layer];
+        for audit in audits(&mut Command::new(SYSCOST), &arguments) {
+            let counts = audit.counts.expect("counted");
+            let balance = audit.balance();
+            assert_eq!(balance, Some(Balance { sent: 0, delivered: 0, readings: 0 }), "{audit:?}");
+            assert_eq!(counts.copied_in + counts.uncopied_in, audit.delivered_bytes, "{audit:?}");
+        }
+    }
+}
+
 #[test]
 fn several_connections_of_a_thread_balance_too() {
     const TEST: &str = "several_connections_of_a_thread_balance_too";

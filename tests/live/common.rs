@@ -124,6 +124,13 @@ pub fn measured(out: &Path) {
     assert!(RunDir::load(out).is_ok(), "{}", said(&made));
 }
 
+/// What is begun anew with a longer time limit where a busy machine gave it too little: until there is enough, and at
+/// most twice.
+pub fn given_time<T>(enough: impl Fn(&T) -> bool, mut once: impl FnMut(&str) -> T) -> T {
+    let shorter = ["5s", "20s"].into_iter().map(&mut once).find(enough);
+    shorter.unwrap_or_else(|| once("60s"))
+}
+
 /// Got the run no CPU for any of its samples? Then a longer one may.
 pub fn starved(run: &Run) -> bool {
     let late = |message: &str| message.contains("stood still");

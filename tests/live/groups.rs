@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::group::{GROUP, member, members};
+use syscost_measure::probe::Slice;
 
 /// Runs of the clocks, a second each at most.
 const SHORT: [&str; 5] = ["run", "timer", "--quiet", "--time-limit", "1s"];
@@ -64,6 +65,116 @@ fn a_group_that_is_stopped_ends_the_run_that_goes_on_and_begins_no_other() {
     RunDir::load(&runs[0]).expect("what was measured is kept");
 }
 
+#[test]
+fn variants_take_turns_as_whole_runs_and_are_compared_turn_by_turn() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (out, log) = (scratch.path().join("both"), scratch.path().join("log"));
+    let file = scratch.path().join("variants.toml");
+    let told = log.display();
+    let text = format!(
+        "[[variant]]\nlabel = \"old\"\nbefore = \"echo begins $SIDE >> '{told}'\"\nafter = \"echo ends >> '{told}'\"\n\
+         env = {{ SIDE = \"old\" }}\n\n[[variant]]\nlabel = \"new\"\nbinary = {SYSCOST:?}\nrevision = \"abc\"\n\
+         before = \"echo new >> '{told}'\"\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let [place, file] = [&out, &file].map(|path| path.to_str().unwrap());
+    let done = syscost(&[&SHORT[..], &["--repeat", "2", "--variants", file, "--out", place]].concat());
+    assert!([0, 1].contains(&done.status.code().unwrap()), "{}", said(&done));
+    assert!(String::from_utf8_lossy(&done.stdout).contains("4 runs"), "{}", said(&done));
+    let order = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(order, "begins old\nends\nnew\nnew\nbegins old\nends\n", "A B B A");
+    let names = |side: &str| {
+        let runs = members(&out.join(side)).unwrap();
+        runs.iter().map(|run| RunDir::load(run).unwrap().record.names).collect::<Vec<_>>()
+    };
+    let (old, new) = (names("old"), names("new"));
+    assert_eq!((old.len(), new.len()), (2, 2));
+    assert_eq!(
+        old.iter().map(|run| &run.turn).collect::<Vec<_>>(),
+        new.iter().map(|run| &run.turn).collect::<Vec<_>>()
+    );
+    assert_ne!(old[0].turn, old[1].turn);
+    assert_eq!((new[0].label.as_deref(), new[0].revision.as_deref()), (Some("new"), Some("abc")));
+    let compared = syscost(&["compare", place]);
+    assert_eq!(compared.status.code(), Some(0), "{}", said(&compared));
+    assert!(
+        String::from_utf8_lossy(&compared.stdout).contains("turn by turn: 2 turns"),
+        "{}",
+        said(&compared)
+    );
+}
+
+/// When each slice of a run began and ended, in nanoseconds since 1970.
+fn slices(run: &Path) -> Vec<(u64, u64)> {
+    let run = RunDir::load(run).unwrap();
+    assert!(run.record.plan.side_by_side);
+    let start = |slice: &Slice| run.record.started_unix_ns + slice.start_ns;
+    run.slices.iter().map(|row| (start(&row.slice), start(&row.slice) + row.slice.wall_ns)).collect()
+}
+
+/// Two whole runs at once, of which only one does anything at a time; also where a case has no rival.
+#[test]
+fn variants_are_measured_side_by_side_slice_by_slice() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (out, file) = (scratch.path().join("both"), scratch.path().join("variants.toml"));
+    std::fs::write(
+        &file,
+        "[[variant]]\nlabel = \"old\"\n[[variant]]\nlabel = \"new\"\nenv = { A = \"1\" }\n",
+    )
+    .unwrap();
+    let [place, file] = [&out, &file].map(|path| path.to_str().unwrap());
+    let short =
+        ["run", "transfer", "--mechanism", "send", "--size", "64", "--threads", "1", "--path", "loopback"];
+    let more = ["--time-limit", "2s", "--quiet", "--repeat", "2", "--variants", file, "--out", place];
+    let done = syscost(&[&short[..], &more].concat());
+    assert!([0, 1].contains(&done.status.code().unwrap()), "{}", said(&done));
+    for turn in [1, 2] {
+        let [old, new] = ["old", "new"].map(|side| slices(&member(&out.join(side), turn)));
+        if old.is_empty() || new.is_empty() {
+            eprintln!("skipped: side by side: no block was played here: {}", said(&done));
+            return;
+        }
+        let mut all: Vec<((u64, u64), bool)> = old.iter().map(|one| (*one, true)).collect();
+        all.extend(new.iter().map(|one| (*one, false)));
+        all.sort_unstable();
+        let overlap = all.windows(2).filter(|pair| pair[1].0.0 < pair[0].0.1).count();
+        let alternate = all.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+        assert_eq!(overlap, 0, "of {} slices", all.len());
+        // One run may have a round that the other has no time for.
+        assert!(alternate > old.len().min(new.len()), "{alternate} of {} and {}", old.len(), new.len());
+    }
+    let compared = syscost(&["compare", place]);
+    assert!(
+        String::from_utf8_lossy(&compared.stdout).contains("slice by slice: 2 turns"),
+        "{}",
+        said(&compared)
+    );
+}
+
+#[test]
+fn variants_that_cannot_measure_are_refused_before_the_first_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("variants.toml");
+    let out = scratch.path().join("group");
+    let refused = |text: &str, why: &str| {
+        std::fs::write(&file, text).unwrap();
+        let [place, file] = [&out, &file].map(|path| path.to_str().unwrap());
+        let done = syscost(&[&SHORT[..], &["--repeat", "1", "--variants", file, "--out", place]].concat());
+        assert_eq!(done.status.code(), Some(2), "{}", said(&done));
+        assert!(String::from_utf8_lossy(&done.stderr).contains(why), "{}", said(&done));
+        assert!(members(&out).map_or(0, |runs| runs.len()) == 0);
+    };
+    let with = |binary: &str| {
+        format!("[[variant]]\nlabel = \"a\"\n[[variant]]\nlabel = \"b\"\nbinary = {binary:?}\n")
+    };
+    refused("[[variant]]\nlabel = \"a\"\n", "2 to 8 variants");
+    refused(&with("none"), "cannot start");
+    refused(&with("/bin/true"), "is no syscost");
+    refused("[[variant]]\nlabel = \"a\"\nbefore = \"exit 7\"\n[[variant]]\nlabel = \"b\"\n", "exit status 7");
+    let nothing = syscost(&["compare", out.to_str().unwrap()]);
+    assert_eq!(nothing.status.code(), Some(2), "{}", said(&nothing));
+}
+
 /// Groups of copies of a recorded run, named and so many.
 fn copies(scratch: &Path, groups: &[(&str, u32)]) {
     for (group, runs) in groups {
@@ -95,9 +206,36 @@ fn two_sides_of_one_recorded_run_are_the_same_and_one_run_on_both_sides_is_refus
         table.lines().skip(1).all(|line| line.contains(",same,") && line.contains("base1 base2")),
         "{table}"
     );
+    let page = std::fs::read_to_string(Path::new(&out).join("comparison.html")).unwrap();
+    for part in ["class=\"plot forest", "id=\"run-by-run\"", "No recorded fact", "base1"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("<script"), "nothing that a page could run");
+    let unknown = syscost(&["compare", "no-such-label", "--", &new]);
+    assert_eq!(unknown.status.code(), Some(2), "{}", said(&unknown));
+    assert!(said(&unknown).contains("no label of a store"), "{}", said(&unknown));
     let refused = syscost(&["compare", &base, "--", &base]);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("both sides"), "{}", said(&refused));
+}
+
+/// The example of docs/comparing.md: what was planted is found, and where nothing was, nothing is.
+#[test]
+fn the_recorded_example_finds_what_was_planted_and_nothing_else() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let compared = |group: &str| {
+        let place = top.join("docs/runs/compare").join(group);
+        let done = syscost(&["compare", place.to_str().unwrap()]);
+        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    let planted = compared("planted");
+    let guide = std::fs::read_to_string(top.join("docs/comparing.md")).unwrap();
+    let shown = planted.trim_start().split("\n\nA ratio").next().unwrap();
+    assert!(guide.contains(shown), "docs/comparing.md shows something else than:\n{shown}");
+    assert!(shown.contains("Against rivals: 1 worse, 0 better."), "{shown}");
+    let same = compared("same");
+    assert!(same.contains("0 worse, 0 better") && same.contains("rivals: 0 worse, 0 better."), "{same}");
 }
 
 #[test]

@@ -4,7 +4,11 @@
 //! The kernel is fetched once into the build directory. Without the emulator, or without a network
 //! at the first time, these tests say so and are no pass.
 
+mod layers;
+mod refused;
+
 use crate::common::{SYSCOST, is_root, said, skipped, soon};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
@@ -16,25 +20,61 @@ use syscost_measure::mechanism;
 /// One guest at a time: each keeps two CPUs busy.
 static ONE: Mutex<()> = Mutex::new(());
 
-fn one_at_a_time() -> MutexGuard<'static, ()> {
-    ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+/// The lab of one test: no other test has a guest meanwhile, and what this one writes goes when it ends. The kernels are
+/// those of all tests.
+pub struct Lab {
+    _one: MutexGuard<'static, ()>,
+    temporary: tempfile::TempDir,
+}
+
+impl Lab {
+    pub fn alone() -> Lab {
+        let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        Lab { _one, temporary: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// Where [`Lab::run`] has the run written.
+    pub fn out(&self) -> PathBuf {
+        self.folder().join("run")
+    }
+
+    pub fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
+        let mut command = Command::new(SYSCOST);
+        // As a person would name it: from where they are.
+        command.current_dir(env!("CARGO_TARGET_TMPDIR")).env("TMPDIR", self.folder());
+        command.arg("lab").args(arguments).args(["--cache", "lab"]);
+        command
+    }
+
+    /// Runs one guest to its end. `None`: this machine lacks what a lab needs, and the test has said so.
+    pub fn run(&self, test: &str, arguments: &[impl AsRef<OsStr>]) -> Option<Output> {
+        let output = self.command(arguments).arg("--out").arg(self.out()).output().unwrap();
+        (!lacks_something(test, &output)).then_some(output)
+    }
+
+    /// What a guest that must succeed brought back.
+    pub fn brings(&self, test: &str, arguments: &[impl AsRef<OsStr>]) -> Option<Run> {
+        let output = self.run(test, arguments)?;
+        assert!(output.status.success(), "{}", said(&output));
+        Some(RunDir::load(&self.out()).unwrap())
+    }
 }
 
 fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab")
 }
 
-fn lab(temporary: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(SYSCOST);
-    // As a person would name it: from where they are.
-    command.current_dir(env!("CARGO_TARGET_TMPDIR"));
-    command.args(["lab", "--threads", "1", "--size", "64K", "--cache", "lab"]).args(arguments);
-    command.env("TMPDIR", temporary);
-    command
+/// A case of one thread and size.
+fn one_size(more: &[&str]) -> Vec<String> {
+    ["--threads", "1", "--size", "64K"].iter().chain(more).map(|word| word.to_string()).collect()
 }
 
 /// Does the lab lack something that this machine would have to bring?
-fn lacks_something(test: &str, output: &Output) -> bool {
+pub fn lacks_something(test: &str, output: &Output) -> bool {
     let words = String::from_utf8_lossy(&output.stderr);
     let lacking = [
         "there is no qemu",
@@ -93,17 +133,10 @@ fn entries(folder: &Path) -> usize {
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn between_devices_nothing_is_copied_and_on_veth_everything() {
-    let _one = one_at_a_time();
-    let temporary = tempfile::tempdir().unwrap();
-    let out = temporary.path().join("run");
+    let lab = Lab::alone();
     let devices = syscost_lab::path();
-    let paths = ["--mechanism", "sendmsg,zero-copy", "--path", &devices, "--path", "veth", "--out"];
-    let output = lab(temporary.path(), &paths).arg(&out).output().unwrap();
-    if lacks_something("the lab", &output) {
-        return;
-    }
-    assert!(output.status.success(), "{}", said(&output));
-    let run = RunDir::load(&out).unwrap();
+    let paths = one_size(&["--mechanism", "sendmsg,zero-copy", "--path", &devices, "--path", "veth"]);
+    let Some(run) = lab.brings("the lab", &paths) else { return };
     assert_eq!(run.record.emulator(), Some("TCG"));
     let (between_devices, copied) = completions(&run, &devices);
     assert!(between_devices > 0.0 && copied == 0.0, "{copied} of {between_devices} were copied");
@@ -120,30 +153,25 @@ fn between_devices_nothing_is_copied_and_on_veth_everything() {
     }
     let measured = |case: usize| run.samples.iter().any(|s| s.case == case && s.verified);
     assert!(run.record.plan.cases.iter().all(|case| measured(case.index)), "every case was measured");
-    let results = std::fs::read_to_string(out.join("results.csv")).unwrap();
+    let results = std::fs::read_to_string(lab.out().join("results.csv")).unwrap();
     assert!(results.contains("copied_fraction") && !results.contains("throughput"), "counts only");
-    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    let page = std::fs::read_to_string(lab.out().join("report.html")).unwrap();
     assert!(page.contains("counts only") && !page.contains("Gbit/s"), "no rate of an emulated machine");
     assert!(run.record.command.iter().any(|word| word == "lab"), "repeated as it was asked for");
-    assert_eq!(entries(temporary.path()), 1, "only the run is left");
+    assert_eq!(entries(lab.folder()), 1, "only the run is left");
 }
 
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn whatever_is_called_zero_copy_leaves_a_device_uncopied() {
-    let _one = one_at_a_time();
-    let temporary = tempfile::tempdir().unwrap();
-    let out = temporary.path().join("run");
+    let lab = Lab::alone();
     let named = mechanism::ALL.iter().map(|m| m.about()).filter(|about| about.title.starts_with("zero-copy"));
     let named = named.map(|about| about.id).collect::<Vec<_>>().join(",");
     let devices = syscost_lab::path();
-    let arguments =
-        ["--mechanism", &named, "--path", &devices, "--time-limit", "100s", "--limit", "4m", "--out"];
-    let output = lab(temporary.path(), &arguments).arg(&out).output().unwrap();
-    if lacks_something("zero-copy of every kind", &output) {
-        return;
-    }
-    let run = RunDir::load(&out).unwrap();
+    let limits = ["--time-limit", "100s", "--limit", "4m"];
+    let arguments = one_size(&[&["--mechanism", &named, "--path", &devices], &limits[..]].concat());
+    let Some(output) = lab.run("zero-copy of every kind", &arguments) else { return };
+    let run = RunDir::load(&lab.out()).unwrap();
     assert!(run.record.audits.len() >= 4, "{}", said(&output));
     for audit in &run.record.audits {
         assert_eq!((audit.tier, audit.balanced()), (Tier::Agreed, Some(true)), "{audit:?}");
@@ -161,18 +189,9 @@ fn whatever_is_called_zero_copy_leaves_a_device_uncopied() {
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_device_without_scatter_gather_is_found_out() {
-    let _one = one_at_a_time();
-    let temporary = tempfile::tempdir().unwrap();
-    let out = temporary.path().join("run");
-    let output = lab(temporary.path(), &["--nic", "virtio", "--mechanism", "zero-copy", "--out"])
-        .arg(&out)
-        .output()
-        .unwrap();
-    if lacks_something("a virtio device", &output) {
-        return;
-    }
-    assert!(output.status.success(), "{}", said(&output));
-    let run = RunDir::load(&out).unwrap();
+    let lab = Lab::alone();
+    let arguments = one_size(&["--nic", "virtio", "--mechanism", "zero-copy"]);
+    let Some(run) = lab.brings("a virtio device", &arguments) else { return };
     let settings = run.record.settings.values().next().expect("the case has settings");
     assert_eq!(settings["sender_driver"], "virtio_net");
     assert_eq!(settings["sender_scatter_gather"], "off");
@@ -181,30 +200,23 @@ fn a_device_without_scatter_gather_is_found_out() {
     confirmed(&run, "msg_zerocopy", &syscost_lab::path());
     let (completions, copied) = completions(&run, &syscost_lab::path());
     assert!(copied < completions, "{copied} of {completions} are flagged: the flag does not say so");
-    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
-    assert!(page.contains("cannot gather"), "{}", said(&output));
+    let page = std::fs::read_to_string(lab.out().join("report.html")).unwrap();
+    assert!(page.contains("cannot gather"), "{page}");
 }
 
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn an_emulated_aarch64_counts_instructions() {
     const BINARY: &str = "SYSCOST_AARCH64_BINARY";
-    let Some(binary) = std::env::var_os(BINARY) else {
+    let Ok(binary) = std::env::var(BINARY) else {
         return skipped(
             "aarch64",
             &format!("{BINARY} names no static syscost for it (docs/lab.md builds one)"),
         );
     };
-    let _one = one_at_a_time();
-    let temporary = tempfile::tempdir().unwrap();
-    let out = temporary.path().join("run");
-    let mut command = lab(temporary.path(), &["--arch", "aarch64", "--mechanism", "zero-copy", "--binary"]);
-    let output = command.arg(binary).arg("--out").arg(&out).output().unwrap();
-    if lacks_something("aarch64", &output) {
-        return;
-    }
-    assert!(output.status.success(), "{}", said(&output));
-    let run = RunDir::load(&out).unwrap();
+    let lab = Lab::alone();
+    let arguments = one_size(&["--arch", "aarch64", "--mechanism", "zero-copy", "--binary", &binary]);
+    let Some(run) = lab.brings("aarch64", &arguments) else { return };
     assert_eq!(counted(&run, &syscost_lab::path()), [0.0, 1.0, 0.0]);
     for sample in &run.samples {
         let counts = ["sender_instructions_kernel", "receiver_instructions_kernel", "sender_cycles_kernel"];
@@ -214,22 +226,19 @@ fn an_emulated_aarch64_counts_instructions() {
     }
 }
 
+/// What no guest does in time.
+const LATE: &[&str] = &["--limit", "2s", "--time-limit", "1s", "--mechanism", "send"];
+
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_guest_that_takes_too_long_is_ended_and_its_console_kept() {
-    let _one = one_at_a_time();
-    let temporary = tempfile::tempdir().unwrap();
-    let out = temporary.path().join("run");
-    let late = ["--limit", "2s", "--time-limit", "1s", "--mechanism", "send", "--out"];
-    let output = lab(temporary.path(), &late).arg(&out).output().unwrap();
-    if lacks_something("a time limit", &output) {
-        return;
-    }
+    let lab = Lab::alone();
+    let Some(output) = lab.run("a time limit", &one_size(LATE)) else { return };
     let words = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(words.contains("was ended after 2 s") && words.contains("console.log"), "{words}");
-    assert!(cache().join("console.log").exists() && !out.exists());
-    assert_eq!(entries(temporary.path()), 0, "nothing is left");
+    assert!(cache().join("console.log").exists());
+    assert_eq!(entries(lab.folder()), 0, "nothing is left");
 }
 
 /// Processes that work in a directory below this one.
@@ -247,24 +256,22 @@ fn inside(folder: &Path) -> Vec<u32> {
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_killed_lab_leaves_no_guest_and_no_file() {
-    let _one = one_at_a_time();
-    let temporary = tempfile::tempdir().unwrap();
+    let lab = Lab::alone();
     // Fetches the kernel, if no other test has, and tells what is missing.
-    let late = ["--limit", "2s", "--time-limit", "1s", "--mechanism", "send", "--out", "/nowhere/run"];
-    let output = lab(temporary.path(), &late).output().unwrap();
-    if lacks_something("a killed lab", &output) {
+    if lab.run("a killed lab", &one_size(LATE)).is_none() {
         return;
     }
-    let mut child = lab(temporary.path(), &["--out", "/nowhere/run"])
+    let mut child = lab
+        .command(&one_size(&["--out", "/nowhere/run"]))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    soon("the guest", || !inside(temporary.path()).is_empty());
+    soon("the guest", || !inside(lab.folder()).is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
-    soon("the end of the guest", || inside(temporary.path()).is_empty());
-    soon("an empty directory", || entries(temporary.path()) == 0);
+    soon("the end of the guest", || inside(lab.folder()).is_empty());
+    soon("an empty directory", || entries(lab.folder()) == 0);
 }
 
 #[test]

@@ -10,10 +10,14 @@ mod browser;
 #[path = "../support/schema.rs"]
 mod schema;
 mod common;
+mod ci_jobs;
 mod cleanup;
+mod elsewhere;
+mod fleet;
 mod formula;
 mod groups;
 mod lab;
+mod lab_instructions;
 mod latency;
 mod mechanisms;
 mod local_transfers;

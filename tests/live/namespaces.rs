@@ -9,11 +9,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use syscost_host::namespaces::{self, NamespacePair, NamespaceRights, NamespaceSide, VethSettings};
+use syscost_host::namespaces::{self, NamespacePair, NamespaceRights, NamespaceSide, PairSettings, layer};
 use syscost_sys::program;
 
 const ROLE: &str = "SYSCOST_TEST_ROLE";
 const BINARY: &str = "SYSCOST_TEST_BINARY";
+const LINKS: &str = "SYSCOST_TEST_LINKS";
 const ORDINARY: &str = "SYSCOST_TEST_ORDINARY";
 const PAYLOAD_BYTES: usize = 300_000;
 
@@ -25,10 +26,11 @@ fn payload() -> Vec<u8> {
     (0..PAYLOAD_BYTES).map(|i| (i * 7 + i / 251) as u8).collect()
 }
 
-/// This test binary again, playing one end inside a side.
-fn start_role(side: &NamespaceSide, role: &str) -> Child {
+/// This test binary again, playing one end inside a side that has so many links.
+fn start_role(side: &NamespaceSide, role: &str, links: usize) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "namespaces::role", "--nocapture"]).env(ROLE, role).stdout(Stdio::null());
+    command.env(LINKS, links.to_string());
     side.enter_on_exec(&mut command);
     command.stderr(Stdio::piped()).spawn().expect("a child starts inside the side")
 }
@@ -58,13 +60,14 @@ fn role() {
         TcpStream::connect(own.local_addr().unwrap()).unwrap();
     }
     let links = interfaces.lines().filter(|line| line.contains(':')).count();
-    assert_eq!(links, 2, "loopback and one end of the pair: {interfaces}");
+    let expected = std::env::var(LINKS).unwrap();
+    assert_eq!(links.to_string(), expected, "loopback and what the layer needs: {interfaces}");
 }
 
 /// Makes a pair, says which namespaces it holds, and waits to be killed.
 fn hold_a_pair() {
     program::set(binary());
-    let pair = NamespacePair::create("hold", &VethSettings { mtu: 1500, offloads: true }).unwrap();
+    let pair = NamespacePair::create("hold", &PairSettings::veth(1500, true)).unwrap();
     for side in [&pair.sender, &pair.receiver] {
         let link = format!("/proc/self/fd/{}", side.net_ns.as_raw_fd());
         eprintln!("holds {}", std::fs::read_link(link).unwrap().display());
@@ -122,11 +125,12 @@ fn value(lines: &mut impl Iterator<Item = std::io::Result<String>>, key: &str) -
     panic!("the child never said {key}");
 }
 
-fn exchange(pair: &NamespacePair) {
-    let mut listener = start_role(&pair.receiver, &format!("listen {}", pair.receiver.address));
+/// Both sides have so many links, loopback included.
+fn exchange(pair: &NamespacePair, links: usize) {
+    let mut listener = start_role(&pair.receiver, &format!("listen {}", pair.receiver.address), links);
     let mut lines = BufReader::new(listener.stderr.take().unwrap()).lines();
     let port = value(&mut lines, "port ");
-    let connect = start_role(&pair.sender, &format!("connect {}:{port}", pair.receiver.address));
+    let connect = start_role(&pair.sender, &format!("connect {}:{port}", pair.receiver.address), links);
     assert_eq!(value(&mut lines, "from "), pair.sender.address.to_string());
     let output = connect.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -148,30 +152,53 @@ fn a_pair_carries_data_and_is_as_asked() {
     }
     let before = std::fs::read_to_string("/proc/net/dev").unwrap().lines().count();
     for (mtu, offloads) in [(1500, true), (9000, false), (65535, false)] {
-        let pair = NamespacePair::create("0a1b2c3d4e5f6789", &VethSettings { mtu, offloads }).unwrap();
+        let pair = NamespacePair::create("0a1b2c3d4e5f6789", &PairSettings::veth(mtu, offloads)).unwrap();
         assert_eq!(pair.sender.interface, "sc0a1b2c3d4e5fs");
         assert_eq!(pair.facts["mtu"], mtu.to_string());
         assert_eq!(pair.facts["sender_offloads"].contains("tso on"), offloads, "{:?}", pair.facts);
         assert_eq!(pair.facts["receiver_offloads"].contains(" on"), offloads, "{:?}", pair.facts);
         assert_eq!(pair.sender.user_ns.is_some(), rights == NamespaceRights::UserNamespace);
-        exchange(&pair);
+        exchange(&pair, 2);
     }
     let after = std::fs::read_to_string("/proc/net/dev").unwrap().lines().count();
     assert_eq!(before, after, "the host's own network is as it was");
+}
+
+/// What encapsulates leaves its headers' bytes to the packet, and has a wire below it.
+#[test]
+fn every_layer_carries_data_and_leaves_room_for_its_headers() {
+    program::set(binary());
+    for layer in layer::ALL.iter().map(|layer| layer.about()) {
+        for offloads in [true, false] {
+            let settings = PairSettings { layer: layer.id, ..PairSettings::veth(1500, offloads) };
+            let pair = match NamespacePair::create("layer", &settings) {
+                Ok(pair) => pair,
+                Err(why) => {
+                    assert!(!why.remedy.is_empty());
+                    eprintln!("skipped: {}", why.reason);
+                    continue;
+                }
+            };
+            assert_eq!(pair.facts["mtu"], (1500 - layer.header_bytes).to_string(), "{}", layer.id);
+            let between = ["bridge", "macvlan", "ipvlan"].contains(&layer.id);
+            assert_eq!(pair.hub.is_some(), between, "{}", layer.id);
+            exchange(&pair, if layer.header_bytes > 0 { 3 } else { 2 });
+        }
+    }
 }
 
 /// Two runs at once must not meet.
 #[test]
 fn pairs_are_apart() {
     program::set(binary());
-    let settings = VethSettings { mtu: 1500, offloads: true };
+    let settings = PairSettings::veth(1500, true);
     let (Ok(a), Ok(b)) = (NamespacePair::create("same", &settings), NamespacePair::create("same", &settings))
     else {
         return eprintln!("skipped: no namespaces here");
     };
     std::thread::scope(|scope| {
-        scope.spawn(|| exchange(&a));
-        scope.spawn(|| exchange(&b));
+        scope.spawn(|| exchange(&a, 2));
+        scope.spawn(|| exchange(&b, 2));
     });
 }
 
@@ -261,8 +288,7 @@ fn a_refusal_names_the_limit() {
 /// A holder answers, waits, and ends by itself when its parent is gone.
 #[test]
 fn the_holder_ends_with_its_stdin() {
-    let request =
-        r#"{"sender_interface":"sckeeps","receiver_interface":"sckeepr","mtu_bytes":1500,"offloads":true}"#;
+    let request = r#"{"layer":"veth","sender_interface":"sckeeps","receiver_interface":"sckeepr","mtu_bytes":1500,"offloads":true}"#;
     let mut holder = Command::new(binary())
         .args([namespaces::HOLDER_SUBCOMMAND, request])
         .stdin(Stdio::piped())

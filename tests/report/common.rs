@@ -297,6 +297,7 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             fact("governor", "frequency governor", None, "/sys/devices/system/cpu/cpu0/cpufreq"),
         ],
         spec: Spec {
+            rsh: None,
             name: "study".into(),
             title: "What moving a message costs".into(),
             probes: vec![ProbeSpec { axes, ..ProbeSpec::of("transfer") }],

@@ -6,6 +6,7 @@ use syscost_core::axis::Value;
 use syscost_core::sample::Sample;
 use syscost_experiment::run::{Run, Slices, Warning};
 use syscost_report::terminal::{self, LINES, TerminalLook};
+use syscost_report::text::ending::EndTable;
 use syscost_report::{Report, build};
 use textwrap::core::display_width;
 
@@ -182,4 +183,20 @@ fn a_run_of_named_values_names_the_command_that_measures_the_rulers() {
     let text = ending(&run, 80);
     assert!(text.contains("were not measured in this run"), "{text}");
     assert!(text.replace('\n', " ").contains("syscost run default"), "{text}");
+}
+
+/// Two names differ only where the room for them has ended: their ends are shown, and no column goes for their sake.
+#[test]
+fn names_with_one_beginning_keep_their_ends_and_the_columns() {
+    let row = |threads: &str| {
+        let name = format!("Shared counter (atomic add to words on lines of their own, {threads})");
+        vec![name, "1.70 ns ±3 %".to_string(), "1.05x".to_string()]
+    };
+    let columns = ["operation", "measured", "ratio"].map(str::to_string).to_vec();
+    let table = EndTable { title: None, columns, rows: vec![row("1 thread"), row("2 threads")], note: None };
+    let text = terminal::table(&table, TerminalLook { width: 80, colour: false });
+    for told in ["own, 1 thread)", "own, 2 threads)", "1.05x"] {
+        assert!(text.contains(told), "{text}");
+    }
+    assert!(text.lines().all(|line| display_width(line) <= 80), "{text}");
 }

@@ -90,6 +90,29 @@ fn junit_is_read_and_counts_what_it_holds() {
     }
 }
 
+/// The first line of the input is the schema's file.
+const SCHEMA: &str = "
+import io, sys, xmlschema
+schema, text = sys.stdin.read().split('\\n', 1)
+schema = xmlschema.XMLSchema(schema)
+schema.validate(io.BytesIO(text.encode()))
+assert not schema.is_valid(io.BytesIO(text.replace('classname', 'class').encode())), 'the schema takes anything'
+print('valid')
+";
+
+#[test]
+fn junit_is_valid_by_its_schema() {
+    let run = common::small_run();
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/junit.xsd");
+    for (answer, undecided_fails) in answers(&run).iter().zip([true, true, false]) {
+        let text = written(&GateReport::of(answer, &run, undecided_fails), "junit");
+        let Some(read) = read_by("xmlschema", SCHEMA, &format!("{}\n{text}", schema.display())) else {
+            return;
+        };
+        assert_eq!(read, "valid");
+    }
+}
+
 const OPENMETRICS: &str = "
 import sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as families

@@ -3,12 +3,13 @@
 
 use crate::common::{self, Shape, begins, section};
 use std::collections::BTreeSet;
+use syscost_analyze::sides::{RunFigures, compared_metric};
 use syscost_analyze::whole::Analysis;
 use syscost_core::axis::Value;
 use syscost_experiment::run::{Run, State, Warning};
 use syscost_host::Fact;
 use syscost_report::terminal::{self, TerminalLook};
-use syscost_report::{Block, Report, build, csv, html, svg};
+use syscost_report::{Block, Report, build, csv, html, side_page, svg};
 
 const PLAIN: TerminalLook = TerminalLook { width: 80, colour: false };
 
@@ -228,4 +229,23 @@ fn ten_thousand_cases_make_a_page_under_two_megabytes() {
     eprintln!("{} cases, {} bytes, {:?}", run.record.plan.cases.len(), page.len(), start.elapsed());
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
     assert!(section(&page, "cases").contains("more cases are in results.csv"));
+}
+
+/// What `--beside` shows of another run: operations in their section, and every other case in one of its own.
+#[test]
+fn every_case_of_another_run_is_shown_beside_this_one() {
+    let run = common::small_run();
+    let mut report = build::report(&run, &Analysis::of(&run));
+    let before = report.sections.len();
+    side_page::show_beside(&mut report, &run, "earlier <run>", &RunFigures::of(&run));
+    assert_eq!(report.sections.len(), before + 1);
+    let table = &report.ending.tables[0];
+    assert_eq!(table.title.as_deref(), Some("Beside earlier <run>"));
+    let cases = run.record.plan.cases.iter().filter(|case| case.twin_of.is_none()).count();
+    assert!(table.rows.len() == cases && table.rows.iter().all(|row| row[3] == "1.00x"), "{:?}", table.rows);
+    let page = html::page(&report);
+    assert!(page.contains("Beside earlier &lt;run&gt;") && page.contains("One run a side decides nothing"));
+    for probe in syscost_measure::probe::ALL {
+        assert!(compared_metric(*probe).is_some(), "{} has no figure to compare", probe.about().id);
+    }
 }

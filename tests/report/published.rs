@@ -219,8 +219,10 @@ fn threads_seconds_and_units_are_given_once_for_all_files() {
     };
     let alone = of(&[]);
     let given = of(&["--threads", "4", "--seconds", "5", "--unit", "Gbit/s,us"]);
-    assert!(remarks(&alone("two-sections.csv"), "derived_latency").is_empty());
-    assert_eq!(remarks(&given("two-sections.csv"), "derived_latency").len(), 1);
+    let of_rate = |of: &Value| remarks(of, "derived_latency").concat();
+    let (no_threads, threads) = (of_rate(&alone("two-sections.csv")), of_rate(&given("two-sections.csv")));
+    assert!(no_threads.contains("latency is 4 / messages per second"), "{no_threads}");
+    assert!(threads.contains("latency is threads / messages per second"), "{threads}");
     assert_eq!(remarks(&alone("no-unit.csv"), "no_unit").len(), 2, "a question for each quantity");
     assert_eq!(remarks(&given("no-unit.csv"), "derived_latency").len(), 1);
     assert!(

@@ -12,7 +12,9 @@ use syscost_experiment::run::{LoadError, ResumeError, RunDir, State, WriteError}
 fn made() -> (tempfile::TempDir, PathBuf, syscost_experiment::run::Run) {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("deep/run");
-    let run = common::small_run();
+    let mut run = common::small_run();
+    // A run that compared lengths of slices has slices.
+    (run.record.pilot, run.slices) = (None, Default::default());
     let mut dir = RunDir::create(&path, &run.record).unwrap();
     dir.append(&run.samples).unwrap();
     (scratch, path, run)
@@ -197,6 +199,34 @@ fn every_valid_row_of_a_damaged_file_is_kept_and_the_rest_is_said() {
         fs::metadata(&file).unwrap().len() < damaged.len() as u64 - (2 << 20),
         "its round is measured again"
     );
+}
+
+/// Files beside the samples spoil no sample.
+#[test]
+fn what_is_lost_or_damaged_beside_the_samples_is_said() {
+    let (_scratch, path, mut run) = made();
+    run.record.pilot = common::small_run().record.pilot;
+    fs::write(path.join("run.json"), serde_json::to_vec(&run.record).unwrap()).unwrap();
+    let warned = |path: &Path, id: &str| {
+        let read = RunDir::load(path).unwrap_or_else(|error| panic!("{id}: {error}"));
+        assert!(!read.samples.is_empty(), "{id}");
+        read.record.warnings.iter().any(|warning| warning.id == id)
+    };
+    assert!(warned(&path, "lost_slices"));
+    fs::write(path.join("slices.csv"), "nothing\n").unwrap();
+    assert!(warned(&path, "damaged_slices"));
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/runs/latency");
+    let copy = tempfile::tempdir().unwrap();
+    for file in ["run.json", "samples.csv"] {
+        fs::copy(recorded.join(file), copy.path().join(file)).unwrap();
+    }
+    assert!(warned(copy.path(), "lost_histograms"));
+    let times = fs::read_to_string(recorded.join("histograms.csv")).unwrap();
+    fs::write(copy.path().join("histograms.csv"), times.replacen("case,", "cas\0,", 1)).unwrap();
+    assert!(warned(copy.path(), "damaged_histograms") && !warned(copy.path(), "lost_histograms"));
+    let kept = RunDir::load(copy.path()).unwrap();
+    let whole = RunDir::load(&recorded).unwrap();
+    assert_eq!(kept.samples.iter().collect::<Vec<_>>(), whole.samples.iter().collect::<Vec<_>>());
 }
 
 #[test]

@@ -130,6 +130,8 @@ pub enum Lack {
     },
     SeveralThreadCounts,
     SeveralConnectionCounts,
+    /// The same transfer over two paths of one machine.
+    SeveralLayers,
     /// Throughput and sleeps of two read sizes, or of a mechanism beside the control.
     SleepsBesideThroughput,
     /// A row with a prediction, or two ways of doing the same.

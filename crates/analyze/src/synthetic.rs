@@ -303,6 +303,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         seed: 1,
         timing,
         quick: false,
+        rsh: None,
         refine: None,
     };
     let record = Record {

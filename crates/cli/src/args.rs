@@ -2,14 +2,17 @@
 //! page are generated from it; the flags of the axes are added from the probes.
 
 use crate::axes::{self, OpenNames};
+use crate::course_args::{COURSE_EXAMPLES, CourseArgs};
+use crate::experiment_args::ExperimentArgs;
+use crate::fleet_args::{FLEET_EXAMPLES, FleetArgs};
+use crate::lab_args::{LAB_EXAMPLES, LabArgs};
 use crate::output::Color;
 use crate::side_args::{COMPARE_EXAMPLES, CompareArgs, GATE_EXAMPLES, GateArgs, NameArgs};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use crate::store_args::{HISTORY_EXAMPLES, HistoryArgs, STORE_EXAMPLES, StoreArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use syscost_experiment::spec::Spec;
 use syscost_harness::profile;
-use syscost_lab::{Arch, Nic};
 use syscost_measure::probe;
 
 /// Measures what operations cost on a Linux machine, and says what the numbers mean
@@ -80,7 +83,7 @@ pub enum CliCommand {
     /// Count copies in an emulated machine with two network devices, where
     /// zero-copy is really not copied
     #[command(after_help = LAB_EXAMPLES)]
-    Lab(LabArgs),
+    Lab(Box<LabArgs>),
     /// Rebuild the report of a run from its recorded samples
     Report(ReportArgs),
     /// Compare runs with runs: what got worse, better, or stayed the same
@@ -89,6 +92,15 @@ pub enum CliCommand {
     /// Fail where runs became dearer than a budget allows, for CI jobs
     #[command(after_help = GATE_EXAMPLES)]
     Gate(GateArgs),
+    /// Keep runs as Parquet, for DuckDB, pandas and polars
+    #[command(after_help = STORE_EXAMPLES)]
+    Store(StoreArgs),
+    /// One figure over all runs of a store, and boot by boot
+    #[command(after_help = HISTORY_EXAMPLES)]
+    History(HistoryArgs),
+    /// Measure many hosts, alone and in pairs: which one is slow
+    #[command(after_help = FLEET_EXAMPLES)]
+    Fleet(FleetArgs),
     /// Explain where the time of one case goes, term by term
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
@@ -160,17 +172,6 @@ findings.json and report.html. With --json, stdout has one object a line. Its
 \"event\" is one of: started, warning, round_started, case_visited, case_done,
 case_failed, progress, finished, written.";
 
-const LAB_EXAMPLES: &str = "\
-Examples:
-  syscost lab                       what each mechanism copies between devices
-  syscost lab --nic virtio          a device that has every packet copied
-  syscost lab --path veth,loopback --mechanism send,zero-copy
-                                    other paths, inside the guest
-
-It needs qemu (Debian: qemu-system-x86, no KVM, no root), tar and xz. The first
-lab fetches a kernel of 34 MB into the cache, checks it and unpacks it. Nothing
-is installed. Times measured inside mean nothing and are not reported.";
-
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   syscost explain 12                      case 12 of the newest run
@@ -204,37 +205,6 @@ A mapping file explains what syscost does not know:
   [fixed]
   threads = \"4\"";
 
-const COURSE_EXAMPLES: &str = "\
-Examples:
-  syscost run pa02-60 --out sweep        60 cells in four minutes
-  syscost course pa02 --roll MT25999 sweep
-  syscost run cse221 --out suite
-  syscost course cse221 suite
-
-Figures and evidence are filled in; you explain them under the headings.
-An existing report or README is never replaced.";
-
-/// What to measure.
-#[derive(Args, Debug, Clone, Default)]
-pub struct ExperimentArgs {
-    /// A TOML file, or the name of a built-in experiment or probe (see `syscost list`)
-    #[arg(value_name = "SPEC.toml|NAME", value_parser = OpenNames(Spec::names()), hide_possible_values = true)]
-    pub experiment: Option<String>,
-    /// Fewer values on the axes that you do not name, and a limit of 25 s
-    #[arg(long)]
-    pub quick: bool,
-    /// A case is done when the 95 % confidence interval of its median is this narrow, as a share of
-    /// the median [default: 5%]
-    #[arg(long, value_name = "SHARE")]
-    pub precision: Option<String>,
-    /// Measuring ends here, at any precision [default: 60s; `ways`, `os` and others name their own]
-    #[arg(long, value_name = "TIME")]
-    pub time_limit: Option<String>,
-    /// Order of the cases in each round [default: from the clock; always recorded]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<String>,
-}
-
 #[derive(Args, Debug)]
 pub struct ListArgs {
     /// A probe: its method, axes and metrics
@@ -245,8 +215,11 @@ pub struct ListArgs {
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
     /// Try this path too: log in, look at both ends, make one data connection
-    #[arg(long, value_name = "ssh://HOST|netns:NAME")]
+    #[arg(long, value_name = "ssh://HOST|netns:NAME|..")]
     pub path: Option<String>,
+    /// What starts a process there on a path rsh:HOST, as of `run`
+    #[arg(long, value_name = "COMMAND", requires = "path")]
+    pub rsh: Option<String>,
     /// Exit 1 where a check is bad: numbers from this machine would be wrong or missing
     #[arg(long)]
     pub strict: bool,
@@ -327,43 +300,9 @@ pub struct RunArgs {
     /// Exit 1 where a case was skipped
     #[arg(long)]
     pub strict: bool,
-}
-
-#[derive(Args, Debug)]
-pub struct LabArgs {
-    #[command(flatten)]
-    pub asked: ExperimentArgs,
-    /// The network device that the guest has two of
-    #[arg(long, value_name = "MODEL", default_value = "vmxnet3", value_parser = one_of(Nic::ALL, |nic| (nic.name, nic.help)))]
-    pub nic: &'static Nic,
-    /// The guest's architecture [default: that of this build]
-    #[arg(long, value_parser = one_of(Arch::ALL, |arch| (arch.name, arch.help)))]
-    pub arch: Option<&'static Arch>,
-    /// A syscost built for the guest's architecture, statically linked
-    #[arg(long, value_name = "FILE")]
-    pub binary: Option<PathBuf>,
-    /// Directory to write, new or empty [default: syscost-runs/<UTC time>-<name>]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Where kernels are kept [default: $XDG_CACHE_HOME/syscost/lab]
-    #[arg(long, value_name = "DIR")]
-    pub cache: Option<PathBuf>,
-    /// Fetch nothing: use the cache, or a package placed in it
-    #[arg(long)]
-    pub offline: bool,
-    /// End the guest after this time, booting included
-    #[arg(long, value_name = "TIME", default_value = "120s")]
-    pub limit: String,
-}
-
-/// One of several by its name: what each is called, and what its help says.
-fn one_of<T: Send + Sync>(
-    all: &'static [T],
-    named: fn(&T) -> (&'static str, &'static str),
-) -> impl TypedValueParser<Value = &'static T> {
-    let values = all.iter().map(|one| PossibleValue::new(named(one).0).help(named(one).1));
-    PossibleValuesParser::new(values)
-        .map(move |name| all.iter().find(|one| named(one).0 == name).expect("clap takes only names of these"))
+    /// Record the samples alone: a guest's run is reported outside
+    #[arg(long, hide = true)]
+    pub no_report: bool,
 }
 
 #[derive(Args, Debug)]
@@ -430,42 +369,6 @@ fn positive(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "a number above 0".into())
 }
 
-#[derive(Args, Debug)]
-pub struct CourseArgs {
-    #[command(subcommand)]
-    pub layout: CourseLayout,
-}
-
-#[derive(Subcommand, Debug)]
-pub enum CourseLayout {
-    /// Network I/O primitives: two-copy, one-copy and zero-copy by size and threads
-    Pa02 {
-        /// Your roll number: file names begin with it
-        #[arg(long, value_name = "ID", value_parser = syscost_course::pa02::roll)]
-        roll: String,
-        /// What counts as two-copy: pack_send (one buffer, one send) or send_fields (a send for each field)
-        #[arg(long, value_name = "MECHANISM", value_parser = syscost_course::pa02::two_copy)]
-        two_copy: Option<&'static str>,
-        #[command(flatten)]
-        common: CourseRun,
-    },
-    /// System measurement: each operation predicted and measured
-    Cse221 {
-        #[command(flatten)]
-        common: CourseRun,
-    },
-}
-
-#[derive(Args, Debug)]
-pub struct CourseRun {
-    /// Directory of a run
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// Write here [default: a directory in the run's]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-}
-
 /// The whole command line, axis flags included: what is parsed, completed and documented.
 pub fn command() -> clap::Command {
     ["plan", "check", "audit", "profile", "run", "lab"]
@@ -476,7 +379,7 @@ pub fn command() -> clap::Command {
 }
 
 /// What `run --help` says of an option and `run -h` does not.
-const RARE: &[&str] = &["precision", "seed", "strict"];
+const RARE: &[&str] = &["precision", "rsh", "seed", "strict"];
 
 fn rarely(option: clap::Arg) -> clap::Arg {
     let Some(help) = option.get_help().cloned().filter(|_| RARE.contains(&option.get_id().as_str())) else {

@@ -1,6 +1,6 @@
 //! From the command line to a spec.
 
-use crate::args::ExperimentArgs;
+use crate::experiment_args::ExperimentArgs;
 use crate::{axes, text_file};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
@@ -30,6 +30,9 @@ pub fn spec(asked: &ExperimentArgs, matches: &ArgMatches) -> Result<Spec> {
         spec.seed = text
             .parse()
             .map_err(|_| anyhow!("--seed: '{text}' is not a whole number from 0 to {}", u64::MAX))?;
+    }
+    if let Some(command) = &asked.rsh {
+        spec.set_rsh(command).map_err(|e| anyhow!("--{e}"))?;
     }
     axes::apply(matches, &mut spec)?;
     if asked.experiment.is_none() {

@@ -1,6 +1,7 @@
 //! `audit`: how often each way to move data copies it, counted and not claimed.
 
-use crate::args::{AuditArgs, ExperimentArgs, Global};
+use crate::args::{AuditArgs, Global};
+use crate::experiment_args::ExperimentArgs;
 use crate::label::Labels;
 use crate::output::{self, Paint, entry};
 use crate::progress::Progress;

@@ -25,6 +25,9 @@ pub fn flags() -> Vec<(&'static str, Axis)> {
     flags
 }
 
+/// Names of an open list that its short help gives.
+const SHOWN: usize = 3;
+
 /// Axes that stand among the options that matter.
 const USUAL: &[&str] = &[MECHANISM.id, MESSAGE_BYTES.id, THREADS.id, PATH.id];
 
@@ -136,7 +139,9 @@ fn titled(axis: &Axis) -> String {
 /// What it is, in one clause; an axis whose help goes through its names is its title and names.
 fn brief(axis: &Axis) -> String {
     match axis.kind {
-        Kind::NameOr { names, .. } => format!("{}: {}, ..", axis.title, names().join(", ")),
+        Kind::NameOr { names, .. } => {
+            format!("{}: {}, ..", axis.title, names()[..names().len().min(SHOWN)].join(", "))
+        }
         _ => axis.help.to_string(),
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! What a person writes in is never replaced: a report that exists stays as it is.
 
-use crate::args::{CourseArgs, CourseLayout, Global};
+use crate::args::Global;
+use crate::course_args::{CourseArgs, CourseLayout};
 use crate::output;
 use anyhow::{Context, Result};
 use serde_json::json;

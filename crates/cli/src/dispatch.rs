@@ -5,8 +5,8 @@
 use crate::args::{Cli, CliCommand};
 use crate::output::Paint;
 use crate::{
-    analyse, args, audit, axes, check, compare, completions, course, doctor, explain, gate, lab, list, man,
-    output, plan, profile, report, run,
+    analyse, args, audit, axes, check, compare, completions, course, doctor, explain, fleet, gate, history,
+    lab, list, man, output, plan, profile, report, run, store,
 };
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -86,6 +86,9 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         CliCommand::Report(args) => report::run(args, global)?,
         CliCommand::Compare(args) => return compare::run(args, global),
         CliCommand::Gate(args) => return gate::run(args, global),
+        CliCommand::Store(args) => store::run(args, global)?,
+        CliCommand::History(args) => history::run(args, global)?,
+        CliCommand::Fleet(args) => return fleet::run(args, global),
         CliCommand::Explain(args) => explain::run(args, global)?,
         CliCommand::Analyse(args) => return analyse::run(args, global),
         CliCommand::Course(args) => course::run(args, global)?,

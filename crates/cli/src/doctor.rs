@@ -6,11 +6,16 @@ use anyhow::{Result, anyhow};
 use std::process::ExitCode;
 use syscost_core::units;
 use syscost_host::doctor::{self, HostCheck, Status};
+use syscost_host::remote::transport::rsh;
 use syscost_measure::probe::transfer::far;
 
 const INDENT: usize = 10;
 
 pub fn run(args: &DoctorArgs, global: &Global) -> Result<ExitCode> {
+    if let Some(command) = args.rsh.as_deref() {
+        rsh::check(command).map_err(|why| anyhow!("--rsh: {why}"))?;
+        rsh::set(Some(command));
+    }
     let path = args.path.as_deref().map(doctor::path).transpose();
     let path = path.map_err(|reason| anyhow!("--path: {reason}"))?;
     let mut checks = doctor::checks();

@@ -5,14 +5,14 @@ use crate::compare::side;
 use crate::output;
 use crate::side_args::{GateArgs, WhenUndecided};
 use anyhow::{Context, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use syscost_analyze::sides::RunFigures;
 use syscost_analyze::sides::facts::refusal;
 use syscost_analyze::sides::gate::{BudgetState, Budgets, GateAnswer};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
-use syscost_report::gate::GateReport;
+use syscost_report::gate::{GateFormat, GateReport};
 use syscost_report::sides;
 use syscost_report::terminal::{self, TerminalLook};
 
@@ -20,18 +20,27 @@ const OVER: u8 = 1;
 const NOT_COMPARABLE: u8 = 3;
 const UNDECIDED: u8 = 4;
 /// What `git bisect run` takes for a commit that cannot be judged.
-const PASSED_OVER: u8 = 125;
+pub const CANNOT_BE_JUDGED: u8 = 125;
 const STDOUT: &str = "-";
 
 /// Both sides were read, and cannot be judged.
-struct NotComparable(String);
+pub struct NotComparable(pub String);
+
+/// What a gate allows, and how it tells its answer.
+pub struct GateTerms<'a> {
+    pub budget: &'a [(Option<String>, f64)],
+    pub undecided: WhenUndecided,
+    pub write: &'a [(&'static GateFormat, PathBuf)],
+}
 
 pub fn run(args: &GateArgs, global: &Global) -> Result<ExitCode> {
-    let (first, base) = side(&args.baseline)?;
-    let (_, candidate) = side(&args.candidate)?;
-    let confirming = if args.confirm.is_empty() { None } else { Some(side(&args.confirm)?.1) };
-    match judged(args, &base, &candidate, confirming.as_deref()) {
-        Ok(answer) => told(args, global, &first, &answer),
+    let (first, base) = side(&args.baseline, &args.labels.store)?;
+    let (_, candidate) = side(&args.candidate, &args.labels.store)?;
+    let confirming =
+        if args.confirm.is_empty() { None } else { Some(side(&args.confirm, &args.labels.store)?.1) };
+    let terms = GateTerms { budget: &args.budget, undecided: args.undecided, write: &args.write };
+    match judged(&terms, &base, &candidate, confirming.as_deref()) {
+        Ok(answer) => told(&terms, global, &first, &answer),
         Err(NotComparable(why)) => {
             output::complain(&format!("{} {why}", output::Paint::stderr(global.color).red("error:")));
             Ok(ExitCode::from(NOT_COMPARABLE))
@@ -39,8 +48,8 @@ pub fn run(args: &GateArgs, global: &Global) -> Result<ExitCode> {
     }
 }
 
-fn judged(
-    args: &GateArgs,
+pub fn judged(
+    terms: &GateTerms<'_>,
     base: &[RunFigures],
     candidate: &[RunFigures],
     confirming: Option<&[RunFigures]>,
@@ -50,7 +59,7 @@ fn judged(
     if let Some(why) = refusal(base, &all) {
         return Err(NotComparable(format!("these runs cannot be compared: {}", sides::refused(&why))));
     }
-    let budgets = budgets(args);
+    let budgets = budgets(terms.budget);
     let answer = GateAnswer::of(base, candidate, &budgets);
     let unused = budgets.named.keys().find(|kind| answer.judged.iter().all(|case| !case.has_budget_of(kind)));
     if let Some(kind) = unused {
@@ -69,9 +78,9 @@ fn judged(
     })
 }
 
-fn budgets(args: &GateArgs) -> Budgets {
+fn budgets(asked: &[(Option<String>, f64)]) -> Budgets {
     let mut budgets = Budgets::default();
-    for (kind, share) in &args.budget {
+    for (kind, share) in asked {
         match kind {
             Some(kind) => _ = budgets.named.insert(kind.clone(), *share),
             None => budgets.others = Some(*share),
@@ -80,7 +89,7 @@ fn budgets(args: &GateArgs) -> Budgets {
     budgets
 }
 
-fn told(args: &GateArgs, global: &Global, first: &Run, answer: &GateAnswer) -> Result<ExitCode> {
+pub fn told(args: &GateTerms<'_>, global: &Global, first: &Run, answer: &GateAnswer) -> Result<ExitCode> {
     let report =
         GateReport::of(answer, first, matches!(args.undecided, WhenUndecided::Exit | WhenUndecided::Fail));
     let (to_stdout, to_files): (Vec<_>, Vec<_>) =
@@ -109,6 +118,6 @@ fn status(state: BudgetState, undecided: WhenUndecided) -> u8 {
         (BudgetState::Within, _) | (BudgetState::Undecided, WhenUndecided::Pass) => 0,
         (BudgetState::Exceeded, _) | (BudgetState::Undecided, WhenUndecided::Fail) => OVER,
         (BudgetState::Undecided, WhenUndecided::Exit) => UNDECIDED,
-        (BudgetState::Undecided, WhenUndecided::Skip) => PASSED_OVER,
+        (BudgetState::Undecided, WhenUndecided::Skip) => CANNOT_BE_JUDGED,
     }
 }

@@ -12,11 +12,20 @@ mod check;
 mod compare;
 mod completions;
 mod course;
+mod course_args;
 mod dispatch;
 mod doctor;
+mod experiment_args;
 mod explain;
+mod fleet;
+mod fleet_args;
 mod gate;
+mod history;
 mod lab;
+mod lab_args;
+mod lab_compare;
+mod lab_gate;
+mod lab_guest;
 mod label;
 mod list;
 mod man;
@@ -29,10 +38,15 @@ mod repeat;
 mod report;
 mod run;
 mod side_args;
+mod side_by_side;
+mod store;
+mod store_args;
+mod stored;
 mod sought;
 mod text_file;
 
 use std::process::ExitCode;
+use syscost_fleet::engine::local;
 use syscost_harness::worker::launch;
 use syscost_host::remote::agent;
 use syscost_host::{cleaner, namespaces};
@@ -40,7 +54,10 @@ use syscost_lab::guest;
 use syscost_measure::probe::transfer::far;
 use syscost_measure::worker::child;
 use syscost_sys::capability::{self, CapabilitySet};
-use syscost_sys::limit;
+use syscost_sys::{limit, signals};
+
+/// The main process of a container that others enter: it waits until it is told to end, and reaps processes without a parent.
+const IDLE: &str = "idle";
 
 /// What else this binary can be: the processes that syscost starts of itself, by their first argument.
 type Role = (&'static str, fn() -> i32);
@@ -50,10 +67,17 @@ const ROLES: &[Role] = &[
     (agent::SUBCOMMAND, || agent::main(launch::WORKER_SUBCOMMAND, far::allows)),
     (cleaner::SUBCOMMAND, cleaner::main),
     (guest::SUBCOMMAND, guest::main),
+    (side_by_side::SUBCOMMAND, side_by_side::main),
+    (IDLE, || signals::idle().map_or(1, |()| 0)),
+    (local::SUBCOMMAND, local::main),
 ];
 
 fn main() -> ExitCode {
     let first = std::env::args_os().nth(1).unwrap_or_default();
+    // The kernel gives the first process whatever boot options it does not know itself.
+    if std::process::id() == 1 && std::env::args_os().any(|word| word == guest::SUBCOMMAND) {
+        return ExitCode::from(u8::try_from(guest::main()).unwrap_or(1));
+    }
     match ROLES.iter().find(|(name, _)| first == *name) {
         Some((_, role)) => ExitCode::from(u8::try_from(role()).unwrap_or(1)),
         None => with_a_stack(|| dispatch::main(std::env::args_os())),

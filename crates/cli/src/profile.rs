@@ -1,6 +1,7 @@
 //! `profile`: where the CPU time of cases goes inside the kernel, by sampling.
 
-use crate::args::{ExperimentArgs, Global, ProfileArgs};
+use crate::args::{Global, ProfileArgs};
+use crate::experiment_args::ExperimentArgs;
 use crate::label::Labels;
 use crate::output::{self, Paint, entry};
 use crate::progress::Progress;

@@ -8,13 +8,14 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use syscost_analyze::operations::beside::Beside;
+use syscost_analyze::sides::RunFigures;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Run, sessions};
 use syscost_report::section::sessions::{self as shown, SessionAnswer};
 use syscost_report::terminal::{self, TerminalLook};
-use syscost_report::{Report, build, comparisons, csv, findings, html, svg};
+use syscost_report::{Report, build, comparisons, csv, findings, html, side_page, svg};
 
 const RESULTS: &str = "results.csv";
 /// A table is a page of text.
@@ -28,9 +29,14 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
     let run = RunDir::load(&args.dir)?;
     let out = args.out.as_deref().unwrap_or(&args.dir);
     let place = OpenDirectory::make(out).context(KEPT)?;
-    let beside = args.beside.iter().map(|path| figures(path)).collect::<Result<Vec<Beside>>>()?;
+    let beside = args.beside.iter().map(|path| figures(path)).collect::<Result<Vec<BesideFigures>>>()?;
+    let (beside, runs): (Vec<Beside>, Vec<Option<RunFigures>>) =
+        beside.into_iter().map(|one| (one.operations, one.run)).unzip();
     let analysis = Analysis::of(&run);
     let mut report = build::report_beside(&run, &analysis, &beside);
+    for (beside, theirs) in beside.iter().zip(&runs) {
+        theirs.iter().for_each(|theirs| side_page::show_beside(&mut report, &run, &beside.name, theirs));
+    }
     let (sessions, unread) = sessions_of(&args.dir, &run);
     shown::show(&mut report, &sessions, &unread);
     let files = write(&run, &analysis, &report, &place, args.svg)?;
@@ -60,17 +66,26 @@ fn sessions_of(dir: &Path, run: &Run) -> (Vec<SessionAnswer>, Vec<(String, Strin
     (read, unread)
 }
 
+/// Figures from elsewhere.
+struct BesideFigures {
+    operations: Beside,
+    /// Of a run, all others too.
+    run: Option<RunFigures>,
+}
+
 /// Figures from elsewhere: a run's directory, or a table. The name is short enough for a column.
-fn figures(path: &Path) -> Result<Beside> {
+fn figures(path: &Path) -> Result<BesideFigures> {
     let name = path.canonicalize().ok().and_then(|p| Some(p.file_name()?.to_string_lossy().into_owned()));
     let name = name.unwrap_or_else(|| path.display().to_string());
     if path.is_dir() {
-        return Ok(Beside::run(&name, &RunDir::load(path)?));
+        let run = RunDir::load(path)?;
+        return Ok(BesideFigures { operations: Beside::run(&name, &run), run: Some(RunFigures::of(&run)) });
     }
     let about = || format!("cannot show {} beside the run", path.display());
     let text = text_file::read(path, LARGEST_TABLE, "table of operations", "name the part to compare")
         .with_context(about)?;
-    Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)
+    let operations = Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)?;
+    Ok(BesideFigures { operations, run: None })
 }
 
 /// How a run ends: its report is written beside it and shown. `more` is what a script is told beside the files.
@@ -85,6 +100,13 @@ pub fn written(run: &Run, out: &Path, global: &Global, mut more: serde_json::Val
     more["dir"] = json!(out);
     more["files"] = json!(files);
     output::print_json_line(&more)
+}
+
+/// Writes the files of a report into the run's directory, and says nothing.
+pub fn kept(run: &Run, out: &Path) -> Result<()> {
+    let analysis = Analysis::of(run);
+    let report = build::report(run, &analysis);
+    write(run, &analysis, &report, &OpenDirectory::make(out).context(KEPT)?, false).map(drop)
 }
 
 /// Writes the files of a report into a directory: which.

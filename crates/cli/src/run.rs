@@ -4,13 +4,14 @@ use crate::args::{Global, RunArgs};
 use crate::progress::Progress;
 use crate::side_args::NameArgs;
 use crate::{asked, axes, output, plan as plan_command, refine, repeat, report};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use syscost_core::units::{count, utc};
 use syscost_experiment::plan::{Case, Plan};
@@ -22,6 +23,7 @@ use syscost_harness::rights::RunRights;
 use syscost_harness::worker::path::another_host;
 use syscost_harness::{Event, Part, RunOptions, another_session};
 use syscost_host::remote::patience;
+use syscost_sys::baton::Baton;
 
 /// Where runs go when no directory is named.
 pub const RUNS: &str = "syscost-runs";
@@ -31,15 +33,17 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     if let Some(runs) = args.repeat {
         return repeat::run(args, runs, matches, global, command);
     }
+    let baton = baton(&args.names)?;
     let begun = Instant::now();
     if let Some(flag) = axes::any(matches).filter(|_| args.resume.is_some()) {
         bail!("--{flag} cannot be used with --resume: a resumed run keeps its cases");
     }
-    let Asked { out, resume, spec, plan, command } = match &args.resume {
+    let Asked { out, resume, spec, mut plan, command } = match &args.resume {
         Some(dir) if args.new_session => again(dir, args)?,
         Some(dir) => recorded(dir, args, command)?,
         None => planned(args, matches, command)?,
     };
+    plan.side_by_side = baton.is_some();
     warn_of_unreached(&plan);
     // Other hosts may have been waited for: the limit is of the whole command.
     let limit = spec.time_limit().saturating_sub(begun.elapsed());
@@ -49,7 +53,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     give_up(rights.keep_for_setting_up());
     let names = names(&args.names);
     let profile = args.profile;
-    let options = RunOptions { out: out.clone(), resume, spec, plan, command, names, profile, part };
+    let options = RunOptions { out: out.clone(), resume, spec, plan, command, names, profile, part, baton };
     let measured = refine::measure(options, &mut |event| {
         if let Event::RoundStarted { .. } = event {
             give_up(rights.keep_for_rounds());
@@ -57,7 +61,9 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         progress.show(event);
     });
     let run = measured.inspect_err(|_| leave_nothing(args.out.as_deref(), &out))?;
-    report::written(&run, &out, global, json!({}))?;
+    if !args.no_report {
+        report::written(&run, &out, global, json!({}))?;
+    }
     warn_of_unmeasured(&run, &out);
     if let Some(dir) = args.resume.as_ref().filter(|_| args.new_session) {
         output::complain(&format!("all sessions, each apart: syscost report {}", dir.display()));
@@ -74,8 +80,16 @@ pub fn give_up(answer: io::Result<()>) {
 
 /// What the user calls it.
 pub fn names(args: &NameArgs) -> RunNames {
-    let NameArgs { label, group, revision } = args;
-    RunNames { label: label.clone(), group: group.clone(), revision: revision.clone() }
+    let NameArgs { label, group, revision, turn, variants: _, baton: _ } = args;
+    RunNames { label: label.clone(), group: group.clone(), revision: revision.clone(), turn: turn.clone() }
+}
+
+/// The line by which this run takes turns with another, once it has its first turn.
+fn baton(args: &NameArgs) -> Result<Option<Rc<Baton>>> {
+    let Some(number) = args.baton else { return Ok(None) };
+    let baton = Baton::inherited(number).context("--baton: syscost sets it by itself")?;
+    baton.pass().context("the process that runs this beside another is gone")?;
+    Ok(Some(Rc::new(baton)))
 }
 
 /// What is measured, and where it goes.

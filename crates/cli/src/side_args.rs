@@ -1,5 +1,6 @@
 //! Options of what compares runs with runs.
 
+use crate::store_args::STORE;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use syscost_core::units::parse_fraction;
@@ -17,6 +18,16 @@ pub struct NameArgs {
     /// The git revision or version of what is measured
     #[arg(long, value_name = "REVISION", conflicts_with = "resume", value_parser = short_name, hide_short_help = true)]
     pub revision: Option<String>,
+    /// Builds, environments or settings that are measured side by side, --repeat times each (TOML,
+    /// see docs/comparing.md): DIR/LABEL/run-1 ..
+    #[arg(long, value_name = "FILE", requires = "repeat", conflicts_with_all = ["label", "revision"], hide_short_help = true)]
+    pub variants: Option<PathBuf>,
+    /// Which runs were measured next to each other: --variants sets it
+    #[arg(long, value_name = "TURN", conflicts_with = "resume", value_parser = short_name, hide = true)]
+    pub turn: Option<String>,
+    /// The descriptor by which this run takes turns with another: --variants sets it
+    #[arg(long, value_name = "FD", conflicts_with = "resume", hide = true)]
+    pub baton: Option<i32>,
 }
 
 /// A name goes into tables and file names of others.
@@ -26,12 +37,22 @@ fn short_name(text: &str) -> Result<String, String> {
     if good { Ok(text.into()) } else { Err(format!("a name has 1 to {MOST} printable characters")) }
 }
 
+/// Where a label of a side is looked up.
+#[derive(Args, Debug)]
+pub struct LabelArgs {
+    /// The store whose labels are meant
+    #[arg(long, value_name = "DIR", default_value = STORE)]
+    pub store: PathBuf,
+}
+
 pub const COMPARE_EXAMPLES: &str = "\
 Examples:
   syscost run os --repeat 8 --label base --out base
   syscost run os --repeat 8 --label new --out new
   syscost compare base -- new
   syscost compare --out DIR base-1 base-2 -- new-1 new-2
+  syscost compare GROUP        the two variants of `run --variants`
+  syscost compare --store syscost-store linux-6.1 -- linux-6.12     labels
 
 The replicate is the run, or the boot where the sides ran on different boots.
 One boot a side is undecided. An answer is one of: worse, better, same (within
@@ -39,13 +60,16 @@ One boot a side is undecided. An answer is one of: worse, better, same (within
 
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Directories of runs or groups to compare with
+    /// Directories of runs or groups to compare with, or labels of runs in the store
     #[arg(value_name = "BASE", required = true)]
     pub base: Vec<PathBuf>,
-    /// Directories of runs or groups that may have changed, after --
-    #[arg(value_name = "CANDIDATE", required = true, last = true)]
+    /// Directories or labels of what may have changed, after --; none: BASE is a group of two
+    /// variants
+    #[arg(value_name = "CANDIDATE", last = true)]
     pub candidate: Vec<PathBuf>,
-    /// Write comparisons.csv into this directory
+    #[command(flatten)]
+    pub labels: LabelArgs,
+    /// Write comparison.html and comparisons.csv into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
@@ -70,18 +94,21 @@ Exit status:
 
 #[derive(Args, Debug)]
 pub struct GateArgs {
-    /// A directory of a run or group to compare with (repeat it for more)
+    /// A directory of a run or group to compare with, or a label of runs in the store (repeat it for
+    /// more)
     #[arg(long, value_name = "BASE", required = true)]
     pub baseline: Vec<PathBuf>,
     /// By how much costs may grow: 5%, or of a probe or `cpu` (CPU time of a message) alone: cpu=5%
     #[arg(long, value_name = "[KIND=]SHARE", required = true, value_parser = budget)]
     pub budget: Vec<(Option<String>, f64)>,
-    /// Directories of runs or groups that may have become dearer
+    /// Directories or labels of what may have become dearer
     #[arg(value_name = "CANDIDATE", required = true)]
     pub candidate: Vec<PathBuf>,
     /// Further runs of the candidate: a case is over its budget only if it is in these, too
     #[arg(long, value_name = "DIR")]
     pub confirm: Vec<PathBuf>,
+    #[command(flatten)]
+    pub labels: LabelArgs,
     /// What an undecided gate ends with
     #[arg(long, value_enum, value_name = "END", default_value = "exit")]
     pub undecided: WhenUndecided,
@@ -109,7 +136,7 @@ fn formats() -> String {
 }
 
 /// `5%`, `0%`, `-10%`, `cpu=5%`.
-fn budget(text: &str) -> Result<(Option<String>, f64), String> {
+pub fn budget(text: &str) -> Result<(Option<String>, f64), String> {
     let (kind, share) = match text.split_once('=') {
         Some((kind, share)) => (Some(kind.trim().to_string()), share),
         None => (None, text),
@@ -124,7 +151,7 @@ fn budget(text: &str) -> Result<(Option<String>, f64), String> {
     Ok((kind, sign * size))
 }
 
-fn target(text: &str) -> Result<(&'static GateFormat, PathBuf), String> {
+pub fn target(text: &str) -> Result<(&'static GateFormat, PathBuf), String> {
     let named = |name: &str| FORMATS.iter().find(|format| format.name == name);
     let known = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
     let (name, file) = text.split_once('=').ok_or("write FORMAT=FILE, for example junit=gate.xml")?;

@@ -1,7 +1,7 @@
 //! Comparisons of runs that were measured apart, simulated with the scatter of real machines: runs by 5 %, boots by 4 %.
 
 use syscost_core::decide::sides::{SideContrast, Stratum, decide_sides};
-use syscost_core::decide::{Decision, Verdict};
+use syscost_core::decide::{Decision, MARGIN, Verdict};
 use syscost_core::stats::random::Random;
 
 const COMPARISONS: u32 = 2_000;
@@ -39,9 +39,9 @@ impl Design {
 
     fn answers(&self, random: &mut Random, effect: f64) -> Vec<Decision> {
         let (base, candidate) = (self.side(random, 0.0), self.side(random, effect));
-        let one = |(base, candidate)| vec![Stratum { base, candidate }];
+        let one = |(base, candidate)| vec![Stratum { base, candidate, ..Stratum::default() }];
         let contrasts: Vec<SideContrast> = base.into_iter().zip(candidate).map(one).collect();
-        decide_sides(&contrasts, 0.95)
+        decide_sides(&contrasts, 0.95, 1.0, MARGIN)
     }
 
     /// The share of comparisons in which any cell has this answer, and of cells that have it.
@@ -73,6 +73,51 @@ fn where_nothing_differs_a_twentieth_of_comparisons_claims_anything_at_most() {
                 .share(0.0, |answer| matches!(answer.verdict, Verdict::More | Verdict::Less));
             assert!(any <= MOST_FALSE, "{any} of {} a side, {} cells", design.a_side, design.cells);
         }
+    }
+}
+
+/// Turns of variants: runs that were measured next to each other, while the machine drifts by 10 % over the group.
+fn by_turns(cells: usize, turns: usize, effect: f64, random: &mut Random) -> Vec<SideContrast> {
+    const DRIFT: f64 = 0.1;
+    let run = |place: usize, effect: f64, random: &mut Random| {
+        effect + DRIFT * place as f64 / (2 * turns) as f64 + RUN * random.normal()
+    };
+    let mut cell = || -> SideContrast {
+        let turn = |turn: usize| {
+            // A B B A
+            let (of_base, of_candidate) = (2 * turn + turn % 2, 2 * turn + 1 - turn % 2);
+            let base = vec![run(of_base, 0.0, random)];
+            Stratum { base, candidate: vec![run(of_candidate, effect, random)], ..Stratum::default() }
+        };
+        (0..turns).map(turn).collect()
+    };
+    (0..cells).map(|_| cell()).collect()
+}
+
+#[test]
+fn variants_that_took_turns_err_in_a_twentieth_at_most_while_the_machine_drifts() {
+    for turns in [3, 5, 8, 10] {
+        let mut random = Random::new(22);
+        let mut share = |cells: usize, by: f64| {
+            let found = (0..COMPARISONS).filter(|_| {
+                let answers =
+                    decide_sides(&by_turns(cells, turns, by.ln_1p(), &mut random), 0.95, 1.0, MARGIN);
+                let different = |answer: &Decision| match answer.verdict {
+                    Verdict::More => true,
+                    Verdict::Less => by == 0.0,
+                    _ => false,
+                };
+                answers.iter().any(different)
+            });
+            found.count() as f64 / f64::from(COMPARISONS)
+        };
+        for cells in [1, 8] {
+            let any = share(cells, 0.0);
+            assert!(any <= MOST_FALSE, "{any} of {turns} turns, {cells} cells");
+        }
+        let found = [0.05, 0.1, 0.2].map(|by| share(1, by));
+        println!("{turns} turns: 5 %, 10 %, 20 %: {found:.2?}");
+        assert!(turns < 8 || found[1] > 0.8 && found[2] > 0.99, "{found:?}");
     }
 }
 
@@ -120,20 +165,39 @@ fn identical_runs_are_silent_however_their_sides_alternate() {
         .map(|line| line.split(',').skip(1).map(|cost| cost.parse::<f64>().expect("a number").ln()).collect())
         .collect();
     assert_eq!((runs.len(), runs[0].len()), (14, 2));
+    // A B B A, turn by turn.
+    let paired = |cell: usize| -> SideContrast {
+        let turn = |(number, pair): (usize, &[Vec<f64>])| {
+            let [first, second] = [&pair[0], &pair[1]].map(|run| vec![run[cell]]);
+            let (base, candidate) = if number % 2 == 0 { (first, second) } else { (second, first) };
+            Stratum { base, candidate, ..Stratum::default() }
+        };
+        runs.chunks(2).enumerate().map(turn).collect()
+    };
+    let turns = decide_sides(&[paired(0), paired(1)], 0.95, 1.0, MARGIN);
+    assert!(turns.iter().all(|answer| !matches!(answer.verdict, Verdict::More | Verdict::Less)), "{turns:?}");
     // ABAB, ABBA, and pairs of runs.
     let orders: [fn(usize) -> bool; 3] = [|i| i % 2 == 0, |i| i % 4 == 0 || i % 4 == 3, |i| i % 4 < 2];
-    for is_base in orders {
+    // All of them are silent; of every stretch of at least six at most as many speak as may err.
+    let stretches = (6..=runs.len()).flat_map(|n| runs.windows(n));
+    let (mut splits, mut spoke) = (0, 0);
+    for (runs, is_base) in stretches.flat_map(|stretch| orders.map(|order| (stretch, order))) {
         for turned in [false, true] {
             let side = |base: bool, cell: usize| -> Vec<f64> {
                 let of_it = runs.iter().enumerate().filter(|(i, _)| (is_base(*i) != turned) == base);
                 of_it.map(|(_, costs)| costs[cell]).collect()
             };
-            let contrast = |cell| vec![Stratum { base: side(true, cell), candidate: side(false, cell) }];
-            let answers = decide_sides(&[contrast(0), contrast(1)], 0.95);
-            assert!(
-                answers.iter().all(|answer| !matches!(answer.verdict, Verdict::More | Verdict::Less)),
-                "{answers:?}"
-            );
+            let contrast = |cell| {
+                vec![Stratum { base: side(true, cell), candidate: side(false, cell), ..Stratum::default() }]
+            };
+            let answers = decide_sides(&[contrast(0), contrast(1)], 0.95, 1.0, MARGIN);
+            let speaks = answers.iter().any(|answer| matches!(answer.verdict, Verdict::More | Verdict::Less));
+            assert!(!speaks || runs.len() < 14, "{answers:?}");
+            spoke += i32::from(speaks);
+            splits += 1;
         }
     }
+    assert_eq!(splits, 270);
+    println!("{spoke} of {splits} stretches differ significantly");
+    assert!(f64::from(spoke) <= 0.05 * f64::from(splits), "{spoke} of {splits}");
 }

@@ -3,5 +3,6 @@
 //! A module imports only modules above it in this list.
 
 pub mod spec;
+pub mod variants;
 pub mod plan;
 pub mod run;

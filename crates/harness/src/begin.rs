@@ -18,7 +18,7 @@ use syscost_host::remote::target;
 use syscost_host::{Fact, cleaner, fingerprint, identity, remote};
 use syscost_measure::probe::directory;
 use syscost_measure::probe::transfer::axes::PATH;
-use syscost_measure::probe::transfer::planted;
+use syscost_measure::probe::transfer::{far, planted};
 use syscost_sys::{place, program, random};
 
 /// Removes what killed runs left where this one writes; or killed workers of this run, at its end.
@@ -57,6 +57,7 @@ pub fn create(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
     };
     record.warnings.extend(emulated(&record));
     record.warnings.extend(copied_to_hosts());
+    record.warnings.extend(both_elsewhere(&options.plan));
     let mut dir = RunDir::create(&options.out, &record)?;
     if warn_of_no_lock(&mut record, &dir) {
         dir.write_record(&record)?;
@@ -227,6 +228,21 @@ fn copied_to_hosts() -> Vec<Warning> {
     remote::copies().into_iter().map(warning).collect()
 }
 
+/// Facts, noise and time of the machine that the harness runs on say nothing of such cases.
+fn both_elsewhere(plan: &Plan) -> Option<Warning> {
+    let cases: Vec<usize> =
+        plan.cases.iter().filter(|case| far::both(&case.point)).map(|case| case.index).collect();
+    (!cases.is_empty()).then(|| Warning {
+        id: "both_ends_elsewhere".into(),
+        observed: "neither end of the path is on this machine".into(),
+        consequence: "facts of both ends are with their cases; load, steal time and throttling there were not watched, and \
+                      what is said of the machine is said of the one that syscost was started on"
+            .into(),
+        remedy: "look at both ends before and after with `syscost doctor` there".into(),
+        cases,
+    })
+}
+
 /// What weakens the run before it starts: a debug build, defaults that this machine cannot do.
 fn first_warnings(plan: &Plan) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = plan
@@ -292,6 +308,7 @@ mod tests {
         let plan = Plan { cases: vec![case], ..Plan::default() };
         let spec = Spec::named("timer").expect("a probe is a spec");
         RunOptions {
+            baton: None,
             out: out.into(),
             resume: false,
             spec,

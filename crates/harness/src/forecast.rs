@@ -14,6 +14,7 @@ use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::Run;
 use syscost_host::Fact;
 use syscost_measure::probe::prediction::{Found, Inputs, Known, Prediction, RowRef};
+use syscost_measure::probe::transfer::far;
 use syscost_measure::probe::{self, Probe};
 
 /// For each case how far it is from the hardware: 0 needs no other row, n needs one of n - 1.
@@ -118,6 +119,10 @@ fn unit_of(fact: &str) -> Unit {
 /// What the case should cost, from what the run knows now; `None`: its probe does not predict it.
 pub fn predict(run: &Run, case: &Case, now_unix_ns: u64) -> Option<Prediction> {
     let probe: &dyn Probe = probe::find(&case.probe)?;
+    // Rows of this machine and its facts price nothing that happens between two others.
+    if far::both(&case.point) {
+        return None;
+    }
     let account = probe.predict(&case.point, Inputs::new(&SoFar { run }))?;
     let metric = probe.decisive().first()?;
     let unit = probe.metrics().into_iter().find(|m| m.id == *metric)?.unit;

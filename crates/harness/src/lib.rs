@@ -26,12 +26,15 @@ use calendar::{Calendar, Moment};
 use schedule::RoundSchedule;
 use session::Session;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use syscost_experiment::plan::Plan;
 use syscost_experiment::run::{Run, RunNames, State};
 use syscost_experiment::spec::Spec;
 use syscost_host::conditions::ConditionsWatch;
 use syscost_host::remote;
+use syscost_host::remote::transport::rsh;
+use syscost_sys::baton::Baton;
 use syscost_sys::signals;
 
 /// A round that takes this much longer than its windows is given up.
@@ -56,6 +59,8 @@ pub struct RunOptions {
     pub profile: bool,
     /// `None`: the whole plan, for the whole time limit of the spec.
     pub part: Option<Part>,
+    /// Another run of the same plan measures beside this one: only who holds this does anything.
+    pub baton: Option<Rc<Baton>>,
 }
 
 /// A part of a run: the cases from one on, for some of its time.
@@ -71,6 +76,7 @@ pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result
     let (started, began) = (Instant::now(), Moment::now());
     let (dir, run) = if options.resume { begin::resume(&options)? } else { begin::create(&options, began)? };
     let calendar = Calendar::of(&run, began);
+    rsh::set(run.record.spec.rsh.as_deref());
     let (plan, spec) = (run.record.plan.clone(), run.record.spec.clone());
     let part = options.part.unwrap_or(Part { first_case: 0, limit: options.spec.time_limit() });
     let schedule = RoundSchedule::new(&plan, &spec).starting_at(part.first_case).recalling(&run);
@@ -89,9 +95,11 @@ pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result
     let paths = Paths::new(&plan_id(&options)).recalling(&run);
     let end = started + part.limit;
     remote::patience::end_by(end + session::GRACE);
-    let mut session = Session::new(schedule, (dir, run, calendar), paths, end, watch);
+    let mut session =
+        Session::new(schedule, (dir, run, calendar), paths, (end, options.baton.clone()), watch);
     session.watched(before, watched);
-    let prepared = session.audits()? && (!options.profile || session.profiles()?);
+    let prepared =
+        session.audits()? && (!options.profile || session.profiles()?) && session.first_visits()?;
     let state = if prepared { session.rounds()? } else { State::Interrupted };
     let run = session.close(state)?;
     begin::sweep(&plan);

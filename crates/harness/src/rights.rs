@@ -40,8 +40,8 @@ const SERVERS: CapabilitySet = OTHERS_FILES.union(CapabilitySet::KILL);
 pub struct RunRights {
     setting_up: CapabilitySet,
     rounds: CapabilitySet,
-    /// ssh is the user's, configured to start anything: it has what root has.
-    has_ssh: bool,
+    /// ssh, podman and the like are the user's, configured to start anything: they have what root has.
+    leads_elsewhere: bool,
 }
 
 impl RunRights {
@@ -52,31 +52,31 @@ impl RunRights {
         let setting_up = if observes { rounds | OBSERVING } else { rounds };
         // Stages of a refinement count copies between their rounds.
         let rounds = if spec.refine.is_some() { setting_up } else { rounds };
-        RunRights { setting_up, rounds, has_ssh: has_ssh(plan) }
+        RunRights { setting_up, rounds, leads_elsewhere: leads_elsewhere(plan) }
     }
 
     /// Before anything is measured.
     pub fn keep_for_setting_up(&self) -> io::Result<()> {
-        keep(self.setting_up, self.has_ssh)
+        keep(self.setting_up, self.leads_elsewhere)
     }
 
     /// When copies were counted and what is sampled was sampled.
     pub fn keep_for_rounds(&self) -> io::Result<()> {
-        keep(self.rounds, self.has_ssh)
+        keep(self.rounds, self.leads_elsewhere)
     }
 }
 
 /// Of a command that goes through a plan once, and writes into this directory if any: `check`, `audit`, `profile`.
 pub fn keep_for_one_pass(plan: &Plan, out: Option<&Path>, observes: bool) -> io::Result<()> {
     let observing = if observes { OBSERVING } else { CapabilitySet::empty() };
-    keep(needed(plan, out) | observing, has_ssh(plan))
+    keep(needed(plan, out) | observing, leads_elsewhere(plan))
 }
 
-fn keep(kept: CapabilitySet, has_ssh: bool) -> io::Result<()> {
-    if has_ssh { capability::hold_only(kept) } else { capability::limit_to(kept) }
+fn keep(kept: CapabilitySet, leads_elsewhere: bool) -> io::Result<()> {
+    if leads_elsewhere { capability::hold_only(kept) } else { capability::limit_to(kept) }
 }
 
-fn has_ssh(plan: &Plan) -> bool {
+fn leads_elsewhere(plan: &Plan) -> bool {
     plan.cases.iter().any(|case| another_host(&case.point).is_some())
 }
 
@@ -86,7 +86,7 @@ fn needed(plan: &Plan, out: Option<&Path>) -> CapabilitySet {
     if plan.cases.iter().any(|case| has_link(&case.point)) {
         kept |= NAMESPACES;
     }
-    if has_ssh(plan) {
+    if leads_elsewhere(plan) {
         kept |= LOW_PORTS.capability | OTHERS_FILES;
     }
     if !places(plan, out).iter().all(|place| is_open(place)) {

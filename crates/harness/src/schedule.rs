@@ -304,7 +304,8 @@ impl<'a> RoundSchedule<'a> {
         let playing = |case: &&usize| self.wanted(block, racing).any(|wanted| wanted == **case);
         let rivals: Vec<usize> = rivals.iter().filter(playing).copied().collect();
         let controls = controls.iter().filter(|case| !self.given_up(**case));
-        if !block.in_turns || rivals.is_empty() || self.given_up(block.cases[0]) {
+        let nobody = rivals.is_empty() && !self.plan.side_by_side;
+        if !block.in_turns || nobody || self.given_up(block.cases[0]) {
             return Vec::new();
         }
         controls.copied().chain(rivals).collect()

@@ -1,7 +1,10 @@
 //! One session of a run: audits, then rounds over the pending cases, each kept before the next.
 
+mod beside;
+mod disturbance;
 mod pilot;
 mod profiles;
+mod quota;
 mod turns;
 
 use super::audit::{self, Auditor};
@@ -12,7 +15,9 @@ use super::{Event, PATIENCE, forecast};
 use crate::worker::path::{Paths, another_host};
 use crate::worker::{self, RoundError, RoundOptions, RoundResult};
 use anyhow::Result;
+use disturbance::marks;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use syscost_core::sample::{COUNTING, Sample};
 use syscost_experiment::plan::{Case, Plan, Skip};
@@ -23,9 +28,10 @@ use syscost_experiment::run::{
 use syscost_experiment::spec::Spec;
 use syscost_host::conditions::{Conditions, ConditionsWatch};
 use syscost_host::scratch::Scratch;
+use syscost_host::settings::clock_counts_instructions;
 use syscost_host::{clock, noise};
 use syscost_measure::probe::Missing;
-use syscost_sys::{signals, sleep::sleep};
+use syscost_sys::{baton::Baton, signals, sleep::sleep};
 
 /// How far past the time limit a last round may run before it is cut off.
 pub const GRACE: Duration = Duration::from_secs(2);
@@ -34,12 +40,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The share of the time limit that counting copies may take before the first round.
 const AUDIT_SHARE: u32 = 10;
 const AUDIT_SHARE_EMULATED: u32 = 2;
-/// Steal time above this share of a round's CPU time marks its samples.
-const STEAL_LIMIT: f64 = 0.10;
-
-/// A machine that slept did so for longer; two clocks are never read at one moment.
-const SUSPENDED_NS: u64 = 100_000_000;
-
 pub struct Session<'a> {
     plan: &'a Plan,
     spec: &'a Spec,
@@ -66,6 +66,10 @@ pub struct Session<'a> {
     /// Looks at the comparisons so far.
     looks: u32,
     trial: pilot::Trial,
+    /// Another run measures beside this one.
+    baton: Option<Rc<Baton>>,
+    /// The end, but for what was waited for the other run.
+    own_end: Instant,
 }
 
 impl<'a> Session<'a> {
@@ -73,14 +77,17 @@ impl<'a> Session<'a> {
         schedule: RoundSchedule<'a>,
         (dir, mut run, calendar): (RunDir, Run, Calendar),
         paths: Paths,
-        end: Instant,
+        (end, baton): (Instant, Option<Rc<Baton>>),
         watch: &'a mut dyn FnMut(&Event<'_>),
     ) -> Session<'a> {
         let counting = CountingSchedule::new(schedule.plan, &run);
         note_missing(&mut run.record.missing, counting.missing().to_vec());
         let far = schedule.plan.cases.iter().any(|case| another_host(&case.point).is_some());
         let limit = end.saturating_duration_since(Instant::now());
-        let trial = pilot::Trial::new(limit, far, run.record.pilot.as_ref());
+        let trial = match baton {
+            Some(_) => pilot::Trial::none(far),
+            None => pilot::Trial::new(limit, far, run.record.pilot.as_ref()),
+        };
         Session {
             plan: schedule.plan,
             spec: schedule.spec,
@@ -103,6 +110,8 @@ impl<'a> Session<'a> {
             apart: BTreeMap::new(),
             looks: 0,
             trial,
+            baton,
+            own_end: end,
         }
     }
 
@@ -124,7 +133,7 @@ impl<'a> Session<'a> {
     /// the user interrupted it.
     pub fn audits(&mut self) -> Result<bool> {
         let due = audit::due(self.plan, &self.run.record.audits);
-        if due.is_empty() {
+        if due.is_empty() || clock_counts_instructions() {
             return Ok(true);
         }
         // Where only counts hold, they are what the time is for.
@@ -194,7 +203,8 @@ impl<'a> Session<'a> {
                 if !self.visit_block(block, round)? {
                     return Ok(State::Interrupted);
                 }
-                self.schedule.took(block, began.elapsed());
+                let waited = self.let_the_other()?;
+                self.schedule.took(block, began.elapsed().saturating_sub(waited));
                 let now = Instant::now();
                 (self.watch)(&Event::Progress {
                     visits: self.visits,
@@ -226,7 +236,7 @@ impl<'a> Session<'a> {
             return Ok(going_on);
         }
         let due = self.schedule.due_of(&block, round);
-        for case in self.plan.order(self.spec.seed, round, &due) {
+        for case in self.case_order(round, due) {
             if signals::caught() || !self.visit(case, round)? {
                 return Ok(false);
             }
@@ -246,7 +256,7 @@ impl<'a> Session<'a> {
 
     /// The order of blocks; in the first round rows come after those that their predictions need.
     fn order(&self, round: u32, due: &[usize]) -> Vec<usize> {
-        let mut order = self.schedule.order(round, due);
+        let mut order = self.block_order(round, due);
         if round == 0 {
             let stage =
                 |block: &usize| self.schedule.block(*block).own.iter().map(|case| self.stages[*case]).max();
@@ -399,32 +409,11 @@ impl<'a> Session<'a> {
         Ok(samples)
     }
 
-    /// A used-up CPU quota slows every sample of a container alike: the run says so, and goes on.
-    fn note_quota(&mut self, noise: &noise::Noise, case: usize) {
-        if noise.throttled_periods.is_none_or(|periods| periods == 0) {
-            return;
-        }
-        let warnings = &mut self.run.record.warnings;
-        match warnings.iter_mut().find(|warning| warning.id == "cpu_quota") {
-            Some(warning) if warning.cases.contains(&case) => {}
-            Some(warning) => warning.cases.push(case),
-            None => warnings.push(Warning {
-                id: "cpu_quota".into(),
-                observed: "the control group used up its CPU quota during these cases".into(),
-                consequence:
-                    "throughput is what the quota allows, not what the machine can do; CPU time per message \
-                              still stands"
-                        .into(),
-                remedy: "run outside the container, or with a larger CPU quota".into(),
-                cases: vec![case],
-            }),
-        }
-    }
-
     fn keep_record(&mut self) -> Result<()> {
         self.run.record.elapsed_ns = self.before_ns + self.started.elapsed().as_nanos() as u64;
         if let Some(own) = self.run.record.conditions.last_mut() {
             own.during = self.conditions.seen();
+            disturbance::forget_the_other(self.baton.is_some(), &mut own.during);
         }
         self.dir.write_record(&self.run.record)?;
         Ok(())
@@ -450,17 +439,6 @@ fn with_samples(done: RoundResult) -> Result<RoundResult, RoundError> {
     Ok(done)
 }
 
-/// Why a round's samples are suspect.
-fn marks(between: &noise::Noise) -> Vec<String> {
-    let cpus: Vec<usize> = between.steal_ns_by_cpu.keys().copied().collect();
-    let seen = [
-        ("steal", between.steal_fraction(&cpus).is_some_and(|share| share > STEAL_LIMIT)),
-        ("throttled", between.throttle_events.is_some_and(|n| n > 0)),
-        ("suspended", between.suspended_ns > SUSPENDED_NS),
-    ];
-    seen.into_iter().filter(|(_, seen)| *seen).map(|(mark, _)| mark.to_string()).collect()
-}
-
 /// Adds quantities that could not be measured, each reason once.
 fn note_missing(known: &mut Vec<MissingQuantities>, missing: Vec<Missing>) {
     for Missing { quantity, why } in missing {
@@ -475,14 +453,6 @@ fn note_missing(known: &mut Vec<MissingQuantities>, missing: Vec<Missing>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_machine_that_slept_or_was_disturbed_marks_the_round() {
-        let quiet = noise::Noise::default();
-        assert!(marks(&quiet).is_empty());
-        let slept = noise::Noise { suspended_ns: 3_000_000_000, ..quiet };
-        assert_eq!(marks(&slept), ["suspended"]);
-    }
 
     #[test]
     fn a_round_without_samples_is_a_failure() {

@@ -87,11 +87,19 @@ fn is_ours(path: &Path) -> bool {
     path.is_absolute() && name.is_some_and(|name| name.starts_with(PREFIX))
 }
 
+/// A directory whose files are the kernel's (a control group) goes with those in it, which have none of their own.
+fn remove_with_empty_ones(path: &Path) -> io::Result<()> {
+    let within =
+        fs::read_dir(path)?.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    within.for_each(|entry| _ = fs::remove_dir(entry.path()));
+    fs::remove_dir(path)
+}
+
 /// Removes the directory, again while someone still puts files into it.
 fn remove(path: &Path) -> bool {
     let start = Instant::now();
     loop {
-        match fs::remove_dir_all(path) {
+        match remove_with_empty_ones(path).or_else(|_| fs::remove_dir_all(path)) {
             Ok(()) => return true,
             Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => return true,
             Err(_) if start.elapsed() > PATIENCE => return false,

@@ -83,6 +83,9 @@ impl Facts {
         self.add("hypervisor", "hypervisor", "/proc/cpuinfo, /sys/class/dmi/id", Some(hypervisor));
         let emulator = settings::emulator(&self.root);
         self.add("emulated", "emulated instruction by instruction", "/proc/cmdline", emulator);
+        if let Some(counted) = settings::clock_counts(&self.root) {
+            self.add("clock_counts", "what the clocks count", "/proc/cmdline", Some(counted));
+        }
         let container = settings::container(&self.root).unwrap_or_else(|| "none seen".into());
         self.add("container", "container", "/run, /proc/self/cgroup", Some(container));
         let quota = noise::cpu_quota(&self.root).map_or("none".into(), |n| format!("{n:.2}"));

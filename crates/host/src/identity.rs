@@ -1,8 +1,11 @@
 //! Is this the machine that an earlier part of a run was measured on? By what the fingerprint says of it that decides
-//! figures, and that does not change while a machine is up. What either side does not know decides nothing.
+//! figures and does not change while a machine is up, and by its id, which tells twins apart. What either side does
+//! not know decides nothing.
+
+use crate::fingerprint::{BOOT, MACHINE};
 
 /// Any other value of one of these is another machine, or the same one after a change that no figure outlasts.
-const DECIDES: [&str; 9] = [
+const DECIDES: [&str; 10] = [
     "architecture",
     "cpu_model",
     "cpu_cores",
@@ -12,6 +15,7 @@ const DECIDES: [&str; 9] = [
     "clocksource",
     "page_bytes",
     "memory_bytes",
+    MACHINE,
 ];
 /// Of the memory: a kernel keeps some for itself, a hypervisor lends some.
 const MEMORY: &str = "memory_bytes";
@@ -23,7 +27,10 @@ pub fn difference(
     before: impl Fn(&str) -> Option<String>,
     now: impl Fn(&str) -> Option<String>,
 ) -> Option<String> {
-    let both = DECIDES.iter().filter_map(|id| Some((id, before(id)?, now(id)?)));
+    // In a container the id is that of its image, and the boot that of the kernel below.
+    let same_boot = before(BOOT).is_some() && before(BOOT) == now(BOOT);
+    let asked = DECIDES.iter().filter(|id| **id != MACHINE || !same_boot);
+    let both = asked.filter_map(|id| Some((id, before(id)?, now(id)?)));
     let differ = both.filter(|(id, then, now)| !alike(id, then, now));
     let all: Vec<String> =
         differ.map(|(id, then, now)| format!("{id} was {}, is {}", shown(&then), shown(&now))).collect();
@@ -60,6 +67,7 @@ mod tests {
             ("clocksource", "tsc"),
             ("page_bytes", "4096"),
             ("memory_bytes", "8000000000"),
+            (MACHINE, "4dcf5324"),
         ];
         facts.into_iter().chain([("cpu_governor", "performance")]).collect()
     }
@@ -82,6 +90,19 @@ mod tests {
         assert!(apart(("memory_bytes", "16000000000")).is_some());
         let ugly = apart(("cpu_model", "\u{1b}[2J\n")).unwrap();
         assert!(!ugly.contains(char::is_control), "{ugly:?}");
+    }
+
+    #[test]
+    fn twins_are_told_apart_by_their_ids_and_a_container_is_no_other_machine() {
+        let of = |boot: &'static str, id: &'static str| {
+            let machine: BTreeMap<_, _> =
+                machine().into_iter().chain([(BOOT, boot), (MACHINE, id)]).collect();
+            move |fact: &str| machine.get(fact).map(ToString::to_string)
+        };
+        let said = difference(of("b1", "one"), of("b2", "two"));
+        assert_eq!(said.as_deref(), Some("machine_id_hash was one, is two"));
+        assert_eq!(difference(of("b1", "one"), of("b1", "image")), None, "one boot is one machine");
+        assert_eq!(difference(of("b1", "one"), of("b2", "one")), None, "a machine may be started again");
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod files;
 pub mod fingerprint;
 pub mod huge_pages;
 pub mod identity;
+pub mod caches;
 pub mod cleaner;
 pub mod kernel_threads;
 pub mod link;

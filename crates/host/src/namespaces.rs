@@ -1,4 +1,4 @@
-//! A pair of anonymous network namespaces joined by a veth pair: the `veth` path.
+//! A pair of anonymous network namespaces, joined by a veth pair or another [layer].
 //!
 //! Anonymous on purpose: no name under /run/netns, no process lives in them but workers; file
 //! descriptors alone hold them, so whatever ends this process (kill -9 included) the kernel
@@ -8,6 +8,7 @@
 
 mod build;
 mod holder;
+pub mod layer;
 pub mod named;
 mod refusal;
 
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use syscost_sys::namespace;
 
 pub use build::tcp_settings;
@@ -28,12 +29,20 @@ const SENDER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
 /// What is asked of the link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VethSettings {
-    /// In bytes, 1280 to 65535.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PairSettings {
+    /// The id of a [layer].
+    pub layer: &'static str,
+    /// Of the wire, in bytes, 1280 to 65535.
     pub mtu: u32,
     /// `true` leaves the kernel's defaults; `false` turns TSO, GSO and GRO off on both ends.
     pub offloads: bool,
+}
+
+impl PairSettings {
+    pub fn veth(mtu: u32, offloads: bool) -> PairSettings {
+        PairSettings { layer: "veth", mtu, offloads }
+    }
 }
 
 /// One end: a network namespace with one address on one interface (and its own loopback).
@@ -58,21 +67,17 @@ impl NamespaceSide {
 pub struct NamespacePair {
     pub sender: NamespaceSide,
     pub receiver: NamespaceSide,
+    /// What lies between them lives as long as this is open.
+    pub hub: Option<OwnedFd>,
     /// MTU, offloads and names as the kernel reports them back.
     pub facts: BTreeMap<String, String>,
 }
 
 impl NamespacePair {
     /// Makes a pair whose links carry the run's id in their names.
-    pub fn create(run_id: &str, settings: &VethSettings) -> Result<NamespacePair, Unavailable> {
+    pub fn create(run_id: &str, settings: &PairSettings) -> Result<NamespacePair, Unavailable> {
         let request = Request::new(run_id, settings)?;
-        let (user_ns, built) = match available()? {
-            NamespaceRights::Root => (None, build::in_thread(request).map_err(refusal::explain_here)?),
-            NamespaceRights::UserNamespace => {
-                let (user_ns, built) = holder::create(&request)?;
-                (Some(user_ns), built)
-            }
-        };
+        let (user_ns, built) = build_by(available()?, request)?;
         NamespacePair::assemble(user_ns, built)
     }
 
@@ -90,6 +95,7 @@ impl NamespacePair {
         Ok(NamespacePair {
             sender: side(user_ns, built.sender_ns, SENDER, built.request.sender_interface),
             receiver: side(again, built.receiver_ns, RECEIVER, built.request.receiver_interface),
+            hub: built.hub_ns,
             facts: built.facts,
         })
     }
@@ -104,14 +110,36 @@ pub enum NamespaceRights {
     UserNamespace,
 }
 
+fn build_by(rights: NamespaceRights, request: Request) -> Result<(Option<OwnedFd>, Built), Unavailable> {
+    match rights {
+        NamespaceRights::Root => Ok((None, build::in_thread(request).map_err(refusal::explain_here)?)),
+        NamespaceRights::UserNamespace => {
+            let (user_ns, built) = holder::create(&request)?;
+            Ok((Some(user_ns), built))
+        }
+    }
+}
+
 /// Can pairs be made? One is really made, the first time.
 pub fn available() -> Result<NamespaceRights, Unavailable> {
     static ANSWER: OnceLock<Result<NamespaceRights, Unavailable>> = OnceLock::new();
     ANSWER.get_or_init(try_once).clone()
 }
 
+/// Can pairs be joined by this layer? One is really made, the first time.
+pub fn layer_available(layer: &'static str) -> Result<(), Unavailable> {
+    static ANSWERS: Mutex<BTreeMap<&str, Result<(), Unavailable>>> = Mutex::new(BTreeMap::new());
+    let rights = available()?;
+    let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let try_it = || {
+        let request = Request::new("try", &PairSettings { layer, ..PairSettings::veth(1500, true) })?;
+        build_by(rights, request).map(drop)
+    };
+    answers.entry(layer).or_insert_with(try_it).clone()
+}
+
 fn try_once() -> Result<NamespaceRights, Unavailable> {
-    let request = Request::new("try", &VethSettings { mtu: 1500, offloads: false })?;
+    let request = Request::new("try", &PairSettings::veth(1500, false))?;
     match build::in_thread(request.clone()) {
         Ok(_) => Ok(NamespaceRights::Root),
         Err(error) if error.is_permission() => {

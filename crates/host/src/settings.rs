@@ -4,6 +4,7 @@
 use super::files::Root;
 use std::fs::File;
 use std::io::Read;
+use std::sync::OnceLock;
 use syscost_sys::cpuid;
 
 const CPU: &str = "sys/devices/system/cpu";
@@ -82,9 +83,29 @@ pub const EMULATED_OPTION: &str = "syscost.emulated";
 
 /// What emulates every instruction of this machine, as its boot options say.
 pub fn emulator(root: &Root) -> Option<String> {
+    boot_option(root, EMULATED_OPTION)
+}
+
+fn boot_option(root: &Root, option: &str) -> Option<String> {
     let options = root.text("proc/cmdline")?;
     let mut named = options.split_whitespace().filter_map(|option| option.split_once('='));
-    named.find(|(name, _)| *name == EMULATED_OPTION).map(|(_, emulator)| emulator.to_string())
+    named.find(|(name, _)| *name == option).map(|(_, value)| value.to_string())
+}
+
+/// The boot option by which whoever starts an emulated machine says what its clocks count.
+pub const CLOCK_OPTION: &str = "syscost.clock";
+/// Each instruction is one nanosecond of every clock (qemu's `-icount shift=0`).
+pub const INSTRUCTIONS: &str = "instructions";
+
+/// Do the clocks of the machine that this runs on count instructions?
+pub fn clock_counts_instructions() -> bool {
+    static COUNTS: OnceLock<bool> = OnceLock::new();
+    *COUNTS.get_or_init(|| clock_counts(&Root::here()).as_deref() == Some(INSTRUCTIONS))
+}
+
+/// What the clocks of this machine count, as its boot options say.
+pub fn clock_counts(root: &Root) -> Option<String> {
+    boot_option(root, CLOCK_OPTION)
 }
 
 /// What emulates every instruction of the machine that this runs on, if anything does.

@@ -46,7 +46,7 @@ impl<'a> GateReport<'a> {
     }
 
     fn name(&self, case: &JudgedCase) -> String {
-        escape::visible(&self.names.name(case.change.case))
+        escape::visible(&self.names.of_change(&case.change))
     }
 
     fn verdict(&self, case: &JudgedCase) -> String {

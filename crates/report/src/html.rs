@@ -126,7 +126,8 @@ fn grid(block: &Block) -> Option<&'static str> {
     match block {
         Block::Diagram(_) => Some("flows"),
         Block::Bars(_) => Some("grid bars"),
-        Block::Regions(_) | Block::Flame(_) => None,
+        // As wide as the page.
+        Block::Regions(_) | Block::Flame(_) | Block::Forest(_) | Block::PairMap(_) => None,
         _ => block.drawing().map(|_| "grid"),
     }
 }
@@ -144,6 +145,9 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         Block::Statements(list) => html! { ul { @for s in list { li { (sentence(s, targets)) } } } },
         Block::Text(text) => html! { p { (prose(text)) } },
         Block::Note(text) => note(text),
+        Block::Legend(names) => html! { div.legend { @for (name, style) in names {
+            span { (PreEscaped(svg::line_icon(*style))) (visible(name)) }
+        } } },
         Block::Facts { folded: None, facts } => fact_list(facts),
         Block::Facts { folded: Some(title), facts } => html! {
             details { summary { (visible(title)) } (fact_list(facts)) }
@@ -161,10 +165,12 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         },
         Block::Plot(plot) => figure(plot, &html! {}, &notes(plot)),
         Block::Heat(map) => figure(map, &html! {}, &html! {}),
+        Block::PairMap(map) => figure(map, &html! {}, &html! {}),
         Block::Diagram(diagram) => flow(diagram),
         Block::Regions(map) => figure(map, &legend(&map.names), &html! {}),
         Block::Bars(bars) => figure(bars, &html! {}, &html! {}),
         Block::Flame(graph) => figure(graph, &html! {}, &note(&graph.notes.join(" "))),
+        Block::Forest(plot) => figure(plot, &html! {}, &html! {}),
         Block::Level(line) => figure(line, &html! {}, &note(LEVEL)),
         Block::Tabs { id, tabs } => self::tabs(id, tabs, targets),
         Block::Folded { title, blocks } => html! {

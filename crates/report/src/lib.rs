@@ -26,14 +26,18 @@ pub mod findings;
 mod canvas;
 pub mod flame;
 pub mod profile_files;
+mod forest;
 mod heat;
 pub mod html;
 mod level_line;
 mod marks;
+pub mod pair_map;
 mod policy;
 pub mod section;
 pub mod sentence;
 pub mod sides;
+pub mod kernels;
+pub mod side_page;
 pub mod gate;
 pub mod svg;
 pub mod terminal;
@@ -92,13 +96,17 @@ pub enum Block {
     Table(Table),
     Plot(Plot),
     Heat(HeatMap),
+    PairMap(pair_map::PairMap),
     Diagram(Diagram),
     Regions(RegionMap),
     Bars(StackedBars),
     Flame(flame::FlameGraph),
     Level(LevelLine),
+    Forest(ForestPlot),
     /// Plots beside each other, read against each other.
     Panels(Vec<Plot>),
+    /// The names of lines that several figures share, with their styles.
+    Legend(Vec<(String, usize)>),
     /// What needs saying beside a figure, small.
     Note(String),
     /// One shown at a time, the first at first; each has a name.
@@ -150,10 +158,12 @@ impl Block {
         Some(match self {
             Block::Plot(plot) => plot,
             Block::Heat(map) => map,
+            Block::PairMap(map) => map,
             Block::Regions(map) => map,
             Block::Bars(bars) => bars,
             Block::Flame(graph) => graph,
             Block::Level(line) => line,
+            Block::Forest(plot) => plot,
             _ => return None,
         })
     }

@@ -43,6 +43,16 @@ pub fn stretched(canvas: &mut Canvas, marks: &[Mark], (x, y): (AxisScale, AxisSc
     }
 }
 
+/// Where a name of this width stands that belongs to a place: to its left or right, where there is room, and in the first
+/// row in which no name before it reaches so far.
+fn seat(at: f64, width: f64, taken: &mut [f64; ROWS]) -> (bool, usize) {
+    let to_left = at > WHOLE / 2.0;
+    let from = if to_left { at - width } else { at };
+    let row = taken.iter().position(|end| from > *end).unwrap_or(0);
+    taken[row] = from + width;
+    (to_left, row)
+}
+
 /// Their names; that of a line stands with those of the series.
 pub fn placed(canvas: &mut Canvas, marks: &[Mark], (x, y): (AxisScale, AxisScale)) {
     // The right end of the last label in each row.
@@ -51,10 +61,8 @@ pub fn placed(canvas: &mut Canvas, marks: &[Mark], (x, y): (AxisScale, AxisScale
         canvas.group(&class(mark), "", |canvas| match &mark.shape {
             MarkShape::At { x: value } => {
                 let at = x.at(*value);
-                let row = taken.iter().position(|end| at > *end).unwrap_or(0);
-                taken[row] = at + CHARACTER * mark.label.chars().count() as f64;
-                // To the side that has room.
-                let (anchor, gap) = if at > WHOLE / 2.0 { (Anchor::End, -8.0) } else { (Anchor::Start, 8.0) };
+                let (to_left, row) = seat(at, CHARACTER * mark.label.chars().count() as f64, &mut taken);
+                let (anchor, gap) = if to_left { (Anchor::End, -8.0) } else { (Anchor::Start, 8.0) };
                 let place = (at + gap, svg::TOP + 4.0 + STEP * row as f64);
                 canvas.label("limit-name", place, anchor, &mark.label);
             }
@@ -64,5 +72,17 @@ pub fn placed(canvas: &mut Canvas, marks: &[Mark], (x, y): (AxisScale, AxisScale
             }
             MarkShape::Line { .. } => {}
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_places_that_are_close_stand_one_below_the_other() {
+        let mut taken = [f64::NEG_INFINITY; ROWS];
+        let seats = [200.0, 570.0, 610.0, 900.0].map(|at| seat(at, 150.0, &mut taken));
+        assert_eq!(seats, [(false, 0), (true, 0), (true, 1), (true, 0)]);
     }
 }

@@ -6,6 +6,7 @@ use super::flame::{FlameGraph, NARROWEST_IN_FILE};
 use syscost_analyze::profile::ProfileBreakdown;
 use syscost_experiment::run::Profile;
 use syscost_experiment::run::rows::{CsvColumn, column};
+use syscost_measure::mechanism;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 
 /// The table of all profiles: a row a case and class of work.
@@ -36,19 +37,20 @@ pub fn files(profiles: &[Profile], name: &dyn Fn(&Profile) -> String) -> Vec<(St
     contents
 }
 
-/// A flame graph of each case, then one of each rival beside its base.
+/// A flame graph of each case, followed by the one beside its base.
 pub fn graphs(profiles: &[Profile], name: &dyn Fn(&Profile) -> String, narrowest: f64) -> Vec<FlameGraph> {
-    let alone = sampled(profiles).map(|profile| {
-        let name = name(profile);
-        FlameGraph::of(profile, &format!("CPU time of {name}"), &flame_id(&name), narrowest)
-    });
-    let beside = rivals(profiles).into_iter().filter_map(|(base, profile)| {
-        let (before, after) = (name(base), name(profile));
-        let id = format!("{}-less-{}", flame_id(&after), slug(&before));
-        let title = format!("CPU time an operation: {after} beside {before}");
-        FlameGraph::difference(base, profile, &title, &id, narrowest)
-    });
-    alone.chain(beside).collect()
+    let of = |(place, profile): (usize, &Profile)| {
+        let called = name(profile);
+        let id = flame_id(&called);
+        let alone = FlameGraph::of(profile, &format!("CPU time of {called}"), &id, narrowest);
+        let beside = base(profiles, place).and_then(|base| {
+            let before = name(base);
+            let title = format!("CPU time an operation: {called} beside {before}");
+            FlameGraph::difference(base, profile, &title, &format!("{id}-less-{}", slug(&before)), narrowest)
+        });
+        [Some(alone), beside]
+    };
+    profiles.iter().enumerate().filter(|(_, profile)| profile.samples() > 0).flat_map(of).flatten().collect()
 }
 
 fn sampled(profiles: &[Profile]) -> impl Iterator<Item = &Profile> {
@@ -59,19 +61,20 @@ fn flame_id(name: &str) -> String {
     format!("flame-{}", slug(name))
 }
 
-/// Every rival with the first of its point, which is the base.
-fn rivals(profiles: &[Profile]) -> Vec<(&Profile, &Profile)> {
-    let rivals = |a: &Profile, b: &Profile| {
-        a.probe == b.probe
-            && a.point != b.point
-            && a.point.without(MECHANISM.id) == b.point.without(MECHANISM.id)
+/// The rival that a profile is shown beside: the control, else the first. An axis that only one of them has is its own affair.
+fn base(profiles: &[Profile], place: usize) -> Option<&Profile> {
+    let profile = &profiles[place];
+    let is_control = |of: &Profile| of.point.text(MECHANISM) == Some(mechanism::control().about().id);
+    let rival = |of: &&Profile| {
+        let mut shared = of.point.shared(&profile.point);
+        of.probe == profile.probe
+            && of.samples() > 0
+            && of.point.text(MECHANISM) != profile.point.text(MECHANISM)
+            && shared.all(|(axis, one, other)| axis == MECHANISM.id || one == other)
     };
-    let base = |(place, profile): (usize, &Profile)| {
-        profiles[..place].iter().position(|first| rivals(first, profile))
-    };
-    let places =
-        profiles.iter().enumerate().filter_map(|(place, profile)| Some((base((place, profile))?, profile)));
-    places.map(|(base, profile)| (&profiles[base], profile)).collect()
+    let control = || profiles.iter().filter(rival).find(|of| is_control(of));
+    let first = || profiles[..place].iter().find(rival);
+    (!is_control(profile)).then(|| control().or_else(first))?
 }
 
 /// A line a stack with its count: what flame graph programs read.
@@ -126,6 +129,19 @@ mod tests {
             }],
             stacks: vec![SampledStack { stack: "sender;tcp_sendmsg".into(), samples: vec![4] }],
         }
+    }
+
+    #[test]
+    fn a_rival_is_shown_beside_the_control_although_it_has_axes_of_its_own() {
+        let mut zero_copy = profile("msg_zerocopy", 64);
+        zero_copy.point.set("reap_batch", Value::Int(8));
+        let profiles = [zero_copy, profile("send", 64), profile("sendmsg", 64), profile("sendmsg", 4096)];
+        let called = |p: &Profile| {
+            format!("{} {}", p.point.text(MECHANISM).unwrap(), p.point.int_at("message_bytes").unwrap())
+        };
+        let ids: Vec<String> = graphs(&profiles, &called, 0.0).into_iter().map(|graph| graph.id).collect();
+        let differences: Vec<&String> = ids.iter().filter(|id| id.contains("-less-")).collect();
+        assert_eq!(differences, ["flame-msg-zerocopy-64-less-send-64", "flame-sendmsg-64-less-send-64"]);
     }
 
     #[test]

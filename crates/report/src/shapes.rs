@@ -255,6 +255,31 @@ pub struct StackedBar {
     pub cell: CellRef,
 }
 
+/// Ratios with their intervals, one below the other, on one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForestPlot {
+    /// File name of the SVG without ending.
+    pub id: String,
+    pub title: String,
+    /// Between these two ratios nothing has changed that matters.
+    pub same: (f64, f64),
+    pub rows: Vec<ForestRow>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForestRow {
+    pub label: String,
+    pub ratio: f64,
+    /// `None`: too few replicates for an interval.
+    pub interval: Option<(f64, f64)>,
+    /// A colour, as in [`Series::style`]; `None`: undecided.
+    pub style: Option<usize>,
+    /// What stands at its end: `1.12x worse`
+    pub told: String,
+    /// On hover.
+    pub detail: String,
+}
+
 /// How fast the machine was, over the time of measuring.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelLine {

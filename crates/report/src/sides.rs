@@ -6,10 +6,12 @@ use crate::text::ending::EndTable;
 use crate::text::words::{Words, operation_name};
 use std::io;
 use syscost_analyze::sides::facts::{DifferingFact, IDENTITY, Incomparable};
+use syscost_analyze::sides::yardstick::YardstickReading;
 use syscost_analyze::sides::{Change, Replicate, RunFigures, SideComparison, coordinates};
 use syscost_core::decide::sides::FEWEST;
-use syscost_core::decide::{Decision, MARGIN, Verdict};
-use syscost_core::units::{count, percent};
+use syscost_core::decide::{Decision, Verdict};
+use syscost_core::units::{Unit, count, percent};
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 
@@ -18,6 +20,7 @@ const FACT: usize = 34;
 const CHANGE_COLUMNS: &[&str] = &[
     "probe",
     "point",
+    "against",
     "metric",
     "unit",
     "base",
@@ -59,12 +62,19 @@ pub fn refused(why: &Incomparable) -> String {
 
 /// The answer, in a sentence.
 pub fn answer(compared: &SideComparison) -> String {
-    let worse = compared.changes.iter().filter(|change| change.worse() == Some(true)).count();
-    let better = compared.changes.iter().filter(|change| change.worse() == Some(false)).count();
+    let [worse, better] = [true, false].map(|is| changed(&compared.changes, is));
     let same = compared.changes.iter().filter(|change| change.decision.verdict == Verdict::Same).count();
     let open = compared.changes.len() - worse - better - same;
-    let margin = percent(MARGIN);
-    format!("{worse} worse, {better} better, {same} the same within {margin}, {open} undecided.")
+    let margin = percent(compared.replicate.margin());
+    let costs = format!("{worse} worse, {better} better, {same} the same within {margin}, {open} undecided.");
+    match [true, false].map(|is| changed(&compared.rivals, is)) {
+        _ if compared.rivals.is_empty() => costs,
+        [worse, better] => format!("{costs} Against rivals: {worse} worse, {better} better."),
+    }
+}
+
+fn changed(changes: &[Change], worse: bool) -> usize {
+    changes.iter().filter(|change| change.worse() == Some(worse)).count()
 }
 
 pub fn verdict(change: &Change, compared: &SideComparison) -> String {
@@ -79,7 +89,10 @@ pub fn verdict(change: &Change, compared: &SideComparison) -> String {
 
 /// `undecided: 3 runs more a side`
 pub fn undecided(decision: &Decision, replicate: Replicate) -> String {
-    let thing = if replicate == Replicate::Boot { "boot" } else { "run" };
+    let thing = match replicate {
+        Replicate::Boot | Replicate::Round => replicate.word(),
+        Replicate::Run | Replicate::Turn => "run",
+    };
     let fewest = decision.rounds as usize;
     match decision.rounds_needed {
         _ if fewest < FEWEST => format!("undecided: {} more a side", count(FEWEST - fewest, thing)),
@@ -101,19 +114,42 @@ impl CaseNames<'_> {
         CaseNames { run, words: Words::of(run) }
     }
 
-    pub fn name(&self, case: usize) -> String {
+    /// `sendmsg 64 KiB`, and `sendmsg 64 KiB / send` of a ratio to a rival.
+    pub fn of_change(&self, change: &Change) -> String {
+        let name = self.name(change.case);
+        match change.against.and_then(|control| self.run.case(control)) {
+            Some(control) => format!("{name} / {}", way(control)),
+            None => name,
+        }
+    }
+
+    fn name(&self, case: usize) -> String {
         let known: Vec<&str> = self.words.constant().into_iter().chain([MECHANISM.id]).collect();
         self.run.case(case).map_or(String::new(), |case| {
-            let way = case.point.text(MECHANISM).unwrap_or(case.probe.as_str());
-            operation_name(case).unwrap_or_else(|| format!("{way} {}", self.words.place(&case.point, &known)))
+            let place = || format!("{} {}", way(case), self.words.place(&case.point, &known));
+            operation_name(case).unwrap_or_else(place).trim_end().to_string()
         })
     }
 }
 
+fn way(case: &Case) -> &str {
+    case.point.text(MECHANISM).unwrap_or(case.probe.as_str())
+}
+
+/// A figure of a side: a cost, or a ratio to a rival.
+pub fn figure(change: &Change, value: f64) -> String {
+    if change.against.is_some() { format!("{value:.2}x") } else { change.metric.unit.format(value) }
+}
+
+/// An interval that two digits would not show.
+const NARROW: f64 = 0.01;
+
 /// `1.12 [1.08, 1.16]`
 pub fn interval(decision: &Decision) -> String {
     if decision.level > 0.0 {
-        format!("{:.2} [{:.2}, {:.2}]", decision.ratio, decision.low, decision.high)
+        // As many digits as the interval supports.
+        let digits = if decision.high - decision.low < NARROW { 4 } else { 2 };
+        format!("{:.digits$} [{:.digits$}, {:.digits$}]", decision.ratio, decision.low, decision.high)
     } else {
         format!("{:.2} [?]", decision.ratio)
     }
@@ -121,13 +157,43 @@ pub fn interval(decision: &Decision) -> String {
 
 /// Rows by the size of their change; a name is that of the case in this run.
 pub fn table(compared: &SideComparison, first: &Run) -> EndTable {
+    rows(compared, &compared.changes, "case", first)
+}
+
+/// The same of ratios to rivals; `None`: no rivals took turns.
+pub fn rival_table(compared: &SideComparison, first: &Run) -> Option<EndTable> {
+    (!compared.rivals.is_empty()).then(|| rows(compared, &compared.rivals, "rival", first))
+}
+
+/// What a ratio to a rival says, and what it does not.
+pub const SHARED: &str = "A ratio to a rival shows what changed between the two. What both share, such as the kernel's speed, cancels.";
+
+/// The costs beyond what the CPU explains, with the sentence that says by what.
+pub fn beyond_table(
+    reading: &YardstickReading,
+    compared: &SideComparison,
+    first: &Run,
+) -> (EndTable, String) {
+    (rows(compared, &reading.changes, "beyond the CPU", first), yardstick(reading, first))
+}
+
+/// Which yardstick was chosen, by what, and what a figure then says.
+pub fn yardstick(reading: &YardstickReading, first: &Run) -> String {
+    let [without, with] = reading.scatter.map(percent);
+    let name = CaseNames::of(first).name(reading.case);
+    format!(
+        "Yardstick: {name}, chosen on the runs of the base alone. Their costs scatter by {without}, divided by it by {with}."
+    )
+}
+
+fn rows(compared: &SideComparison, changes: &[Change], what: &str, first: &Run) -> EndTable {
     let names = CaseNames::of(first);
     let row = |change: &Change| {
-        let base = change.metric.unit.format(change.base);
-        vec![names.name(change.case), base, interval(&change.decision), verdict(change, compared)]
+        let base = figure(change, change.base);
+        vec![names.of_change(change), base, interval(&change.decision), verdict(change, compared)]
     };
-    let columns = ["case", "base", "candidate / base", "verdict"].map(String::from).to_vec();
-    EndTable { title: None, columns, rows: compared.changes.iter().map(row).collect(), note: None }
+    let columns = [what, "base", "candidate / base", "verdict"].map(String::from).to_vec();
+    EndTable { title: None, columns, rows: changes.iter().map(row).collect(), note: None }
 }
 
 /// Notes: what the reader must know before the table is believed.
@@ -142,6 +208,11 @@ pub fn notes(compared: &SideComparison, base: &[RunFigures], candidate: &[RunFig
     }
     if base.iter().chain(candidate).any(|run| run.record.fact(syscost_host::fingerprint::BOOT).is_none()) {
         notes.push("Note: some runs do not record their boot. They count as runs of one boot, so a change of boot can look like a difference.".into());
+    }
+    if compared.replicate == Replicate::Turn {
+        let beside = base.iter().chain(candidate).all(|run| run.record.plan.side_by_side);
+        let how = if beside { "slice by slice" } else { "turn by turn" };
+        notes.push(format!("The sides took turns and are compared {how}: {}.", count(a, "turn")));
     }
     let times = |side: &[RunFigures]| side.iter().map(|run| run.record.started_unix_ns).collect::<Vec<_>>();
     let before = |a: &[u64], b: &[u64]| a.iter().max() < b.iter().min();
@@ -182,14 +253,17 @@ pub fn facts(differing: &[DifferingFact]) -> Vec<String> {
 /// `comparisons.csv` of a comparison.
 pub fn write(
     compared: &SideComparison,
+    beyond: Option<&YardstickReading>,
     (first, base, candidate): (&Run, &[RunFigures], &[RunFigures]),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(CHANGE_COLUMNS)?;
-    let replicate = if compared.replicate == Replicate::Boot { "boot" } else { "run" };
-    for change in &compared.changes {
+    let replicate = compared.replicate.word();
+    let beyond = beyond.iter().flat_map(|reading| &reading.changes);
+    for change in compared.changes.iter().chain(&compared.rivals).chain(beyond) {
         let Some(case) = first.case(change.case) else { continue };
+        let against = change.against.and_then(|control| first.case(control));
         let decision = &change.decision;
         let known = |value: f64| if decision.level > 0.0 { value.to_string() } else { String::new() };
         let verdict = match (change.worse(), decision.verdict) {
@@ -201,8 +275,9 @@ pub fn write(
         let mut row = vec![
             case.probe.to_string(),
             coordinates(&case.point),
+            against.map_or(String::new(), |other| named(other, case)),
             change.metric.id.into(),
-            change.metric.unit.symbol().into(),
+            if against.is_some() { Unit::Ratio } else { change.metric.unit }.symbol().into(),
         ];
         row.extend([change.base, change.candidate, decision.ratio].map(|value| value.to_string()));
         row.extend([known(decision.low), known(decision.high), decision.level.to_string(), replicate.into()]);
@@ -212,6 +287,12 @@ pub fn write(
         writer.write_record(row.iter().map(|text| escape::cell(text).into_owned()))?;
     }
     writer.flush()
+}
+
+/// What a figure is divided by: a rival of its probe, or the yardstick with the name of its own.
+fn named(other: &Case, case: &Case) -> String {
+    let point = coordinates(&other.point);
+    if other.probe == case.probe { point } else { format!("{} {point}", other.probe) }
 }
 
 /// The groups, runs and machines of a side, each once, separated by spaces.

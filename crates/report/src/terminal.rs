@@ -29,6 +29,8 @@ const NOTICES: usize = 9;
 const LEAST_ROWS: usize = 3;
 /// Of a name whose figures need the room.
 const LEAST_NAME: usize = 12;
+/// The same of a name that is cut in the middle.
+const LEAST_OF_BOTH_ENDS: usize = 28;
 /// Between two columns.
 const GAP: &str = "  ";
 
@@ -144,10 +146,13 @@ impl Sheet {
             .map(|at| lines().map(|line| display_width(&visible(&line[at]))).max().unwrap_or(0))
             .collect();
         let names: Vec<&String> = rows.iter().filter_map(|row| row.first()).collect();
-        let shown = fit(&mut widths, distinct_at(&names), self.width);
+        let at_the_end = distinct_at(&names, cut);
+        let least = at_the_end.min(distinct_at(&names, cut_middle).max(LEAST_OF_BOTH_ENDS));
+        let shown = fit(&mut widths, least, self.width);
+        let shorten = if widths.first().is_some_and(|width| *width < at_the_end) { cut_middle } else { cut };
         let mut out = vec![String::new()];
         out.extend(table.title.as_ref().map(|title| self.bold(&cut(title, self.width))));
-        out.extend(lines().map(|line| aligned(&line[..shown], &widths)));
+        out.extend(lines().map(|line| aligned(&line[..shown], &widths, shorten)));
         let hidden = table.columns.len() - shown;
         let note = match hidden {
             0 => table.note.clone(),
@@ -210,39 +215,55 @@ impl Sheet {
     }
 }
 
-/// The width at which names that are cut off are still told apart.
-fn distinct_at(names: &[&String]) -> usize {
+/// The width at which shortened names still differ.
+fn distinct_at(names: &[&String], shorten: fn(&str, usize) -> String) -> usize {
     let longest = names.iter().map(|name| display_width(name)).max().unwrap_or(0);
     let told = |width: &usize| {
         let mut seen = HashSet::new();
-        names.iter().all(|name| seen.insert(cut(name, *width)))
+        names.iter().all(|name| seen.insert(shorten(name, *width)))
     };
     (LEAST_NAME..longest).find(told).unwrap_or(longest)
 }
 
-/// How many columns there is room for; the name gives way first, and keeps so much.
+/// The width of a line of such columns.
+fn whole(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
+}
+
+/// How many columns there is room for; the name gives way first, keeps so much, and takes what is left.
 fn fit(widths: &mut [usize], least: usize, room: usize) -> usize {
-    let whole = |widths: &[usize]| widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
-    let over = whole(widths).saturating_sub(room);
-    if let Some(name) = widths.first_mut() {
-        *name = (*name - over.min(*name)).max(least.min(*name)).min(room);
-    }
-    let mut shown = widths.len();
-    while shown > 1 && whole(&widths[..shown]) > room {
-        shown -= 1;
-    }
+    let Some(name) = widths.first().copied() else { return 0 };
+    let others = |shown: usize| whole(&widths[..shown]) - name;
+    let fits = |shown: &usize| others(*shown) + least.min(name) <= room;
+    let shown = (1..=widths.len()).rev().find(fits).unwrap_or(1);
+    widths[0] = name.min(room.saturating_sub(others(shown)));
     shown
 }
 
 /// Names left, figures right.
-fn aligned(line: &[String], widths: &[usize]) -> String {
+fn aligned(line: &[String], widths: &[usize], shorten: fn(&str, usize) -> String) -> String {
     let place = |(at, text): (usize, &String)| {
-        let text = cut(text, widths[at]);
+        let text = if at == 0 { shorten(text, widths[at]) } else { cut(text, widths[at]) };
         let space = " ".repeat(widths[at] - display_width(&text));
         if at == 0 { text + &space } else { space + &text }
     };
     let cells: Vec<String> = line.iter().enumerate().map(place).collect();
     cells.join(GAP).trim_end().to_string()
+}
+
+/// The same with the end of the text kept: two thirds of the room are its beginning.
+fn cut_middle(text: &str, width: usize) -> String {
+    let text = visible(text);
+    if display_width(&text) <= width {
+        return text;
+    }
+    let tail = width / 3;
+    let mut end = text.chars().rev().scan(0, |used, c| {
+        *used += display_width(c.encode_utf8(&mut [0; 4]));
+        (*used <= tail).then_some(c)
+    });
+    let end: String = end.by_ref().collect::<Vec<_>>().into_iter().rev().collect();
+    cut(&text, width - display_width(&end)) + &end
 }
 
 /// At most so many columns of a text on one line; an ellipsis says that some is cut off.

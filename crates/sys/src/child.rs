@@ -97,18 +97,28 @@ pub fn fork_exec_wait(program: &CStr) -> io::Result<i32> {
 /// A child in this process's memory that exits at once with `status`, while this thread waits: what
 /// vfork does, by the clone call that it is, on a stack of its own (which a compiler can take).
 #[inline]
-pub fn vfork_exit_wait(stack: &mut [u8], mut status: i32) -> io::Result<i32> {
-    extern "C" fn exit(status: *mut c_void) -> c_int {
-        // SAFETY: the pointer is to the parent's integer; the parent waits in clone.
-        unsafe { libc::_exit(*status.cast::<c_int>()) }
+pub fn vfork_exit_wait(stack: &mut [u8], status: i32) -> io::Result<i32> {
+    vfork_in_namespaces(stack, 0, || status)
+}
+
+/// The same in new namespaces, by their flags of clone(2) (none: 0); the child exits with what `status` says.
+#[inline]
+pub fn vfork_in_namespaces<F: Fn() -> i32>(
+    stack: &mut [u8],
+    namespaces: c_int,
+    status: F,
+) -> io::Result<i32> {
+    extern "C" fn exit<F: Fn() -> i32>(status: *mut c_void) -> c_int {
+        // SAFETY: the pointer is to the parent's closure; the parent waits in clone.
+        unsafe { libc::_exit((*status.cast::<F>())()) }
     }
     let top = stack.as_mut_ptr_range().end;
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | namespaces;
     // SAFETY: the stack is borrowed for the child's whole life, which ends before clone returns; its
-    // top is aligned down below. The child only calls _exit.
+    // top is aligned down below. The child runs while this thread is stopped, on a closure that outlives it.
     let pid = unsafe {
         let top = top.sub(top as usize % 16);
-        libc::clone(exit, top.cast(), flags, (&raw mut status).cast())
+        libc::clone(exit::<F>, top.cast(), flags, (&raw const status).cast_mut().cast())
     };
     if pid < 0 { Err(io::Error::last_os_error()) } else { reap(pid) }
 }
@@ -146,11 +156,19 @@ pub fn thread_exit_wait(stack: &mut [u8]) -> io::Result<()> {
 /// posix_spawn of a program, and waiting for it.
 #[inline]
 pub fn spawn_wait(program: &CStr) -> io::Result<i32> {
-    let (arguments, environment) = (Arguments::of(program), NO_ENVIRONMENT);
+    spawn_words_wait(program, &[program])
+}
+
+/// The same with words, of which the first is the name that the program gets: eight at most.
+#[inline]
+pub fn spawn_words_wait(program: &CStr, words: &[&CStr]) -> io::Result<i32> {
+    let mut arguments = [ptr::null(); 9];
+    arguments.iter_mut().zip(words.iter().take(8)).for_each(|(place, word)| *place = word.as_ptr());
+    let environment = NO_ENVIRONMENT;
     let mut pid = 0;
     // SAFETY: all pointers are to live, terminated arrays; null asks for no actions and attributes.
     let error = unsafe {
-        let (arguments, environment) = (arguments.0.as_ptr(), environment.as_ptr());
+        let (arguments, environment) = (arguments.as_ptr(), environment.as_ptr());
         let (arguments, environment) = (arguments.cast::<*mut c_char>(), environment.cast::<*mut c_char>());
         libc::posix_spawn(&raw mut pid, program.as_ptr(), ptr::null(), ptr::null(), arguments, environment)
     };

@@ -94,6 +94,29 @@ pub fn driver(interface: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(name).into_owned())
 }
 
+/// The firmware of the device, as its driver names it; `None`: it has none, or does not say.
+pub fn firmware(interface: &str) -> Option<String> {
+    /// Behind the driver's version.
+    const FIRMWARE: std::ops::Range<usize> = 32..64;
+    let info = driver_info(interface).ok()?;
+    let text = info.others[FIRMWARE].split(|byte| *byte == 0).next().unwrap_or_default();
+    let text = String::from_utf8_lossy(text).trim().to_string();
+    (!text.is_empty() && text != "N/A").then_some(text)
+}
+
+/// `struct ethtool_ringparam`: four limits, then four sizes.
+#[repr(C)]
+struct RingSizes([u32; 9]);
+
+/// Descriptors of a queue: received, sent. `None`: the device has no rings, or does not say.
+pub fn rings(interface: &str) -> Option<(u32, u32)> {
+    const ETHTOOL_GRINGPARAM: u32 = 0x10;
+    let mut rings = RingSizes([0; 9]);
+    rings.0[0] = ETHTOOL_GRINGPARAM;
+    request(interface, &mut rings).ok()?;
+    (rings.0[5] > 0).then_some((rings.0[5], rings.0[8]))
+}
+
 /// The start of `struct ethtool_cmd`, in 32-bit words: the lower half of the speed lies in the fourth,
 /// the upper half in the eighth.
 #[repr(C)]
@@ -133,6 +156,7 @@ trait EthtoolCommand {}
 impl EthtoolCommand for EthtoolValue {}
 impl EthtoolCommand for DriverInfo {}
 impl EthtoolCommand for LinkSettings {}
+impl EthtoolCommand for RingSizes {}
 
 fn request(interface: &str, command: &mut impl EthtoolCommand) -> io::Result<()> {
     const SIOCETHTOOL: libc::c_ulong = 0x8946;

@@ -9,13 +9,14 @@ use netlink_packet_core::{
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
+    InfoData, InfoIpVlan, InfoKind, InfoMacVlan, InfoVeth, InfoVxlan, IpVlanMode, LinkAttribute, LinkFlags,
+    LinkInfo, LinkMessage, MacVlanMode, State,
 };
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteVia};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// A link as the kernel describes it.
@@ -32,6 +33,27 @@ pub struct NetlinkLink {
 pub struct Addressed {
     pub name: String,
     pub addresses: Vec<(IpAddr, u8)>,
+}
+
+/// A link that has no other end: what it needs to know of the link or host below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkKind<'a> {
+    Bridge,
+    /// Children of one parent reach each other (mode bridge).
+    MacVlan {
+        parent: &'a str,
+    },
+    /// Switched by MAC address (mode L2).
+    IpVlan {
+        parent: &'a str,
+    },
+    Vxlan {
+        id: u32,
+        local: Ipv4Addr,
+        remote: Ipv4Addr,
+        port: u16,
+    },
+    WireGuard,
 }
 
 /// This side's address: `Local` on a link between two points, where `Address` is the other's.
@@ -82,6 +104,53 @@ impl Netlink {
             ]),
         ];
         self.call(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL).map(drop)
+    }
+
+    /// Makes a link in another namespace, or in this one; its parent is here.
+    pub fn create(
+        &mut self,
+        name: &str,
+        kind: &LinkKind<'_>,
+        mtu_bytes: u32,
+        namespace: Option<BorrowedFd<'_>>,
+    ) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.attributes = vec![LinkAttribute::IfName(name.into()), LinkAttribute::Mtu(mtu_bytes)];
+        link.attributes.extend(namespace.map(|there| LinkAttribute::NetNsFd(there.as_raw_fd())));
+        let (kind, data) = match *kind {
+            LinkKind::Bridge => (InfoKind::Bridge, None),
+            LinkKind::WireGuard => (InfoKind::Wireguard, None),
+            LinkKind::MacVlan { parent } => {
+                link.attributes.push(LinkAttribute::Link(self.link(parent)?.index));
+                let mode = InfoMacVlan::Mode(MacVlanMode::Bridge);
+                (InfoKind::MacVlan, Some(InfoData::MacVlan(vec![mode])))
+            }
+            LinkKind::IpVlan { parent } => {
+                link.attributes.push(LinkAttribute::Link(self.link(parent)?.index));
+                (InfoKind::IpVlan, Some(InfoData::IpVlan(vec![InfoIpVlan::Mode(IpVlanMode::L2)])))
+            }
+            LinkKind::Vxlan { id, local, remote, port } => {
+                let data = vec![
+                    InfoVxlan::Id(id),
+                    InfoVxlan::Local(local),
+                    InfoVxlan::Group(remote),
+                    InfoVxlan::Port(port),
+                ];
+                (InfoKind::Vxlan, Some(InfoData::Vxlan(data)))
+            }
+        };
+        let mut info = vec![LinkInfo::Kind(kind)];
+        info.extend(data.map(LinkInfo::Data));
+        link.attributes.push(LinkAttribute::LinkInfo(info));
+        self.call(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL).map(drop)
+    }
+
+    /// Makes a link a port of a bridge.
+    pub fn join_bridge(&mut self, name: &str, bridge: &str) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = self.link(name)?.index;
+        link.attributes.push(LinkAttribute::Controller(self.link(bridge)?.index));
+        self.call(RouteNetlinkMessage::SetLink(link), 0).map(drop)
     }
 
     pub fn link(&mut self, name: &str) -> io::Result<NetlinkLink> {

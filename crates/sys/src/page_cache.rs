@@ -31,6 +31,18 @@ pub fn cached_bytes(file: &File, bytes: u64) -> io::Result<u64> {
     Ok(pages.iter().filter(|page| **page & 1 == 1).count() as u64 * page as u64)
 }
 
+/// Pages of the file that are not on the disk yet: changed, or being written (cachestat(2), Linux 6.5). `None`: this
+/// kernel does not tell.
+pub fn unwritten_pages(file: &File) -> Option<u64> {
+    const SYS_CACHESTAT: libc::c_long = 451;
+    // From the start to the end of the file; pages cached, changed, being written, evicted, recently evicted.
+    let (range, mut pages) = ([0u64; 2], [0u64; 5]);
+    // SAFETY: both arrays have the layout that the call takes, and live through it.
+    let told =
+        unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut pages, 0u32) };
+    (told == 0).then_some(pages[1] + pages[2])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -114,6 +114,20 @@ pub fn die_with_parent_on_exec(command: &mut std::process::Command) {
     unsafe { command.pre_exec(ask) };
 }
 
+/// What the command starts keeps this open descriptor, under the same number.
+pub fn inherit_on_exec(command: &mut std::process::Command, number: std::os::fd::RawFd) {
+    use std::os::unix::process::CommandExt;
+    let keep = move || {
+        // SAFETY: a number and a flag; a descriptor that is not open is an error.
+        if unsafe { libc::fcntl(number, libc::F_SETFD, 0) } == 0 {
+            return Ok(());
+        }
+        Err(std::io::Error::last_os_error())
+    };
+    // SAFETY: between fork and exec only fcntl is called, with numbers.
+    unsafe { command.pre_exec(keep) };
+}
+
 /// Ends the process at once, without running destructors (from a thread that is not the main one).
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: _exit never returns and needs nothing.

@@ -3,7 +3,7 @@
 //! The first signal asks; a second one ends the process at once (the kernel then ends the workers
 //! and removes the namespaces).
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,6 +51,29 @@ pub fn was_continued() -> bool {
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigpending(&raw mut set) == 0 && libc::sigismember(&raw const set, libc::SIGCONT) == 1
+    }
+}
+
+/// Waits for SIGTERM, SIGINT or SIGHUP and reaps every child until then: what the first process of a container has to do.
+pub fn idle() -> io::Result<()> {
+    // SAFETY: a sigset_t is plain data, for which zeroes are valid until it is emptied; all pointers are to live ones,
+    // and null asks for no former mask and no status.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGCHLD] {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        loop {
+            while libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) > 0 {}
+            let mut signal = 0;
+            match libc::sigwait(&raw const set, &raw mut signal) {
+                0 if signal == SIGCHLD => {}
+                0 => return Ok(()),
+                error => return Err(io::Error::from_raw_os_error(error)),
+            }
+        }
     }
 }
 

@@ -133,6 +133,7 @@ fn nothing_depends_on_the_day(run: &Run) {
     for prediction in predictions.iter().filter(|p| first(p).is_some()) {
         let made_ns = prediction.made_unix_ns.saturating_sub(run.record.started_unix_ns);
         assert!((made_ns as f64) < hour_ns / 10.0, "made when the run began: {prediction:?}");
+        assert!(prediction.made_unix_ns >= run.record.started_unix_ns, "and not before: {prediction:?}");
         assert!(
             first(prediction) > Some(prediction.made_unix_ns),
             "an honest prediction looks late: {prediction:?}"

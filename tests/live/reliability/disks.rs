@@ -42,7 +42,7 @@ fn on_a_tmpfs(test: &str, options: &str, body: impl FnOnce(&Path) + Send) {
 }
 
 fn spec(folder: &Path, rounds: u32, probe: &str) -> PathBuf {
-    common::experiment(folder, rounds, "60s", ("1ms", "1ms", 4), &format!("[[probe]]\n{probe}"))
+    common::experiment(folder, rounds, "240s", ("1ms", "1ms", 4), &format!("[[probe]]\n{probe}"))
 }
 
 const TRANSFER: &str = "id = \"transfer\"\nmechanism = \"send\"\nmessage_bytes = [64, 4096]\nthreads = 1\n\
@@ -62,8 +62,8 @@ fn measured(output: &Output) {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", common::said(output));
 }
 
-fn resume(out: &Path) -> Output {
-    common::syscost(&["run", "--quiet", "--resume", out.to_str().expect("UTF-8"), "--time-limit", "2s"])
+fn resume(out: &Path, limit: &str) -> Output {
+    common::syscost(&["run", "--quiet", "--resume", out.to_str().expect("UTF-8"), "--time-limit", limit])
 }
 
 fn has_samples(out: &Path) -> bool {
@@ -93,11 +93,15 @@ fn begins_with(now: &Run, before: &Run) {
 }
 
 fn goes_on(out: &Path, before: &Run) {
-    let output = resume(out);
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", common::said(&output));
-    let now = RunDir::load(out).expect("the directory is valid");
-    begins_with(&now, before);
-    assert!(now.samples.len() > before.samples.len(), "it went on");
+    let more = |now: &Run| now.samples.len() > before.samples.len();
+    let now = common::given_time(more, |limit| {
+        let output = resume(out, limit);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", common::said(&output));
+        let now = RunDir::load(out).expect("the directory is valid");
+        begins_with(&now, before);
+        now
+    });
+    assert!(more(&now), "it went on");
     assert!(matches!(now.record.state, State::Complete | State::TimeLimit));
     let hidden: Vec<String> = left::names(out).into_iter().filter(|name| name.starts_with('.')).collect();
     assert_eq!(hidden, [""; 0], "nothing temporary stays");
@@ -113,7 +117,7 @@ fn full_in_the_middle(folder: &Path, probe: &str) {
     assert!(said.contains("no space is left") && said.contains("--resume"), "{said}");
     let before = RunDir::load(&out).expect("the directory is valid");
     assert!(before.samples.len() > 4, "what was measured is kept");
-    assert_eq!(resume(&out).status.code(), Some(ENVIRONMENT), "still full");
+    assert_eq!(resume(&out, "2s").status.code(), Some(ENVIRONMENT), "still full");
     fs::remove_file(&filler).expect("room is made");
     goes_on(&out, &before);
     fs::remove_dir_all(&out).expect("removed");
@@ -207,13 +211,16 @@ fn a_directory_removed_during_the_run_ends_it_soon() {
     let out = folder.path().join("run");
     let child = start(&spec(folder.path(), 2000, TRANSFER), &out);
     soon("the first samples", || has_samples(&out));
-    // The run may be putting a file there at this moment.
-    soon("the removal", || fs::remove_dir_all(&out).is_ok() || !out.exists());
+    // All of it at one moment: it may be putting a file there, or see half of it gone.
+    common::signal(child.id(), libc::SIGSTOP);
+    soon("it stands still", || common::stat_field(child.id(), 3).as_deref() == Some("T"));
+    fs::remove_dir_all(&out).expect("removed");
+    common::signal(child.id(), libc::SIGCONT);
     let removed = Instant::now();
     let said = refused(&child.wait_with_output().expect("it ends"));
     assert!(removed.elapsed() < Duration::from_secs(20), "long before its time limit");
     assert!(said.contains("removed") && said.contains("--out"), "{said}");
-    assert!(!out.exists(), "nothing was made anew");
+    assert!(!out.exists(), "nothing was made again");
 }
 
 #[test]
@@ -227,7 +234,7 @@ fn samples_removed_or_moved_away_are_missed_at_once() {
     fs::remove_file(out.join("samples.csv")).expect("removed");
     let said = refused(&child.wait_with_output().expect("it ends"));
     assert!(said.contains("lost; measure again"), "{said}");
-    assert!(!out.join("samples.csv").exists(), "nothing was made anew");
+    assert!(!out.join("samples.csv").exists(), "nothing was made again");
 
     let (out, away) = (folder.path().join("here"), folder.path().join("away"));
     let child = start(&spec, &out);
@@ -235,7 +242,7 @@ fn samples_removed_or_moved_away_are_missed_at_once() {
     fs::rename(&out, &away).expect("moved");
     let said = refused(&child.wait_with_output().expect("it ends"));
     assert!(said.contains("moved away") || said.contains("removed meanwhile"), "{said}");
-    assert!(!out.exists(), "nothing was made anew");
+    assert!(!out.exists(), "nothing was made again");
     let before = RunDir::load(&away).expect("the moved directory is valid");
     let output =
         common::syscost(&["run", "-q", "--resume", away.to_str().expect("UTF-8"), "--time-limit", "2s"]);
@@ -257,7 +264,8 @@ fn a_place_that_may_not_be_written_says_so_at_the_start() {
         // SAFETY: one C string, and nulls where a changed mount needs nothing.
         check(unsafe { libc::mount(none, target.as_ptr(), none, flags, none.cast()) }).expect("read-only");
         let fresh = start(&spec, &folder.join("another")).wait_with_output().expect("it ends");
-        for output in [fresh, resume(&out), common::syscost(&["report", out.to_str().expect("UTF-8")])] {
+        for output in [fresh, resume(&out, "2s"), common::syscost(&["report", out.to_str().expect("UTF-8")])]
+        {
             let said = refused(&output);
             assert!(said.contains("file system is read-only") && said.contains("--out"), "{said}");
         }

@@ -156,6 +156,16 @@ fn an_experiment_reads_back_or_is_refused_at_its_place() {
 }
 
 #[test]
+fn a_fleet_reads_back_and_gives_each_host_one_step_at_a_time_or_is_refused() {
+    look("fleet", CHANGES);
+}
+
+#[test]
+fn a_group_names_its_own_directories_or_is_refused() {
+    look("group", CHANGES);
+}
+
+#[test]
 fn other_peoples_tables_are_read_or_refused_by_name() {
     look("table", CHANGES);
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use syscost_host::namespaces::{NamespacePair, NamespaceSide, VethSettings};
+use syscost_host::namespaces::{NamespacePair, NamespaceSide, PairSettings};
 use syscost_sys::{namespace, process, random};
 
 const SSHD: &str = "/usr/sbin/sshd";
@@ -38,8 +38,7 @@ impl Hosts {
             return None;
         }
         let name = random::token().expect("random numbers");
-        let pair =
-            NamespacePair::create(&name[..8], &VethSettings { mtu: 1500, offloads: true }).expect("a pair");
+        let pair = NamespacePair::create(&name[..8], &PairSettings::veth(1500, true)).expect("a pair");
         let _ = std::fs::DirBuilder::new().mode(0o755).create(PRIVILEGE_SEPARATION);
         let directory = tempfile::tempdir().expect("a scratch directory");
         configure(directory.path());
@@ -160,7 +159,7 @@ impl Hosts {
     }
 
     fn wait_until_listening(&self) {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + common::PATIENCE;
         let listens = || {
             let table = std::fs::read_to_string(format!("/proc/{}/net/tcp6", self.sshd.id()));
             table.is_ok_and(|table| table.contains(&format!(":{PORT:04X} ")))

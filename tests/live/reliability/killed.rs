@@ -21,7 +21,7 @@ const LANES: usize = 3;
 /// Rounds of each case, where the machine disturbs none.
 const ROUNDS: usize = 5;
 /// A killed run's processes are gone by then, on a busy machine too.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = common::PATIENCE;
 /// A run is killed at some moment within this.
 const LONGEST_US: usize = 250_000;
 /// A file of samples that is longer has some.

@@ -85,14 +85,17 @@ pub fn spec(sizes_count: u64) -> Spec {
 
 /// A real run of one case: its samples have every quantity that this machine can measure.
 fn template(directory: &Path) -> Run {
-    let out = directory.join("template");
-    let path = out.to_str().expect("UTF-8");
-    let one = ["--mechanism", "send", "--threads", "1", "--path", "loopback", "--size", "4K"];
-    let mut arguments = vec!["run", "transfer", "--time-limit", "3s", "--out", path];
-    arguments.extend(one);
-    let output = common::syscost(&arguments);
-    let run = RunDir::load(&out).unwrap_or_else(|error| panic!("{error}\n{}", common::said(&output)));
-    assert!(!run.samples.is_empty(), "{}", common::said(&output));
+    let once = |limit: &str| {
+        let out = directory.join(format!("template-{limit}"));
+        let one = ["--mechanism", "send", "--threads", "1", "--path", "loopback", "--size", "4K"];
+        let mut arguments = vec!["run", "transfer", "--time-limit", limit, "--out"];
+        arguments.push(out.to_str().expect("UTF-8"));
+        arguments.extend(one);
+        let output = common::syscost(&arguments);
+        RunDir::load(&out).unwrap_or_else(|error| panic!("{error}\n{}", common::said(&output)))
+    };
+    let run = common::given_time(|run: &Run| !run.samples.is_empty(), once);
+    assert!(!run.samples.is_empty(), "{:?}", run.record.failures);
     run
 }
 

@@ -1,10 +1,10 @@
 //! A login of an ordinary user on a host whose kernel allows it less than the near side has.
 
 use super::hosts::Hosts;
+use super::machines::measured;
 use crate::common::{self, NOBODY};
 use std::path::Path;
 use std::process::Command;
-use syscost_experiment::run::files::RunDir;
 
 const DEFAULT: &str = "cubic";
 
@@ -51,16 +51,17 @@ fn an_ordinary_login_whose_kernel_refuses_the_congestion_control_is_asked_before
     let (_folder, program) = common::open_to_all();
     ordinary_login(&hosts, &program);
     let (path, out) = (hosts.path(), hosts.file("out"));
-    let arguments = Hosts::study(&path, out.to_str().expect("UTF-8"), "64K", "10s");
     if refused != DEFAULT {
+        let arguments = Hosts::study(&path, out.to_str().expect("UTF-8"), "64K", "10s");
         let output = hosts.run(&[&arguments[..], &["--congestion", &refused]].concat());
         let said = common::said(&output);
         assert_eq!(output.status.code(), Some(2), "{said}");
         return assert!(said.contains(&refused) && said.contains("tcp_allowed_congestion_control"), "{said}");
     }
-    let output = hosts.run(&arguments);
-    let run = RunDir::load(&out).expect("a valid run");
-    common::sound(output.status.code().unwrap_or(-1), &run, &common::said(&output));
+    let (status, text, run) = measured(&out, |out, limit| {
+        hosts.syscost(&Hosts::study(&path, out.to_str().expect("UTF-8"), "64K", limit))
+    });
+    common::sound(status, &run, &text);
     for case in &run.record.plan.cases {
         assert_eq!(case.point.text_at("congestion_control"), Some("reno"), "{case:?}");
     }

@@ -29,10 +29,14 @@ pub fn run_of(program: &Path, mechanisms: &str, threads: &str, out: &Path, more:
     command
 }
 
-fn resumed(out: &Path) -> Command {
+fn resumed(out: &Path, limit: &str) -> Command {
     let mut command = Command::new(common::SYSCOST);
-    command.args(["run", "--time-limit", "8s", "--resume"]).arg(out).current_dir("/");
+    command.args(["run", "--time-limit", limit, "--resume"]).arg(out).current_dir("/");
     command
+}
+
+fn has_samples(out: &Path) -> bool {
+    RunDir::load(out).is_ok_and(|run| !run.samples.is_empty())
 }
 
 /// It ends by itself, with a status that it documents, and no panic in any of its processes.
@@ -43,7 +47,7 @@ pub fn ended(mut command: Command) -> (i32, String) {
     (output.status.code().unwrap_or_else(|| panic!("{text}")), text)
 }
 
-/// A run that has samples: one that got no CPU within its limit, on a busy machine, begins anew with a longer one.
+/// A run that has samples, unless it cannot have any.
 pub fn measured(out: &Path, command: impl Fn(&Path, &str) -> Command) -> (i32, String, Run) {
     let once = |limit: &str| {
         let out = out.with_extension(limit);
@@ -51,8 +55,7 @@ pub fn measured(out: &Path, command: impl Fn(&Path, &str) -> Command) -> (i32, S
         let run = RunDir::load(&out).unwrap_or_else(|error| panic!("{error}: {text}"));
         (status, text, run)
     };
-    let shorter = ["5s", "20s"].into_iter().map(once).find(|(_, _, run)| !common::starved(run));
-    shorter.unwrap_or_else(|| once("60s"))
+    common::given_time(|(_, _, run)| !common::starved(run), once)
 }
 
 /// Runs this between fork and exec: only plain system calls.
@@ -70,11 +73,18 @@ fn done(result: libc::c_int) -> io::Result<()> {
 fn few_descriptors_are_enough_or_the_limit_is_named() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     for (limit, statuses) in [(20, &[1][..]), (10, &[1]), (6, &[2])] {
-        let out = scratch.path().join(limit.to_string());
-        let more = ["--path", "loopback", "--time-limit", "8s"];
-        let mut command = run_of(Path::new(common::SYSCOST), "send,sendmsg", "1,64", &out, &more);
-        common::limit(&mut command, libc::RLIMIT_NOFILE, limit, limit);
-        let (status, text) = ended(command);
+        let once = |time: &str| {
+            let out = scratch.path().join(format!("{limit}-{time}"));
+            let more = ["--path", "loopback", "--time-limit", time];
+            let mut command = run_of(Path::new(common::SYSCOST), "send,sendmsg", "1,64", &out, &more);
+            common::limit(&mut command, libc::RLIMIT_NOFILE, limit, limit);
+            let (status, text) = ended(command);
+            (status, text, out)
+        };
+        let named = |message: &str| message.contains("ulimit -n");
+        // One thread a side needs fewer than 20.
+        let (status, text, out) =
+            common::given_time(|(_, text, out)| named(text) && (limit < 20 || has_samples(out)), once);
         assert!(statuses.contains(&status), "{limit}: {text}");
         assert!(
             text.contains("ulimit -n") && text.contains(&format!("may have {limit} files")),
@@ -82,11 +92,14 @@ fn few_descriptors_are_enough_or_the_limit_is_named() {
         );
         if status == 2 {
             // What was begun is no obstacle once the limit is raised.
-            let again = match RunDir::load(&out) {
-                Ok(_) => resumed(&out),
-                Err(_) => run_of(Path::new(common::SYSCOST), "send", "1", &out, &more),
+            let again = |time: &str| match RunDir::load(&out) {
+                Ok(_) => resumed(&out, time),
+                Err(_) => {
+                    let more = ["--path", "loopback", "--time-limit", time];
+                    run_of(Path::new(common::SYSCOST), "send", "1", &out, &more)
+                }
             };
-            let (status, text) = ended(again);
+            let (status, text) = common::given_time(|_| has_samples(&out), |time| ended(again(time)));
             let run = RunDir::load(&out).expect("a run");
             // What failed while the limit stood stays in the record.
             let told = |message: &str| message.contains("ulimit -n") || message.contains("stood still");
@@ -96,14 +109,12 @@ fn few_descriptors_are_enough_or_the_limit_is_named() {
         }
         let run = RunDir::load(&out).expect("a valid run");
         assert!(!run.record.failures.is_empty());
-        let named = |message: &str| message.contains("ulimit -n");
         assert!(run.record.failures.iter().any(|failure| named(&failure.message)), "{limit}: {text}");
         for failure in &run.record.failures {
             // A round that got no CPU in time says that.
             let told = named(&failure.message) || failure.message.contains("the work stood still");
             assert!(told, "{limit}: {}", failure.message);
         }
-        // One thread a side needs fewer than 20.
         assert_eq!(run.samples.is_empty(), limit < 20, "{limit}: {text}");
     }
 }
@@ -117,20 +128,30 @@ fn few_processes_are_named_with_the_limit() {
     }
     let (directory, program) = common::open_to_all();
     for limit in [1, 8] {
-        let out = directory.path().join(limit.to_string());
-        let more = ["--path", "loopback", "--time-limit", "8s"];
-        let mut command = run_of(&program, "send", "1,8", &out, &more);
-        command.uid(LONELY).gid(LONELY);
-        common::limit(&mut command, libc::RLIMIT_NPROC, limit, limit);
-        let (status, text) = ended(command);
-        assert_eq!(status, 1, "{text}");
-        let run = RunDir::load(&out).expect("a valid run");
-        assert!(!run.record.failures.is_empty(), "{text}");
-        for failure in &run.record.failures {
-            let (message, named) = (&failure.message, format!("may have {limit} processes"));
-            assert!(message.contains("ulimit -u") && message.contains(&named), "{message}");
-        }
+        let named = |message: &str| {
+            message.contains("ulimit -u") && message.contains(&format!("may have {limit} processes"))
+        };
+        let once = |time: &str| {
+            let out = directory.path().join(format!("{limit}-{time}"));
+            let mut command =
+                run_of(&program, "send", "1,8", &out, &["--path", "loopback", "--time-limit", time]);
+            command.uid(LONELY).gid(LONELY);
+            common::limit(&mut command, libc::RLIMIT_NPROC, limit, limit);
+            let (status, text) = ended(command);
+            (status, text, RunDir::load(&out).expect("a valid run"))
+        };
         // Two workers of one thread each are 4 tasks beside the tool.
+        let enough =
+            |(_, text, run): &(i32, String, Run)| named(text) && (limit == 1 || !run.samples.is_empty());
+        let (status, text, run) = common::given_time(enough, once);
+        assert_eq!(status, 1, "{text}");
+        let failures = &run.record.failures;
+        assert!(failures.iter().any(|failure| named(&failure.message)), "{text}");
+        for failure in failures {
+            // A round that got no CPU in time says that.
+            let told = named(&failure.message) || failure.message.contains("the work stood still");
+            assert!(told, "{}", failure.message);
+        }
         assert_eq!(run.samples.is_empty(), limit == 1, "{text}");
     }
 }
@@ -185,11 +206,12 @@ fn a_sandbox_skips_what_it_refuses_and_the_rest_is_measured() {
 }
 
 fn in_a_sandbox(errno: i32, out: &Path) {
-    let more = ["--path", "loopback", "--time-limit", "10s"];
-    let mut command = run_of(Path::new(common::SYSCOST), "all", "1", out, &more);
-    sandboxed(&mut command, &REFUSED, errno);
-    let (status, text) = ended(command);
-    let run = RunDir::load(out).expect("a valid run");
+    let (status, text, run) = measured(out, |out, limit| {
+        let more = ["--path", "loopback", "--time-limit", limit];
+        let mut command = run_of(Path::new(common::SYSCOST), "all", "1", out, &more);
+        sandboxed(&mut command, &REFUSED, errno);
+        command
+    });
     sound(status, &run, &text);
 
     let skips = &run.record.plan.skips;
@@ -230,10 +252,11 @@ fn a_sandbox_without_namespaces_or_pinning_is_named() {
     for errno in [libc::EPERM, libc::ENOSYS] {
         let out = scratch.path().join(format!("namespaces-{errno}"));
         let program = Path::new(common::SYSCOST);
-        let mut command = run_of(program, "send", "1", &out, &["--time-limit", "4s"]);
-        sandboxed(&mut command, &REFUSED, errno);
-        let (status, text) = ended(command);
-        let run = RunDir::load(&out).expect("a valid run");
+        let (status, text, run) = measured(&out, |out, limit| {
+            let mut command = run_of(program, "send", "1", out, &["--time-limit", limit]);
+            sandboxed(&mut command, &REFUSED, errno);
+            command
+        });
         sound(status, &run, &text);
         let fallback = run.record.warnings.iter().find(|warning| warning.id == "path_fallback");
         let fallback = fallback.unwrap_or_else(|| panic!("loopback without a reason: {text}"));
@@ -254,11 +277,13 @@ fn a_sandbox_without_namespaces_or_pinning_is_named() {
         assert!(!RunDir::load(&out).expect("a valid run").record.failures.is_empty());
         // The remedy helps.
         let out = scratch.path().join(format!("unpinned-{errno}"));
-        let more = ["--time-limit", "4s", "--path", "loopback", "--placement", "none"];
-        let mut command = run_of(program, "send", "1", &out, &more);
-        sandboxed(&mut command, &[libc::SYS_sched_setaffinity], errno);
-        let (status, text) = ended(command);
-        sound(status, &RunDir::load(&out).expect("a valid run"), &text);
+        let (status, text, run) = measured(&out, |out, limit| {
+            let more = ["--time-limit", limit, "--path", "loopback", "--placement", "none"];
+            let mut command = run_of(program, "send", "1", out, &more);
+            sandboxed(&mut command, &[libc::SYS_sched_setaffinity], errno);
+            command
+        });
+        sound(status, &run, &text);
     }
 }
 
@@ -334,17 +359,22 @@ fn hidden_processes_do_not_hide_our_own() {
     }
     let (directory, program) = common::open_to_all();
     let out = directory.path().join("run");
-    let script = "mount --make-rprivate / && mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid \"$0\" \
-                  --regid \"$0\" --clear-groups \"$@\"";
-    let inner = run_of(&program, "send", "1", &out, &["--time-limit", "3s"]);
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]).arg(HIDDEN.to_string());
-    command.arg(inner.get_program()).args(inner.get_args());
+    // The shell stays the first process there: root's, and hidden.
+    let script = "mount --make-rprivate / && mount -t proc -o hidepid=2 proc /proc && setpriv --reuid \"$0\" \
+                  --regid \"$0\" --clear-groups \"$@\"; exit $?";
     let tools = Command::new("sh").args(["-c", "command -v unshare && command -v setpriv"]).output();
     if !tools.is_ok_and(|found| found.status.success()) {
         return common::skipped(test, "needs unshare and setpriv");
     }
-    let (status, text) = ended(command);
-    sound(status, &RunDir::load(&out).expect("a valid run"), &text);
+    let (status, text, run) = measured(&out, |out, limit| {
+        let inner = run_of(&program, "send", "1", out, &["--time-limit", limit]);
+        let mut command = Command::new("unshare");
+        command
+            .args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script])
+            .arg(HIDDEN.to_string());
+        command.arg(inner.get_program()).args(inner.get_args());
+        command
+    });
+    sound(status, &run, &text);
     assert!(fs::read_to_string("/proc/mounts").is_ok_and(|m| !m.contains("hidepid=2")), "ours alone");
 }

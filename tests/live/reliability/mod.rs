@@ -17,7 +17,7 @@ pub mod left;
 mod lies;
 mod lying_hosts;
 mod logins;
-mod machines;
+pub mod machines;
 mod networks;
 mod outputs;
 mod pages;

@@ -5,7 +5,7 @@ use crate::common::{self, SYSCOST, said};
 use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use syscost_experiment::run::{RunDir, State};
 
@@ -50,13 +50,21 @@ fn lead(command: &mut Command, descriptor: i32, to: To) {
     }
 }
 
-fn run_into(out: &Path) -> Command {
-    let mut command = Command::new(SYSCOST);
-    command
-        .args(["run", "transfer", "--mechanism", "send", "--size", "4K", "--threads", "1", "--quick"])
-        .args(["--path", "loopback", "--time-limit", "6s", "--out"])
-        .arg(out);
-    command
+/// A run into a directory here, by a command that is prepared.
+fn run_into(folder: &Path, name: &str, prepare: impl Fn(&mut Command)) -> (PathBuf, Output) {
+    let once = |limit: &str| {
+        let out = folder.join(format!("{name}-{limit}"));
+        let mut command = Command::new(SYSCOST);
+        command
+            .args(["run", "transfer", "--mechanism", "send", "--size", "4K", "--threads", "1", "--quick"])
+            .args(["--path", "loopback", "--time-limit", limit, "--out"])
+            .arg(&out);
+        prepare(&mut command);
+        let output = command.output().expect("the binary starts");
+        (out, output)
+    };
+    let measured = |(out, _): &(PathBuf, Output)| RunDir::load(out).is_ok_and(|run| !common::starved(&run));
+    common::given_time(measured, once)
 }
 
 fn complete(out: &Path, output: &Output) {
@@ -82,20 +90,19 @@ fn a_run_is_complete_whatever_its_outputs_lead_to() {
         for to in EACH {
             let scratch = scratch.path();
             scope.spawn(move || {
-                let out = scratch.join(format!("stdout-{to:?}"));
-                let mut command = run_into(&out);
-                lead(&mut command, 1, to);
-                let output = command.output().expect("the binary starts");
+                let leads = |descriptor| {
+                    run_into(scratch, &format!("{descriptor}-{to:?}"), |command| {
+                        lead(command, descriptor, to)
+                    })
+                };
+                let (out, output) = leads(1);
                 no_panic(&output);
                 assert_eq!(output.status.code() == Some(2), status(to) == 2, "{to:?}: {}", said(&output));
                 assert_eq!(said(&output).contains("standard output"), to == To::Full, "{}", said(&output));
                 complete(&out, &output);
 
                 // Nothing ends because nobody reads what is told beside it.
-                let out = scratch.join(format!("stderr-{to:?}"));
-                let mut command = run_into(&out);
-                lead(&mut command, 2, to);
-                let output = command.output().expect("the binary starts");
+                let (out, output) = leads(2);
                 assert!(!output.stdout.is_empty(), "the report is printed");
                 complete(&out, &output);
             });
@@ -107,8 +114,8 @@ fn a_run_is_complete_whatever_its_outputs_lead_to() {
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn every_command_says_when_its_output_cannot_be_written() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
-    let out = scratch.path().join("run");
-    complete(&out, &run_into(&out).output().expect("the binary starts"));
+    let (out, made) = run_into(scratch.path(), "run", |_| ());
+    complete(&out, &made);
     let out = out.to_str().expect("UTF-8");
     let commands: [&[&str]; 9] = [
         &["list"],
@@ -139,8 +146,9 @@ fn every_command_says_when_its_output_cannot_be_written() {
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn strange_surroundings_change_no_word_of_a_report() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
-    let out = scratch.path().join("run");
-    let made = run_into(&out).env_clear().output().expect("the binary starts");
+    let (out, made) = run_into(scratch.path(), "run", |command| {
+        command.env_clear();
+    });
     complete(&out, &made);
     let report = |surroundings: &[(&str, &[u8])]| {
         let mut command = Command::new(SYSCOST);

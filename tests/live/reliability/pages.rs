@@ -5,8 +5,9 @@ use super::browsed;
 use crate::common;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use syscost_experiment::run::{Run, RunDir};
 
 /// Everything at once that ends a text in HTML, SVG, CSS, Python or a terminal.
 const EVIL: &str = "</style></title><script>document.documentElement.setAttribute('data-ran','yes')</script>\
@@ -185,26 +186,22 @@ fn parses_as_python(script: &Path) -> Option<bool> {
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_stranger_s_run_directory_is_shown_and_never_obeyed() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
-    let honest = scratch.path().join("honest");
-    let text = |path: &Path| path.to_str().expect("UTF-8").to_string();
-    let made = common::syscost(&[
-        "run",
-        "transfer",
-        "--mechanism",
-        "pack_send,sendmsg,msg_zerocopy",
-        "--size",
-        "64,64K",
-        "--threads",
-        "1,2",
-        "--path",
-        "loopback",
-        "--time-limit",
-        "6s",
-        "--quiet",
-        "--out",
-        &text(&honest),
-    ]);
-    assert!(matches!(made.status.code(), Some(0 | 1)), "{}", common::said(&made));
+    let cases = ["--mechanism", "pack_send,sendmsg,msg_zerocopy", "--size", "64,64K", "--threads", "1,2"];
+    let (honest, _) = common::given_time(
+        |(_, run): &(PathBuf, Run)| {
+            let seen: BTreeSet<usize> = run.samples.iter().map(|sample| sample.case).collect();
+            seen.len() == run.record.plan.cases.len()
+        },
+        |limit| {
+            let honest = scratch.path().join(format!("honest-{limit}"));
+            let mut command = Command::new(common::SYSCOST);
+            command.args(["run", "transfer", "--path", "loopback", "--quiet", "--time-limit", limit]);
+            let made = command.args(cases).arg("--out").arg(&honest).output().expect("the binary starts");
+            assert!(matches!(made.status.code(), Some(0 | 1)), "{}", common::said(&made));
+            let run = RunDir::load(&honest).expect("a valid run");
+            (honest, run)
+        },
+    );
     // Once with every text, and once with those left alone that say what was measured: the course's layout
     // is made from a run that has what it asks for.
     for keep in [&[][..], &["/plan/cases/", "/spec/probes/"][..]] {

@@ -25,7 +25,7 @@ const TEST: &str = "reliability::peers::a_worker_that_misbehaves_fails_its_round
 /// The limit of a run with misbehaving workers, and how far beyond it the run may end: the grace that a
 /// last round has, and a busy machine.
 const LIMIT: Duration = Duration::from_secs(2);
-const LATE: Duration = Duration::from_secs(15);
+const LATE: Duration = Duration::from_secs(40);
 
 /// A worker as the harness's protocol has it, in a way that no worker behaves, and what is said of it.
 struct Odd {
@@ -106,6 +106,7 @@ fn measure_with_it(worker: PathBuf, out: PathBuf) {
     spec.time_limit_ns = LIMIT.as_nanos() as u64;
     let plan = Plan::make(&spec).expect("a plan");
     let options = RunOptions {
+        baton: None,
         out,
         resume: false,
         spec,
@@ -174,33 +175,33 @@ fn start(out: &Path, arguments: &[&str]) -> Child {
 
 /// Stops for good the side that receives, once data flows: the kernel takes what its window has room
 /// for, and then the sender stands still in its system call.
-fn stop_the_receiver(child: &Child) -> u32 {
-    let start = Instant::now();
-    loop {
-        assert!(start.elapsed() < Duration::from_secs(30), "no receiver within half a minute");
+fn stop_the_receiver(child: &mut Child) -> Option<u32> {
+    while child.try_wait().expect("our child").is_none() {
         // The receiver listens, so it was started first: the smaller number, unless numbers wrapped.
         if let [one, other] = common::workers_of(child.id())[..] {
             syscost_sys::sleep::sleep(Duration::from_millis(60));
             let receiver = one.min(other);
             // SAFETY: kill touches no memory; a worker that has just ended makes it fail.
             if unsafe { libc::kill(receiver as i32, libc::SIGSTOP) } == 0 {
-                return receiver;
+                return Some(receiver);
             }
         }
         syscost_sys::sleep::sleep(Duration::from_millis(5));
     }
+    None
 }
 
 /// One run whose receiver is stopped for good, held to what is promised of it. Whether the stop was told:
 /// a worker that had answered for its round already is nobody that the run waits for.
-fn a_stopped_receiver_is_told(mechanism: &str, out: &Path) -> bool {
-    let fixed = ["--size", "64K", "--threads", "2", "--path", "loopback", "--time-limit", "6s"];
+fn a_stopped_receiver_is_told(mechanism: &str, out: &Path, limit: Duration) -> bool {
+    let seconds = format!("{}s", limit.as_secs());
+    let fixed = ["--size", "64K", "--threads", "2", "--path", "loopback", "--time-limit", &seconds];
     let mut child = start(out, &[&["--mechanism", mechanism], &fixed[..]].concat());
     let began = Instant::now();
-    let stopped = stop_the_receiver(&child);
+    let stopped = stop_the_receiver(&mut child);
     let mut late = false;
     while child.try_wait().expect("our child").is_none() {
-        late = began.elapsed() > Duration::from_secs(6) + LATE;
+        late = began.elapsed() > limit + LATE;
         if late {
             child.kill().expect("our child");
         }
@@ -214,7 +215,10 @@ fn a_stopped_receiver_is_told(mechanism: &str, out: &Path) -> bool {
     let audited = run.record.warnings.iter().any(|w| w.observed.contains("did not answer in time"));
     // Whichever the stopped worker was of: a failed round is status 1, a lost audit a warning.
     assert_eq!(status.code(), Some(i32::from(!run.record.failures.is_empty())), "{mechanism}");
-    assert!(!common::workers().contains(&stopped), "{mechanism}: a stopped worker stays");
+    assert!(
+        stopped.is_none_or(|stopped| !common::workers().contains(&stopped)),
+        "{mechanism}: a stopped worker stays"
+    );
     told || audited
 }
 
@@ -227,10 +231,14 @@ fn a_peer_that_never_reads_ends_at_the_deadline() {
         for mechanism in ["send", "msg_zerocopy", "sendfile"] {
             let scratch = scratch.path();
             scope.spawn(move || {
-                let tries = ["first", "second", "third", "fourth"];
-                let mut runs = tries.iter().map(|n| scratch.join(format!("{mechanism}-{n}")));
+                // A busy machine may begin no round in six seconds.
+                let tries = [6, 6, 20, 60];
+                let told = |(n, seconds): (usize, &u64)| {
+                    let out = scratch.join(format!("{mechanism}-{n}"));
+                    a_stopped_receiver_is_told(mechanism, &out, Duration::from_secs(*seconds))
+                };
                 assert!(
-                    runs.any(|out| a_stopped_receiver_is_told(mechanism, &out)),
+                    tries.iter().enumerate().any(told),
                     "{mechanism}: no stop was told in {} runs",
                     tries.len()
                 );

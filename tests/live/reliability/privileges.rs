@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use syscost_experiment::plan::Plan;
+use syscost_experiment::run::RunDir;
 use syscost_experiment::spec::Spec;
 use syscost_harness::profile::Profiler;
 use syscost_harness::worker::path::Paths;
@@ -246,7 +247,8 @@ fn held_in_rounds(experiment: &Path, out: &Path) -> u64 {
         syscost_sys::sleep::sleep(Duration::from_millis(2));
     }
     let output = run.wait_with_output().expect("it has ended");
-    assert!(output.status.success(), "{}", common::said(&output));
+    let made = RunDir::load(out).expect("a valid run");
+    common::sound(output.status.code().unwrap_or(-1), &made, &common::said(&output));
     assert!(out.join("report.html").exists(), "the report is written with what is left");
     held.expect("it was seen between its first sample and its end")
 }

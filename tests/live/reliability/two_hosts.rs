@@ -13,7 +13,9 @@ use syscost_sys::namespace;
 
 /// Sizes enough for many rounds.
 const MANY: &str = "64,256,1K,4K,16K,64K,256K,1M";
-const SOON: Duration = Duration::from_secs(20);
+/// An agent that hears nothing goes on for so long.
+const SILENCE: Duration = Duration::from_secs(30);
+const SOON: Duration = common::PATIENCE;
 
 fn load(hosts: &Hosts, out: &str) -> Run {
     RunDir::load(&hosts.file(out)).expect("a valid run")
@@ -36,6 +38,23 @@ fn until(what: &str, within: Duration, mut happened: impl FnMut() -> bool) {
     }
 }
 
+/// A run with samples in which nothing is wrong, by a command that is given its directory and limit; and whether it was
+/// the first one. On a busy machine a login may take longer than its share of the limit.
+fn sound(hosts: &Hosts, out: &str, run: impl Fn(&str, &str) -> Output) -> (Run, bool) {
+    let mut begun = 0;
+    let once = |limit: &str| {
+        begun += 1;
+        let dir = format!("{out}-{limit}");
+        let output = run(&place(hosts, &dir), limit);
+        (output, RunDir::load(&hosts.file(&dir)).ok())
+    };
+    let enough = |(_, run): &(Output, Option<Run>)| run.as_ref().is_some_and(|run| !common::starved(run));
+    let (output, run) = common::given_time(enough, once);
+    let run = run.unwrap_or_else(|| panic!("{}", common::said(&output)));
+    common::sound(output.status.code().unwrap_or(-1), &run, &common::said(&output));
+    (run, begun == 1)
+}
+
 fn samples(hosts: &Hosts, out: &str) -> usize {
     RunDir::load(&hosts.file(out)).map_or(0, |run| run.samples.len())
 }
@@ -55,10 +74,9 @@ fn ssh_of(harness: u32) -> Vec<u32> {
 fn a_study_runs_over_ipv4_and_ipv6_and_copies_the_program_once() {
     let Some(hosts) = Hosts::new("two_hosts::a_study_runs") else { return };
     for (out, host) in [("v4", FAR.to_string()), ("v6", format!("[{FAR_IPV6}]"))] {
-        let (path, dir) = (format!("ssh://{host}:{PORT}"), place(&hosts, out));
-        let output = hosts.run(&Hosts::study(&path, &dir, "64K", "10s"));
-        assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
-        let run = load(&hosts, out);
+        let path = format!("ssh://{host}:{PORT}");
+        let (run, first) =
+            sound(&hosts, out, |dir, limit| hosts.run(&Hosts::study(&path, dir, "64K", limit)));
         assert!(
             run.samples
                 .iter()
@@ -78,7 +96,8 @@ fn a_study_runs_over_ipv4_and_ipv6_and_copies_the_program_once() {
         let uncertainty: f64 = settings["path_clock_uncertainty_ns"].parse().expect("a number");
         assert!(offset.abs() <= uncertainty, "one clock: {offset} ns, within {uncertainty} ns");
         let said = run.record.warnings.iter().any(|warning| warning.id == "copied_to_host");
-        assert_eq!(said, out == "v4", "a copy is said, and is made once");
+        // Of one that began anew an earlier one has said it.
+        assert!(!first || said == (out == "v4"), "a copy is said, and is made once");
         for audit in &run.record.audits {
             assert!(audit.counts.is_none(), "half of the copies are no count");
             assert!(
@@ -153,7 +172,7 @@ fn a_host_that_refuses_us_is_an_answer_with_a_remedy() {
     std::fs::remove_file(hosts.file("far-bin/sh")).expect("removed");
     // What is copied may not be executed, as in a home directory that is mounted noexec.
     hosts.far_program("chmod", "exit 0");
-    refused(&path, "does not start on", "noexec");
+    refused(&path, "could not be copied to", "noexec");
     std::fs::remove_file(hosts.file("far-bin/chmod")).expect("removed");
     refused(&format!("{path}?data=198.51.100.7"), "no device there has the address", "?data=ADDRESS");
     assert_eq!(hosts.copies().len(), 1, "copied before the address was asked for");
@@ -175,10 +194,10 @@ fn the_router_on_the_way_is_recorded() {
     let Some(hosts) = Hosts::new("two_hosts::router") else { return };
     hosts.far_ip(&["address", "add", "198.51.100.2/32", "dev", &hosts.pair.receiver.interface]);
     hosts.near_ip(&["route", "add", "198.51.100.2/32", "via", FAR]);
-    let (path, dir) = (format!("{}?data=198.51.100.2", hosts.path()), place(&hosts, "routed"));
-    let output = hosts.run(&["run", "tcp_round_trip", "--path", &path, "--time-limit", "10s", "--out", &dir]);
-    assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
-    let run = load(&hosts, "routed");
+    let path = format!("{}?data=198.51.100.2", hosts.path());
+    let (run, _) = sound(&hosts, "routed", |dir, limit| {
+        hosts.run(&["run", "tcp_round_trip", "--path", &path, "--time-limit", limit, "--out", dir])
+    });
     let settings = run.record.settings.values().find(|s| s.contains_key("receiver_host")).expect("recorded");
     assert_eq!(settings["receiver_address"], "198.51.100.2");
     let routes = (settings["sender_route"].as_str(), settings["receiver_route"].as_str());
@@ -235,7 +254,7 @@ fn another_build_there_is_not_used_and_another_machine_is_told() {
 fn kill_9_of_ssh_costs_a_round_and_the_next_one_connects_again() {
     let Some(hosts) = Hosts::new("two_hosts::kill_ssh") else { return };
     let (path, dir) = (hosts.path(), place(&hosts, "run"));
-    let mut harness = start(&hosts, &Hosts::study(&path, &dir, MANY, "20s"));
+    let mut harness = start(&hosts, &Hosts::study(&path, &dir, MANY, "60s"));
     until("the first samples", Duration::from_secs(60), || samples(&hosts, "run") > 4);
     for _ in 0..2 {
         until("a worker there", SOON, || hosts.far_syscost().len() > 1);
@@ -288,14 +307,14 @@ fn a_network_that_is_gone_leaves_nothing_on_the_far_host() {
     common::signal(harness.id(), libc::SIGKILL);
     harness.wait().expect("it ends");
     // Nothing was closed: the agent hears nothing for half a minute.
-    until("the end of the agent", Duration::from_secs(45), || hosts.far_syscost().is_empty());
+    until("the end of the agent", SILENCE + SOON, || hosts.far_syscost().is_empty());
 }
 
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn strangers_at_the_data_port_are_not_served_and_a_range_of_ports_is_kept() {
     let Some(hosts) = Hosts::new("two_hosts::strangers") else { return };
-    let (path, dir) = (format!("{}?ports=40000-40009", hosts.path()), place(&hosts, "run"));
+    let path = format!("{}?ports=40000-40009", hosts.path());
     let (over, seen) = (AtomicBool::new(false), std::sync::Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -310,14 +329,15 @@ fn strangers_at_the_data_port_are_not_served_and_a_range_of_ports_is_kept() {
                 syscost_sys::sleep::sleep(Duration::from_millis(1));
             }
         });
-        let output = hosts.run(&Hosts::study(&path, &dir, "64K", "10s"));
+        let run = || sound(&hosts, "run", |dir, limit| hosts.run(&Hosts::study(&path, dir, "64K", limit)));
+        let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         over.store(true, Ordering::Relaxed);
-        assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
+        let (run, _) = run.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        assert!(run.samples.iter().all(|sample| sample.verified));
     });
     let seen = seen.into_inner().expect("no panic");
     assert!(!seen.is_empty(), "a listener was seen");
     assert!(seen.iter().all(|port| (40000..=40009).contains(port)), "{seen:?}");
-    assert!(load(&hosts, "run").samples.iter().all(|sample| sample.verified));
     assert!(hosts.far_listeners().is_empty(), "nothing listens any more");
 }
 

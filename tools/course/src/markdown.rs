@@ -52,10 +52,13 @@ fn write_block(out: &mut String, block: &Block, level: usize) {
         // Each is a file of its own, or too wide for text.
         Block::Plot(_)
         | Block::Panels(_)
+        | Block::PairMap(_)
         | Block::Heat(_)
         | Block::Regions(_)
         | Block::Bars(_)
         | Block::Flame(_)
+        | Block::Forest(_)
+        | Block::Legend(_)
         | Block::Level(_) => Ok(()),
         Block::Folded { title, blocks } => {
             let _ = writeln!(out, "{}:\n", plain(title));

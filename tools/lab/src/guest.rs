@@ -17,25 +17,33 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use syscost_host::namespaces::named;
+use syscost_host::settings::clock_counts_instructions;
 use syscost_sys::namespace;
 use syscost_sys::netlink::Netlink;
 use syscost_sys::sleep::sleep;
-use syscost_sys::{boot, mount, program};
+use syscost_sys::{boot, mount, process, program};
 
 /// The hidden subcommand that makes this binary a guest's init.
 pub const SUBCOMMAND: &str = "lab-init";
 /// How a line of the console begins that is meant for who waits outside.
 pub const SAYS: &str = "lab: ";
-/// Modules that every guest needs: the driver of the results disk.
-pub const MODULES: &[&str] = &["virtio_blk"];
+/// What it says when everything is ready.
+pub const RUNNING: &str = "running";
+/// Modules that every guest needs: the driver of the results disk, loaded when there are results. Before, its interrupts
+/// would come when the host's disk answers, which is never twice the same.
+pub const DISK_MODULES: &[&str] = &["virtio_blk"];
+/// The disk's bus, a module in some kernels (6.1) and built in elsewhere.
+pub const DISK_BUS_MODULES: &[&str] = &["virtio_pci"];
 /// Modules that are loaded where the kernel has them. TLS records need their cipher's mode, for which a
 /// kernel would otherwise call a modprobe that a guest has not.
-pub const OPTIONAL_MODULES: &[&str] = &["veth", "tcp_bbr", "gcm", "ghash_generic", "tls"];
+pub const OPTIONAL_MODULES: &[&str] =
+    &["veth", "tcp_bbr", "gcm", "ghash_generic", "tls", "bridge", "macvlan", "ipvlan", "vxlan", "wireguard"];
 /// Folders of the first file system.
 pub const FOLDERS: &[&str] = &["/dev", "/proc", "/sys", "/run", "/tmp", "/lab/modules"];
 pub const SPEC: &str = "/lab/spec.toml";
 pub const ORDERS: &str = "/lab/orders.json";
 const OUT: &str = "/tmp/run";
+const DEBUG: &str = "/sys/kernel/debug";
 const RESULTS_DISK: &str = "/dev/vda";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Of [`syscost_sys::random::token`].
@@ -50,6 +58,8 @@ const ENDS: [(&str, Ipv4Addr); 2] =
 pub struct GuestTask {
     /// In the order of loading.
     pub modules: Vec<String>,
+    /// Those that the results disk needs, in the order of loading.
+    pub disk_modules: Vec<String>,
     /// Network devices to wait for.
     pub links: usize,
     /// What the kernel's command line and the results disk say too: this guest is the lab's.
@@ -93,8 +103,8 @@ pub fn main() -> i32 {
     if let Some(failure) = &brought.failure {
         say(failure);
     }
-    if let Err(error) = results_disk::write(Path::new(RESULTS_DISK), &orders.marker, &brought) {
-        say(&format!("the results disk cannot be written: {error}"));
+    if let Err(error) = keep(&orders, &brought) {
+        say(&format!("the results disk cannot be written: {error:#}"));
     }
     boot::restart();
     1
@@ -106,17 +116,30 @@ fn say(words: &str) {
     let _ = writeln!(std::io::stderr(), "{SAYS}{words}");
 }
 
+fn keep(orders: &GuestTask, brought: &GuestFiles) -> Result<()> {
+    load(&orders.disk_modules)?;
+    let lacks = "there is no disk for the results: the kernel lacks CONFIG_VIRTIO_BLK or CONFIG_VIRTIO_PCI";
+    wait_for(|| Path::new(RESULTS_DISK).exists()).context(lacks)?;
+    Ok(results_disk::write(Path::new(RESULTS_DISK), &orders.marker, brought)?)
+}
+
+fn load(modules: &[String]) -> Result<()> {
+    modules.iter().try_for_each(|module| {
+        let file = File::open(module_path(module)).with_context(|| format!("no module {module}"))?;
+        boot::load_module(&file).with_context(|| format!("cannot load module {module}"))
+    })
+}
+
 fn work(orders: &GuestTask) -> Result<GuestFiles> {
     mount_all()?;
-    for module in &orders.modules {
-        let file = File::open(module_path(module)).with_context(|| format!("no module {module}"))?;
-        boot::load_module(&file).with_context(|| format!("cannot load module {module}"))?;
-    }
-    wait_for(|| Path::new(RESULTS_DISK).exists()).context("there is no disk for the results")?;
+    load(&orders.modules)?;
     connect(orders.links)?;
-    say("running");
+    if clock_counts_instructions() {
+        take_long_turns()?;
+    }
+    say(RUNNING);
     let mut run = Command::new(program::path());
-    run.args(["run", SPEC, "--quiet", "--out", OUT]).current_dir("/tmp").env("HOME", "/tmp");
+    run.args(["run", SPEC, "--quiet", "--no-report", "--out", OUT]).current_dir("/tmp").env("HOME", "/tmp");
     let status = run.status().context("cannot start the experiment")?;
     let status = status.code().with_context(|| format!("the experiment was ended: {status}"))?;
     let files = collect(Path::new(OUT))?;
@@ -124,6 +147,24 @@ fn work(orders: &GuestTask) -> Result<GuestFiles> {
         bail!("the experiment ended with status {status} and wrote nothing: the console says why");
     }
     Ok(GuestFiles { status, failure: None, files })
+}
+
+/// Lengths of a turn on the CPU, by kernel: 6.6 and later, 6.3, and before.
+const TURNS: [&str; 5] =
+    ["base_slice_ns", "min_base_slice_ns", "min_granularity_ns", "latency_ns", "wakeup_granularity_ns"];
+/// Longer than any burst. Not longer than that: where one process of Linux 6.12 waits by spinning for what another does (names
+/// of a process in /proc, when it is reaped) it spins for a whole turn.
+const TURN_NS: &str = "20000000";
+
+/// A sender and a receiver on one CPU change places where one of them sleeps. Else they would where a timer interrupt
+/// happens to come, and a change of a few instructions anywhere would change who is where when it comes. Kernels without
+/// these files (5.10 and before, or without debugfs) take turns as they do.
+fn take_long_turns() -> Result<()> {
+    process::preempt_nobody().context("cannot choose SCHED_BATCH")?;
+    if mount::mount_new("debugfs", Path::new(DEBUG)).is_ok() {
+        TURNS.iter().for_each(|file| _ = fs::write(Path::new(DEBUG).join("sched").join(file), TURN_NS));
+    }
+    Ok(())
 }
 
 /// What programs expect; the tracing file system is for those that count inside the kernel.
@@ -169,7 +210,9 @@ fn devices() -> Vec<String> {
 /// Puts the two devices into namespaces that have names, so that what goes between them leaves by
 /// one device and arrives by the other.
 fn connect(links: usize) -> Result<()> {
-    wait_for(|| devices().len() >= links).context("there are no network devices")?;
+    wait_for(|| devices().len() >= links).context(
+        "there are no network devices: the kernel lacks their driver (CONFIG_VMXNET3, or that of --nic) or CONFIG_PCI",
+    )?;
     let mut here = Netlink::open()?;
     here.set_up("lo")?;
     for ((name, address), device) in ENDS.iter().zip(devices()) {
@@ -235,7 +278,8 @@ mod tests {
         assert!(orders(root.path(), &words).is_err(), "a container has no orders");
         fs::create_dir(root.path().join("lab")).unwrap();
         let write = |marker: &str| {
-            let task = GuestTask { modules: Vec::new(), links: 2, marker: marker.into() };
+            let task =
+                GuestTask { modules: Vec::new(), disk_modules: Vec::new(), links: 2, marker: marker.into() };
             fs::write(root.path().join("lab/orders.json"), serde_json::to_vec(&task).unwrap()).unwrap();
         };
         write(&marker);

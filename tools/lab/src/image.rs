@@ -37,7 +37,7 @@ pub fn write(
     for library in libraries::of(program, request.arch)? {
         image.copy(&library, &library.to_string_lossy(), PROGRAM)?;
     }
-    for module in &orders.modules {
+    for module in orders.modules.iter().chain(&orders.disk_modules).collect::<BTreeSet<_>>() {
         image.copy(&kernel.module(module), &guest::module_path(module), FILE)?;
     }
     image.file(guest::SPEC, FILE, request.spec.to_toml().as_bytes())?;

@@ -3,12 +3,14 @@
 //! A folder per flavour holds the kernel, the modules that a guest may need, and what they are in
 //! `kernel.json`. It appears whole or not at all; removing it makes the next lab fetch it again.
 
+use super::choice::{ImageHead, KernelChoice};
+use super::debian::Suites;
 use super::modules::{self, Module};
 use super::package::{self, Package, sha256};
-use super::{Nic, guest, tool};
+use super::{Arch, Nic, guest, tool};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -31,8 +33,18 @@ pub struct Kernel {
     package_sha256: String,
     pub release: String,
     vmlinuz_sha256: String,
+    /// The modules that were looked for.
+    #[serde(default)]
+    wanted: BTreeSet<String>,
     modules: Vec<Module>,
     builtin: Vec<String>,
+    /// Without a list, what a kernel lacks shows in its guest.
+    #[serde(default = "known")]
+    builtin_known: bool,
+}
+
+fn known() -> bool {
+    true
 }
 
 impl Kernel {
@@ -46,7 +58,9 @@ impl Kernel {
     }
 
     pub fn load_order(&self, wanted: &[&str], optional: &[&str]) -> Result<Vec<String>, Unavailable> {
-        let wanted: Vec<&str> = guest::MODULES.iter().chain(wanted).copied().collect();
+        let there = |name: &&&str| self.modules.iter().any(|module| module.name == modules::canonical(name));
+        let wanted: Vec<&str> =
+            wanted.iter().filter(|name| self.builtin_known || there(name)).copied().collect();
         modules::load_order(&self.modules, &self.builtin, &wanted, optional)
     }
 
@@ -62,9 +76,33 @@ impl Kernel {
     }
 }
 
-/// A kernel of this flavour: from the cache, or fetched into it.
-pub fn get(cache: &Path, flavour: &str, offline: bool, watch: &mut dyn FnMut(&str)) -> Result<Kernel> {
-    let folder = cache.join(flavour);
+/// What is wanted of the cache.
+pub struct WantedKernel<'a> {
+    pub choice: &'a KernelChoice,
+    /// The build of Debian's kernel.
+    pub flavour: &'a str,
+    pub arch: &'a Arch,
+    pub offline: bool,
+}
+
+/// The kernel of this choice: from the cache, or fetched into it. An image of the user's is taken as it is at this moment, into
+/// `scratch`.
+pub fn get(
+    cache: &Path,
+    wanted: &WantedKernel<'_>,
+    scratch: &Path,
+    watch: &mut dyn FnMut(&str),
+) -> Result<Kernel> {
+    let flavour = wanted.flavour;
+    let name = match wanted.choice {
+        KernelChoice::Image { image, modules } => {
+            return of_image(image, modules.as_deref(), wanted.arch, scratch);
+        }
+        KernelChoice::Usual => flavour.to_string(),
+        KernelChoice::Debian(version) => format!("{flavour}@{version}"),
+        KernelChoice::Package(file) => format!("{flavour}@{}", &sha256(file)?[..16]),
+    };
+    let folder = cache.join(name);
     let fresh = !cache.exists();
     let held =
         place::make(cache).with_context(|| format!("cannot make the directory {}", cache.display()))?;
@@ -73,19 +111,39 @@ pub fn get(cache: &Path, flavour: &str, offline: bool, watch: &mut dyn FnMut(&st
     }
     refuse_shared(cache)?;
     if folder.exists() {
-        return load(&folder);
+        let kernel = load(&folder)?;
+        // An earlier syscost may have kept fewer modules than guests load today.
+        if kernel.wanted.is_superset(&self::wanted()) || wanted.offline {
+            return Ok(kernel);
+        }
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot replace {}", folder.display()))?;
     }
-    let package = Package::choose(cache, flavour)?;
-    if offline && !package.is_here() {
-        return Err(package::by_hand(cache, flavour).into());
-    }
+    let packages = match wanted.choice {
+        KernelChoice::Package(file) => package::named_by_user(file)?,
+        KernelChoice::Debian(version) if wanted.offline => bail!(
+            "the cache has no kernel {version}, and --offline fetches none: leave it out, or name a .deb with --kernel"
+        ),
+        KernelChoice::Debian(version) => {
+            Suites::open(cache, wanted.arch.debian, watch)?.find(version, flavour)?
+        }
+        _ => {
+            let package = Package::choose(cache, flavour)?;
+            if wanted.offline && !package.is_here() {
+                return Err(package::by_hand(cache, flavour).into());
+            }
+            vec![package]
+        }
+    };
     let staging = OwnedDirectory::create(cache).context("cannot make a directory in the cache")?;
-    if !package.is_here() {
-        watch(&format!("fetching {}", package.name));
+    let mut files = Vec::new();
+    for package in &packages {
+        if !package.is_here() {
+            watch(&format!("fetching {}", package.name));
+        }
+        files.push(package.fetch(cache, flavour, staging.path())?);
     }
-    let file = package.fetch(cache, flavour, staging.path())?;
-    watch(&format!("unpacking {}", package.name));
-    let new = unpack(&package, &file, staging.path())?;
+    watch(&format!("unpacking {}", packages[0].name));
+    let new = unpack(&packages, &files, wanted.arch, staging.path())?;
     match fs::rename(&new, &folder) {
         Ok(()) => {}
         // Another lab was faster.
@@ -116,39 +174,106 @@ fn load(folder: &Path) -> Result<Kernel> {
     Ok(kernel)
 }
 
-/// Unpacks a package in `staging` and puts what guests need into a folder of its own.
-fn unpack(package: &Package, file: &Path, staging: &Path) -> Result<PathBuf> {
-    let data = package::extract_data(file, staging)?;
+/// Unpacks the packages of a kernel in `staging` and puts what guests need into a folder of its own.
+fn unpack(packages: &[Package], files: &[PathBuf], arch: &Arch, staging: &Path) -> Result<PathBuf> {
     let tree = staging.join("tree");
     fs::create_dir(&tree)?;
-    let mut tar = tool::command("tar");
-    tar.arg("-xf").arg(&data).arg("-C").arg(&tree).arg("--no-same-owner");
-    tool::output(&mut tar, "tar xz-utils")?;
+    for file in files {
+        let data = package::extract_data(file, staging)?;
+        let mut tar = tool::command("tar");
+        tar.arg("-xf").arg(&data).arg("-C").arg(&tree).arg("--no-same-owner");
+        tool::output(&mut tar, "tar xz-utils")?;
+    }
     let new = staging.join("new");
     fs::create_dir(&new)?;
     fs::set_permissions(&new, Permissions::from_mode(OURS_ALONE))?;
-    let kernel = pick(package, &tree, &new)?;
+    let (image, folder) = found_in(&tree)?;
+    ImageHead::read(&image)?.fits(arch, &image)?;
+    let release = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let [names, sums] = [|p: &Package| format!("{} {}", p.name, p.version), |p: &Package| p.sha256.clone()]
+        .map(|of| packages.iter().map(of).collect::<Vec<_>>().join(", "));
+    let kernel = pick(KernelOrigin { package: names, sha256: sums, release }, &image, Some(&folder), &new)?;
     fs::write(new.join(DESCRIPTION), serde_json::to_string_pretty(&kernel)?)?;
     Ok(new)
 }
 
+/// The image and the modules of an unpacked kernel: in /boot until 7.1, beside its modules since.
+fn found_in(tree: &Path) -> Result<(PathBuf, PathBuf)> {
+    let boot = fs::read_dir(tree.join("boot")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut images = boot.filter_map(|path| {
+        let release = path.file_name()?.to_str()?.strip_prefix("vmlinuz-")?.to_string();
+        Some((path, release))
+    });
+    let parents = ["lib/modules", "usr/lib/modules"].map(|folder| tree.join(folder));
+    if let Some((image, release)) = images.next() {
+        let folder = parents.iter().map(|parent| parent.join(&release)).find(|folder| folder.is_dir());
+        return Ok((image, folder.context("the package has no modules")?));
+    }
+    let folders = parents.iter().flat_map(|parent| fs::read_dir(parent).into_iter().flatten().flatten());
+    let mut with_image = folders.map(|entry| entry.path()).filter(|folder| folder.join(VMLINUZ).is_file());
+    let folder = with_image.next().context(
+        "the package has no kernel in it: name the one that has (linux-image-VERSION or linux-binary-VERSION), with          linux-modules-VERSION beside it",
+    )?;
+    Ok((folder.join(VMLINUZ), folder))
+}
+
+/// The user's own image, with the modules of its release: named, beside it, or installed.
+fn of_image(image: &Path, modules: Option<&Path>, arch: &Arch, scratch: &Path) -> Result<Kernel> {
+    let head = ImageHead::read(image)?;
+    head.fits(arch, image)?;
+    let installed = |release: &String| {
+        let beside = image.parent().unwrap_or(Path::new(".")).join("lib/modules");
+        [beside, "/lib/modules".into()].into_iter().map(|p| p.join(release)).find(|folder| folder.is_dir())
+    };
+    let folder = match modules {
+        Some(named) => Some(modules_of(named, head.release.as_deref(), image)?),
+        None => head.release.as_ref().and_then(installed),
+    };
+    let new = scratch.join("kernel");
+    fs::create_dir(&new)?;
+    let sha256 = sha256(image)?;
+    let release = head.release.clone().unwrap_or_else(|| "of an unknown release".into());
+    let package = format!("{} {release} (SHA-256 {})", image.display(), &sha256[..16]);
+    pick(KernelOrigin { package, sha256, release }, image, folder.as_deref(), &new)
+}
+
+/// The folder of this release's modules, which the user named or which lies in it.
+fn modules_of(named: &Path, release: Option<&str>, image: &Path) -> Result<PathBuf> {
+    let release_below =
+        release.map(|release| ["", "lib/modules"].map(|below| named.join(below).join(release)));
+    if let Some(folder) = release_below.into_iter().flatten().find(|folder| folder.is_dir()) {
+        return Ok(folder);
+    }
+    let files =
+        module_files(named).with_context(|| format!("cannot read the modules in {}", named.display()))?;
+    let Some(first) = files.values().next() else {
+        bail!("there is no module (*.ko) in {}", named.display())
+    };
+    let of = modules::release(&plain(first)?);
+    match (of, release) {
+        (Some(of), Some(release)) if of != release => bail!(
+            "the modules in {} are of {of}, and {} is {release}: name the modules of the same build",
+            named.display(),
+            image.display()
+        ),
+        _ => Ok(named.into()),
+    }
+}
+
+/// Where a kernel is from.
+struct KernelOrigin {
+    package: String,
+    sha256: String,
+    release: String,
+}
+
 /// Copies the kernel and the modules that some guest wants, with all that they need.
-fn pick(package: &Package, tree: &Path, new: &Path) -> Result<Kernel> {
-    let boot = fs::read_dir(tree.join("boot")).context("the package has no /boot")?;
-    let image = boot
-        .flatten()
-        .map(|entry| entry.path())
-        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz-")));
-    let image = image.context("the package has no kernel in /boot")?;
-    let name = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let release = name.trim_start_matches("vmlinuz-").to_string();
-    fs::copy(&image, new.join(VMLINUZ))?;
-    let folders = ["lib/modules", "usr/lib/modules"].map(|folder| tree.join(folder).join(&release));
-    let folder = folders.into_iter().find(|folder| folder.is_dir()).context("the package has no modules")?;
-    let files = module_files(&folder)?;
+fn pick(origin: KernelOrigin, image: &Path, folder: Option<&Path>, new: &Path) -> Result<Kernel> {
+    fs::copy(image, new.join(VMLINUZ))?;
+    let files = folder.map_or(Ok(BTreeMap::new()), module_files)?;
     let mut modules: Vec<Module> = Vec::new();
-    let mut wanted: Vec<String> = wanted();
-    while let Some(name) = wanted.pop() {
+    let mut left: Vec<String> = wanted().into_iter().collect();
+    while let Some(name) = left.pop() {
         let Some(file) = files.get(&name).filter(|_| modules.iter().all(|m| m.name != name)) else {
             continue;
         };
@@ -156,25 +281,31 @@ fn pick(package: &Package, tree: &Path, new: &Path) -> Result<Kernel> {
         let object = plain(file)?;
         fs::write(&to, &object)?;
         let depends = modules::depends(&object);
-        wanted.extend(depends.iter().cloned());
+        left.extend(depends.iter().cloned());
         modules.push(Module { name, depends, sha256: sha256(&to)? });
     }
-    let builtin = fs::read_to_string(folder.join("modules.builtin")).unwrap_or_default();
+    let builtin = folder.and_then(|folder| fs::read_to_string(folder.join("modules.builtin")).ok());
     Ok(Kernel {
         folder: new.to_path_buf(),
-        package: format!("{} {}", package.name, package.version),
-        package_sha256: package.sha256.clone(),
-        release,
+        package: origin.package,
+        package_sha256: origin.sha256,
+        release: origin.release,
         vmlinuz_sha256: sha256(&new.join(VMLINUZ))?,
+        wanted: wanted(),
         modules,
-        builtin: builtin.lines().filter_map(modules::name_of).collect(),
+        builtin_known: builtin.is_some(),
+        builtin: builtin.unwrap_or_default().lines().filter_map(modules::name_of).collect(),
     })
 }
 
 /// Whatever any guest may load.
-fn wanted() -> Vec<String> {
+fn wanted() -> BTreeSet<String> {
     let of_devices = Nic::ALL.iter().map(|nic| &nic.module);
-    let all = guest::MODULES.iter().chain(guest::OPTIONAL_MODULES).chain(of_devices);
+    let all = guest::DISK_MODULES
+        .iter()
+        .chain(guest::DISK_BUS_MODULES)
+        .chain(guest::OPTIONAL_MODULES)
+        .chain(of_devices);
     all.map(|name| modules::canonical(name)).collect()
 }
 
@@ -206,6 +337,27 @@ fn plain(file: &Path) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
+    fn usual() -> WantedKernel<'static> {
+        WantedKernel {
+            choice: &KernelChoice::Usual,
+            flavour: "cloud-amd64",
+            arch: &Arch::ALL[0],
+            offline: true,
+        }
+    }
+
+    #[test]
+    fn modules_of_another_build_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("veth.ko"), b"\0depends=\0vermagic=6.1.0-50 SMP mod_unload \0").unwrap();
+        let of = |release| modules_of(folder.path(), Some(release), Path::new("bzImage"));
+        assert_eq!(of("6.1.0-50").unwrap(), folder.path());
+        let error = of("6.12.9").unwrap_err().to_string();
+        assert!(error.contains("6.1.0-50") && error.contains("6.12.9"), "{error}");
+        let empty = tempfile::tempdir().unwrap();
+        assert!(modules_of(empty.path(), None, Path::new("bzImage")).is_err());
+    }
+
     #[test]
     fn a_changed_cache_is_refused() {
         let cache = tempfile::tempdir().unwrap();
@@ -218,11 +370,13 @@ mod tests {
             package_sha256: String::new(),
             release: "1".into(),
             vmlinuz_sha256: sha256(&folder.join(VMLINUZ)).unwrap(),
+            wanted: BTreeSet::new(),
             modules: Vec::new(),
             builtin: vec!["virtio_pci".into()],
+            builtin_known: true,
         };
         fs::write(folder.join(DESCRIPTION), serde_json::to_string(&kernel).unwrap()).unwrap();
-        let get = || get(cache.path(), "cloud-amd64", true, &mut |_| {});
+        let get = || get(cache.path(), &usual(), cache.path(), &mut |_| {});
         assert_eq!(get().unwrap().vmlinuz(), folder.join(VMLINUZ));
         assert!(get().unwrap().load_order(&["vmxnet3"], &[]).is_err(), "it has no such module");
         for shared in [cache.path(), &folder] {
@@ -241,7 +395,7 @@ mod tests {
     #[test]
     fn offline_and_without_a_file_it_says_what_to_place() {
         let cache = tempfile::tempdir().unwrap();
-        let error = get(cache.path(), "cloud-amd64", true, &mut |_| {}).unwrap_err();
+        let error = get(cache.path(), &usual(), cache.path(), &mut |_| {}).unwrap_err();
         let why = error.downcast::<Unavailable>().expect("an answer with a remedy");
         assert!(
             why.remedy.contains("linux-image-*-cloud-amd64") && why.remedy.contains("SHA-256"),

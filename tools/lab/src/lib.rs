@@ -8,6 +8,8 @@
 //! Sources: qemu-system(1), Documentation/networking/msg_zerocopy.rst.
 
 mod arch;
+mod choice;
+mod debian;
 pub mod guest;
 mod image;
 mod kernel;
@@ -20,26 +22,33 @@ mod package;
 mod tool;
 
 use anyhow::{Context, Result, bail};
+use kernel::WantedKernel;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::spec::Spec;
 use syscost_host::Unavailable;
 use syscost_host::cleaner::OwnedDirectory;
-use syscost_host::namespaces::named;
+use syscost_host::namespaces::{layer, named};
 use syscost_sys::{program, random};
 
 pub use arch::Arch;
+pub use choice::KernelChoice;
 pub use nic::Nic;
 
 /// What is wanted of the lab.
 pub struct LabRequest<'a> {
     pub spec: &'a Spec,
     pub nic: &'static Nic,
+    pub kernel: &'a KernelChoice,
     pub arch: &'static Arch,
     /// The program that runs in the guest; this one, unless the guest is of another kind.
     pub program: Option<&'a Path>,
+    /// The guest counts instructions: its clocks are the count.
+    pub counting: bool,
+    /// Boot options of the user's own.
+    pub append: Option<&'a str>,
     /// Where the run's directory goes; new or empty.
     pub out: &'a Path,
     /// Where kernels are kept.
@@ -60,7 +69,16 @@ pub struct LabRun {
     pub kernel: String,
     /// The emulator as it names itself.
     pub emulator: String,
+    /// The machine that it emulated.
+    pub machine: String,
+    pub boot_options: String,
+    /// From the call until the guest began to measure, and until it was over, by this machine's clock.
+    pub began_after: Duration,
+    pub took: Duration,
 }
+
+/// What a counting guest knows its disk by: no device of anybody's begins with it.
+const COUNTING_MARKER: &str = "5ac1ab0c0de1a5717c70c0a4715a71e5";
 
 /// The namespaces that hold the two devices in the guest.
 pub const SENDER: &str = "lab-sender";
@@ -73,18 +91,35 @@ pub fn path() -> String {
 
 /// Boots, runs the spec inside, and writes its run directory. `watch` is told each step, for somebody who waits.
 pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(&str)) -> Result<LabRun> {
+    let called = Instant::now();
     let program = program_for(request)?;
     let emulator = machine::find(request.arch)?;
     refuse_used(request.out)?;
-    let kernel = kernel::get(request.cache, &request.nic.flavour(request.arch), request.offline, watch)?;
-    let modules = kernel.load_order(&[request.nic.module], guest::OPTIONAL_MODULES)?;
     let folder =
         OwnedDirectory::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
-    let orders = guest::GuestTask { modules, links: nic::LINKS, marker: random::token()? };
+    let flavour = request.nic.flavour(request.arch);
+    let wanted = WantedKernel {
+        choice: request.kernel,
+        flavour: &flavour,
+        arch: request.arch,
+        offline: request.offline,
+    };
+    let kernel = kernel::get(request.cache, &wanted, folder.path(), watch)?;
+    let modules = kernel.load_order(&[request.nic.module], &optional_modules(request.spec))?;
+    let disk_modules = kernel.load_order(guest::DISK_MODULES, guest::DISK_BUS_MODULES)?;
+    // Whatever the guest reads goes into its random numbers.
+    let marker = if request.counting { COUNTING_MARKER.into() } else { random::token()? };
+    let orders = guest::GuestTask { modules, disk_modules, links: nic::LINKS, marker };
     image::write(&folder.path().join(machine::INITRD), &program, &kernel, &orders, request)
         .context("cannot write the guest's file system")?;
     watch(&format!("booting Linux {}, emulated, with two {}", kernel.release, request.nic.name));
-    let mut heard = |line: &str| watch(&format!("the guest: {line}"));
+    let mut began_after = Duration::ZERO;
+    let mut heard = |line: &str| {
+        if line == guest::RUNNING {
+            began_after = called.elapsed();
+        }
+        watch(&format!("the guest: {line}"));
+    };
     let brought =
         machine::run(&emulator, folder.path(), &kernel.vmlinuz(), &orders.marker, request, &mut heard)
             .and_then(|()| Ok(results_disk::read(&folder.path().join(machine::RESULTS_DISK))?))
@@ -94,7 +129,23 @@ pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(&str)) -> Result<LabR
             })
             .map_err(|error| with_console(error, folder.path(), request.cache))?;
     keep(request.out, &brought.files)?;
-    Ok(LabRun { status: brought.status, kernel: kernel.package, emulator: machine::version(&emulator)? })
+    Ok(LabRun {
+        status: brought.status,
+        kernel: kernel.package,
+        emulator: machine::version(&emulator)?,
+        machine: machine::machine(request).join(" "),
+        boot_options: machine::boot_options(request, ""),
+        began_after,
+        took: called.elapsed(),
+    })
+}
+
+/// Those of the layers only where the experiment names one: they take a third of what a guest does before it measures.
+fn optional_modules(spec: &Spec) -> Vec<&'static str> {
+    let asked = spec.to_toml();
+    let layers: Vec<&str> = layer::ALL.iter().map(|layer| layer.about().id).collect();
+    let any = layers.iter().any(|id| asked.contains(id));
+    guest::OPTIONAL_MODULES.iter().filter(|module| any || !layers.contains(module)).copied().collect()
 }
 
 fn program_for(request: &LabRequest<'_>) -> Result<PathBuf, Unavailable> {
@@ -124,6 +175,15 @@ fn keep(out: &Path, run: &[(String, String)]) -> Result<()> {
 /// Lines of the console that an error shows.
 const TAIL_LINES: usize = 12;
 
+/// The last lines of a console; what a kernel panics for stands above its stack.
+fn end_of<'a>(lines: &'a [&'a str]) -> &'a [&'a str] {
+    let last = lines.len().saturating_sub(TAIL_LINES);
+    match lines.iter().rposition(|line| line.contains("Kernel panic")) {
+        Some(panic) => &lines[panic.min(last)..lines.len().min(panic + 2 * TAIL_LINES)],
+        None => &lines[last..],
+    }
+}
+
 /// The error, where the whole console is kept, and its end.
 fn with_console(error: anyhow::Error, folder: &Path, cache: &Path) -> anyhow::Error {
     let Ok(console) = fs::read(folder.join(machine::CONSOLE)) else { return error };
@@ -131,7 +191,7 @@ fn with_console(error: anyhow::Error, folder: &Path, cache: &Path) -> anyhow::Er
     let printable = |c: &char| !c.is_control() || *c == '\n';
     let text: String = text.chars().filter(printable).collect();
     let lines: Vec<&str> = text.lines().collect();
-    let tail = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n  ");
+    let tail = end_of(&lines).join("\n  ");
     let log = machine::CONSOLE;
     let kept = match OpenDirectory::make(cache).and_then(|cache| cache.replace(log, text.as_bytes())) {
         Ok(()) => format!("its console is kept in {}", cache.join(log).display()),
@@ -148,6 +208,16 @@ fn missing(reason: impl Into<String>, remedy: impl Into<String>) -> Unavailable 
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn the_end_of_a_console_says_why_a_kernel_panicked() {
+        let mut lines = vec!["booting"; 30];
+        assert_eq!(end_of(&lines).len(), TAIL_LINES);
+        lines[10] = "Kernel panic - not syncing: no root";
+        assert_eq!(end_of(&lines)[0], lines[10]);
+        lines.truncate(12);
+        assert_eq!(end_of(&lines), lines);
+    }
 
     #[test]
     fn a_console_goes_through_no_link() {

@@ -12,14 +12,18 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost_host::settings::EMULATED_OPTION;
+use syscost_host::settings::{CLOCK_OPTION, EMULATED_OPTION, INSTRUCTIONS};
 use syscost_sys::sleep::sleep;
 
 pub const INITRD: &str = "initrd";
 pub const RESULTS_DISK: &str = "results";
 pub const CONSOLE: &str = "console.log";
 const MEMORY_MIB: u32 = 1024;
-const CPUS: u32 = 2;
+const CPUS: &str = "-smp 2";
+/// One CPU, the same random numbers and the same date each time: nothing of a guest that counts differs between boots.
+const COUNTING: &str = "-smp 1 -seed 1 -rtc base=2026-01-01,clock=vm";
+/// Memory is laid out alike each time.
+const COUNTING_OPTIONS: &str = "nokaslr norandmaps";
 /// How often the console is read.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -82,13 +86,12 @@ fn command(
     marker: &str,
     request: &LabRequest<'_>,
 ) -> Command {
-    let arch = request.arch;
     let mut command = tool::command(emulator);
     // Relative names: a comma in a path would be syntax.
     command.current_dir(folder).process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
     command.args("-nodefaults -no-user-config -no-reboot -display none -monitor none".split(' '));
-    command.args(arch.machine.split(' '));
-    command.args(["-m", &MEMORY_MIB.to_string(), "-smp", &CPUS.to_string()]);
+    command.args(machine(request));
+    command.args(["-m", &MEMORY_MIB.to_string()]);
     command.args(["-serial", &format!("file:{CONSOLE}")]);
     command.args(["-drive", &format!("file={RESULTS_DISK},format=raw,if=none,id=results")]);
     command.args(["-device", "virtio-blk-pci,drive=results"]);
@@ -97,9 +100,30 @@ fn command(
         command.args(["-device", &format!("{},netdev=link{i}", request.nic.device)]);
     }
     command.arg("-kernel").arg(vmlinuz).args(["-initrd", INITRD, "-append"]);
-    let (console, init) = (arch.console, guest::SUBCOMMAND);
-    command.arg(format!("console={console} quiet panic=-1 {EMULATED_OPTION}=TCG -- {init} {marker}"));
+    command.arg(boot_options(request, marker));
     command
+}
+
+/// The processor and its clocks.
+pub fn machine(request: &LabRequest<'_>) -> Vec<&'static str> {
+    let [machine, more] = match request.counting {
+        true => [request.arch.counting_machine, COUNTING],
+        false => [request.arch.machine, CPUS],
+    };
+    machine.split(' ').chain(more.split(' ')).collect()
+}
+
+/// The kernel's command line; the user's options come last, so that they prevail.
+pub fn boot_options(request: &LabRequest<'_>, marker: &str) -> String {
+    let (console, init) = (request.arch.console, guest::SUBCOMMAND);
+    let counting = match request.counting {
+        true => {
+            format!(" {COUNTING_OPTIONS} {} {CLOCK_OPTION}={INSTRUCTIONS}", request.arch.counting_options)
+        }
+        false => String::new(),
+    };
+    let own = request.append.map_or(String::new(), |own| format!(" {own}"));
+    format!("console={console} quiet panic=-1 {EMULATED_OPTION}=TCG{counting}{own} -- {init} {marker}")
 }
 
 /// The emulator; dropping it kills it.

@@ -36,6 +36,22 @@ pub fn depends(object: &[u8]) -> Vec<String> {
     text.split(',').filter(|name| !name.is_empty()).map(canonical).collect()
 }
 
+/// The release that a module is of, from its own words.
+pub fn release(object: &[u8]) -> Option<String> {
+    const KEY: &[u8] = b"\0vermagic=";
+    let at = object.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
+    let text: Vec<u8> = object[at..].iter().copied().take_while(|byte| *byte > b' ').collect();
+    String::from_utf8(text).ok()
+}
+
+/// The symbol of a kernel's configuration that a module is of, where it is not its name.
+fn symbol(module: &str) -> String {
+    match module {
+        "virtio_blk" => "CONFIG_VIRTIO_BLK and CONFIG_VIRTIO_PCI".into(),
+        other => format!("CONFIG_{}", other.to_uppercase()),
+    }
+}
+
 /// Every wanted module after those that it needs, each once. What is built into the kernel needs no
 /// loading; an optional module that the kernel lacks is left out.
 pub fn load_order(
@@ -66,8 +82,11 @@ fn visit(
     let module = modules.iter().find(|module| module.name == name && !in_circle);
     let module = module.ok_or_else(|| {
         missing(
-            format!("this kernel has no module {name}"),
-            "choose another device with --nic, or remove the kernel from the cache, so that it is fetched again",
+            format!("this kernel has no module {name}, and it is not built in"),
+            format!(
+                "build it with {}, as a module that --modules has or into the kernel; or choose another device with --nic",
+                symbol(name)
+            ),
         )
     })?;
     above.push(name.to_string());

@@ -18,14 +18,15 @@ pub struct Package {
     pub name: String,
     pub version: String,
     pub sha256: String,
-    source: PackageSource,
+    pub(crate) source: PackageSource,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum PackageSource {
+pub enum PackageSource {
     /// A file that is there.
     Placed(PathBuf),
-    Apt,
+    /// By apt, with these options.
+    Apt(Vec<String>),
     /// The first that answers with the right file.
     Urls(Vec<String>),
 }
@@ -69,6 +70,16 @@ impl Package {
         Ok(pinned(flavour).map(|(package, _)| package).ok_or_else(|| by_hand(cache, flavour))?)
     }
 
+    /// A file that is there; its checksum is recorded as it is.
+    fn at(file: PathBuf, name: &str, version: &str) -> Result<Package> {
+        Ok(Package {
+            name: name.into(),
+            version: version.split('_').next().unwrap_or_default().replace("%3a", ":"),
+            sha256: sha256(&file)?,
+            source: PackageSource::Placed(file),
+        })
+    }
+
     /// Is its file on this machine already?
     pub fn is_here(&self) -> bool {
         matches!(self.source, PackageSource::Placed(_))
@@ -78,7 +89,7 @@ impl Package {
     pub fn fetch(&self, cache: &Path, flavour: &str, folder: &Path) -> Result<PathBuf> {
         let file = match &self.source {
             PackageSource::Placed(file) => file.clone(),
-            PackageSource::Apt => self.download_with_apt(folder)?,
+            PackageSource::Apt(options) => self.download_with_apt(folder, options)?,
             PackageSource::Urls(urls) => {
                 return self
                     .download(urls, folder)
@@ -90,13 +101,17 @@ impl Package {
         Ok(file)
     }
 
-    fn download_with_apt(&self, folder: &Path) -> Result<PathBuf> {
+    fn download_with_apt(&self, folder: &Path, options: &[String]) -> Result<PathBuf> {
         let wanted = format!("{}={}", self.name, self.version);
         let mut apt = tool::command("apt-get");
+        options.iter().for_each(|option| _ = apt.args(["-o", option]));
         apt.args(["download", "-q", &wanted]).current_dir(folder);
         tool::output(&mut apt, "apt").with_context(|| format!("apt cannot download {wanted}"))?;
         let files = debs(folder).context("cannot look for what apt downloaded")?;
-        files.into_iter().next().context("apt downloaded nothing")
+        let named = format!("{}_", self.name);
+        let is_it =
+            |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&named));
+        files.into_iter().find(is_it).context("apt downloaded nothing")
     }
 
     fn download(&self, urls: &[String], folder: &Path) -> Result<PathBuf> {
@@ -160,15 +175,38 @@ fn placed(cache: &Path, flavour: &str) -> Result<Option<Package>> {
             continue;
         };
         if is_of_flavour(package, flavour) {
-            return Ok(Some(Package {
-                name: package.into(),
-                version: version.split('_').next().unwrap_or_default().replace("%3a", ":"),
-                sha256: sha256(&file)?,
-                source: PackageSource::Placed(file),
-            }));
+            return Ok(Some(Package::at(file.clone(), package, version)?));
         }
     }
     Ok(None)
+}
+
+/// A package that the user named, and the other parts of the same kernel that lie beside it.
+pub fn named_by_user(file: &Path) -> Result<Vec<Package>> {
+    let of = |file: &Path| -> Result<Package> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = name.trim_end_matches(".deb");
+        let (package, version) = stem.split_once('_').unwrap_or((stem, "of an unknown version"));
+        Package::at(file.into(), package, version)
+    };
+    let first = of(file)?;
+    let release = |name: &str| {
+        let rest =
+            ["linux-image-", "linux-binary-unsigned-", "linux-binary-", "linux-modules-", "linux-base-"];
+        rest.iter()
+            .find_map(|part| name.strip_prefix(part))
+            .map(|rest| rest.trim_end_matches("-unsigned").to_string())
+    };
+    let Some(own) = release(&first.name) else { return Ok(vec![first]) };
+    let beside = debs(file.parent().unwrap_or(Path::new(".")))?;
+    let mut all = vec![first];
+    for other in beside.iter().filter(|other| other.as_path() != file) {
+        let other = of(other)?;
+        if release(&other.name).as_ref() == Some(&own) && other.version == all[0].version {
+            all.push(other);
+        }
+    }
+    Ok(all)
 }
 
 /// `linux-image-6.12.117+deb12-cloud-amd64-unsigned` is of flavour `cloud-amd64`, not `amd64`.
@@ -191,22 +229,23 @@ fn debs(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// What apt knows of the newest kernel of this flavour; `None` where there is no apt, or it does not.
 fn offered_by_apt(flavour: &str) -> Option<Package> {
     META.iter().find_map(|meta| {
-        let depends = shown(&format!("{meta}{flavour}"))?.remove("Depends")?;
+        let depends = shown(&format!("{meta}{flavour}"), &[])?.remove("Depends")?;
         let image = depends.split([',', ' ', '|']).find(|name| is_of_flavour(name, flavour))?.to_string();
         // The unsigned build is the same kernel, and is there where the signed one is not.
         let names = [format!("{image}-unsigned"), image];
         names.iter().find_map(|name| {
-            let mut fields = shown(name)?;
+            let mut fields = shown(name, &[])?;
             let mut take = |field: &str| fields.remove(field);
             let (version, sha256) = (take("Version")?, take("SHA256")?);
-            Some(Package { name: name.clone(), version, sha256, source: PackageSource::Apt })
+            Some(Package { name: name.clone(), version, sha256, source: PackageSource::Apt(Vec::new()) })
         })
     })
 }
 
-/// The fields of a package in apt's index.
-fn shown(package: &str) -> Option<BTreeMap<String, String>> {
+/// The fields of a package in the index of apt with these options.
+pub fn shown(package: &str, options: &[String]) -> Option<BTreeMap<String, String>> {
     let mut show = tool::command("apt-cache");
+    options.iter().for_each(|option| _ = show.args(["-o", option]));
     let text = tool::output(show.args(["show", "--no-all-versions", package]), "apt").ok()?;
     let fields = fields(&String::from_utf8_lossy(&text));
     fields.contains_key("Filename").then_some(fields)

@@ -45,8 +45,9 @@ pub fn write(disk: &Path, marker: &str, brought: &GuestFiles) -> io::Result<()> 
 /// Reads what the guest wrote: what follows the document is the rest of the disk.
 pub fn read(disk: &Path) -> io::Result<GuestFiles> {
     let mut document = serde_json::Deserializer::from_reader(BufReader::new(File::open(disk)?));
-    let brought = GuestFiles::deserialize(&mut document).map_err(|error| {
-        io::Error::other(format!("the guest ended before it wrote what it has to say: {error}"))
+    let brought = GuestFiles::deserialize(&mut document).map_err(|_| {
+        // The marker is still there, or half of a document.
+        io::Error::other("the guest ended before it wrote what it has to say")
     })?;
     match brought.files.iter().find(|(name, _)| !is_plain(name)) {
         Some((name, _)) => Err(io::Error::other(format!("{name:?} is no name of a run's file"))),

@@ -20,7 +20,7 @@ use syscost_core::stats;
 use syscost_experiment::plan::Case;
 use syscost_harness::worker::path::Paths;
 use syscost_harness::worker::{self, RoundError, RoundOptions};
-use syscost_host::namespaces::{NamespacePair, NamespaceSide, VethSettings};
+use syscost_host::namespaces::{NamespacePair, NamespaceSide, PairSettings};
 use syscost_host::scratch::Scratch;
 use syscost_measure::probe::transfer::axes::{MTU, OFFLOADS};
 use syscost_measure::probe::{self, Timing};
@@ -146,10 +146,11 @@ fn paths(path: Path, place: &Place, point: &Point) -> Result<(Paths, Option<Insi
     let pair = NamespacePair {
         sender: side(place.sender().namespace, place.sender_address, "sender")?,
         receiver: side(place.receiver().namespace, place.receiver_address, "receiver")?,
+        hub: None,
         facts: Default::default(),
     };
     let mtu = point.int(MTU).context("a veth point has an MTU")? as u32;
-    paths.lend(&VethSettings { mtu, offloads: point.on(OFFLOADS) }, pair);
+    paths.lend(PairSettings::veth(mtu, point.on(OFFLOADS)), pair);
     Ok((paths, None))
 }
 

@@ -3,18 +3,55 @@
 
 use super::unit::{self, Dimension};
 use super::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+use serde_json::Value;
+
+/// Google Benchmark's and hyperfine's JSON. `None`: of neither.
+pub fn from_json(name: &str, json: &Value) -> Option<Result<PublishedTable, BadTable>> {
+    let all = |key: &str, fields: [&str; 2]| {
+        let all = json.get(key)?.as_array().filter(|all| !all.is_empty())?;
+        all.iter().all(|one| fields.iter().all(|field| one.get(field).is_some())).then_some(all)
+    };
+    let number = |of: &Value, key: &str| of.get(key).and_then(Value::as_f64);
+    let text = |of: &'_ Value, key: &str| of.get(key).and_then(Value::as_str).map(str::to_string);
+    let google = |(at, of): (usize, &Value)| {
+        // Means and deviations of repetitions stand beside them.
+        let run = text(of, "run_type").is_none_or(|kind| kind == "iteration");
+        let ns = number(of, "real_time")? * unit::parse(&text(of, "time_unit")?).ok()?.factor;
+        run.then_some(row(at, &text(of, "name")?, ns, None))
+    };
+    let hyperfine = |(at, of): (usize, &Value)| {
+        let spread = number(of, "stddev").map(|s| s * 1e9);
+        let row = row(at, &text(of, "command")?, number(of, "mean")? * 1e9, spread);
+        let runs = of.get("times").and_then(Value::as_array).map(|times| times.len() as f64);
+        Some((row, runs))
+    };
+    let counted = |(mut row, runs): (PublishedRow, Option<f64>)| {
+        row.set(runs.map(|runs| (TableColumn::Runs, runs)));
+        row
+    };
+    if let Some(all) = all("benchmarks", ["real_time", "time_unit"]) {
+        return Some(told(name, "Google Benchmark", all.iter().enumerate().filter_map(google).collect()));
+    }
+    let all = all("results", ["command", "mean"])?;
+    Some(told(name, "hyperfine", all.iter().enumerate().filter_map(hyperfine).map(counted).collect()))
+}
+
+fn told(name: &str, tool: &str, rows: Vec<PublishedRow>) -> Result<PublishedTable, BadTable> {
+    let said = format!("{tool}: a benchmark is an operation");
+    PublishedTable::of_one(name, Ok(rows), vec![said]).map(|table| PublishedTable { single: false, ..table })
+}
 
 /// `None`: of none of them.
 pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
-    let (tool, rows) =
-        [("go test -bench", go(text)), ("criterion", criterion(text)), ("Google Benchmark", google(text))]
-            .into_iter()
-            .find(|(_, rows)| !rows.is_empty())?;
-    let said = format!("{tool}: a benchmark is an operation");
-    Some(
-        PublishedTable::of_one(name, Ok(rows), vec![said])
-            .map(|table| PublishedTable { single: false, ..table }),
-    )
+    let (tool, rows) = [
+        ("go test -bench", go(text)),
+        ("criterion", criterion(text)),
+        ("Google Benchmark", google(text)),
+        ("perf bench", perf_bench(text)),
+    ]
+    .into_iter()
+    .find(|(_, rows)| !rows.is_empty())?;
+    Some(told(name, tool, rows))
 }
 
 fn row(line: usize, name: &str, ns: f64, spread: Option<f64>) -> PublishedRow {
@@ -80,6 +117,21 @@ fn google(text: &str) -> Vec<PublishedRow> {
         Some(row(at, name, time(value, of)?, None))
     };
     text.lines().enumerate().skip_while(|(_, line)| !begins(line)).filter_map(of).collect()
+}
+
+/// `# Running 'sched/pipe' benchmark:` and below it `5.34 usecs/op`
+fn perf_bench(text: &str) -> Vec<PublishedRow> {
+    let mut running = None;
+    let mut rows = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        if let Some((name, _)) = line.strip_prefix("# Running '").and_then(|rest| rest.split_once('\'')) {
+            running = Some(name);
+        }
+        let each = line.trim().strip_suffix("/op").and_then(|each| each.split_once(' '));
+        let each = each.and_then(|(value, of)| time(value, of.trim()));
+        rows.extend(each.and_then(|ns| Some(row(at, running.take()?, ns, None))));
+    }
+    rows
 }
 
 #[cfg(test)]

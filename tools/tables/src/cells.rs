@@ -29,8 +29,15 @@ impl CellReading<'_> {
         unit::number(plain(text), self.decimal).is_some()
     }
 
-    /// A number, with a unit that is known here or none.
-    pub fn is_figure(&self, text: &str) -> bool {
+    /// A number of this column, with a unit that is known here or none. A machine's memory is nothing measured.
+    pub fn is_figure_of(&self, column: TableColumn, text: &str) -> bool {
+        let size = |text: &str| unit::parse(text).is_ok_and(|unit| unit.dimension == Dimension::Size);
+        let of_size =
+            || unit::number(plain(text), self.decimal).is_some_and(|(.., unit)| unit.is_some_and(size));
+        self.is_figure(text) && !(column == TableColumn::Measured && of_size())
+    }
+
+    fn is_figure(&self, text: &str) -> bool {
         let known = |text: &str| unit::parse(text) != Err(NoUnit::Unknown) || unit::count(text).is_ok();
         unit::number(plain(text), self.decimal).is_some_and(|(.., unit)| unit.is_none_or(known))
     }
@@ -86,6 +93,17 @@ fn estimate(text: &str) -> (&str, Option<&str>) {
     cut.map_or((text, None), |(value, spread)| (value.trim(), Some(spread.trim())))
 }
 
+/// `9.1 ± 0.2 ns` is `9.1 ns ± 0.2`: the unit is that of both.
+pub fn unit_of_both(text: &str) -> Option<String> {
+    let (value, spread) = estimate(text);
+    let number =
+        |text: &str| unit::number(text, DecimalMark::Point).map(|(.., unit)| unit.map(str::to_string));
+    let unit = number(spread?)??;
+    number(value)?.is_none().then(|| {
+        format!("{value} {unit} ± {}", spread.unwrap_or_default().trim_end_matches(unit.as_str()).trim())
+    })
+}
+
 /// `17.9 [17.0, 18.8]`: a value, and the ends of its range.
 fn ranged(text: &str) -> Option<(&str, &str)> {
     let (value, range) = text.trim().strip_suffix(']')?.split_once('[')?;
@@ -110,6 +128,7 @@ fn dimension(column: TableColumn) -> Option<(Dimension, bool)> {
         TableColumn::Latency | TableColumn::Elapsed => Some((Dimension::Time, false)),
         TableColumn::MessageBytes | TableColumn::Bytes => Some((Dimension::Size, true)),
         TableColumn::Jitter => Some((Dimension::Time, false)),
+        TableColumn::CpuPerByte => Some((Dimension::TimePerByte, false)),
         TableColumn::CpuPercent => Some((Dimension::Percent, true)),
         TableColumn::MessageRate => Some((Dimension::Calls, true)),
         _ => None,
@@ -125,7 +144,15 @@ fn figure(
 ) -> Result<PublishedFigure, String> {
     let (value, rounding, own) = unit::number(text, decimal)
         .ok_or_else(|| format!("{:?} is no number ({})", text.trim(), column.title()))?;
-    let known = |u| naming::unit_for(column, u).map_err(|why| format!("{u:?} of {:?} {why}", text.trim()));
+    // `215M` under `bits/s`
+    let prefix = |u: &str| {
+        let told = told.filter(|_| u.len() == 1)?;
+        unit::count(u).ok().map(|many| UnitScale { factor: told.factor * many.factor, ..told })
+    };
+    let known = |u| {
+        let known = naming::unit_for(column, u).or_else(|why| prefix(u).ok_or(why));
+        known.map_err(|why| format!("{u:?} of {:?} {why}", text.trim()))
+    };
     let own = own.map(known).transpose()?;
     let wanted = dimension(column);
     let Some(scale) = own.or(told) else {

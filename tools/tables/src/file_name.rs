@@ -27,6 +27,11 @@ pub struct NamePlace {
 impl NamePlace {
     /// Of the words of a name; with `alone`, numbers alone are sizes and threads, too.
     pub fn of(words: &[&str], alone: bool) -> NamePlace {
+        NamePlace::within(words, 0, alone)
+    }
+
+    /// Of the words of its folders and its name, which begins at `own`.
+    pub fn within(words: &[&str], own: usize, alone: bool) -> NamePlace {
         let mut said = NamePlace::default();
         let (mut names, mut numbers) = (Vec::new(), Vec::new());
         let mut at = 0;
@@ -42,7 +47,7 @@ impl NamePlace {
             let numbers_file = |of: &(TableColumn, f64)| {
                 of.0 == TableColumn::Threads
                     && short_threads(&words[at].to_ascii_lowercase()).is_some()
-                    && (at == 0 || !alone)
+                    && (at == own || !alone)
             };
             match (word, marked(words[at]).filter(|of| !numbers_file(of)), words[at].parse::<f64>()) {
                 (Some(name), ..) => names.push(name),
@@ -173,7 +178,8 @@ fn marked(word: &str) -> Option<(TableColumn, f64)> {
         Some(value * of.factor)
     };
     let threads = numbered(THREADS).or_else(|| short_threads(&lower)).map(|n| (TableColumn::Threads, n));
-    let bytes = || numbered(SIZES).or_else(sized).map(|n| (TableColumn::MessageBytes, n));
+    let short = || lower.strip_prefix('s')?.parse().ok().filter(|bytes| *bytes >= SMALLEST_SIZE);
+    let bytes = || numbered(SIZES).or_else(sized).or_else(short).map(|n| (TableColumn::MessageBytes, n));
     threads.or_else(bytes).or_else(|| numbered(RUNS).map(|n| (TableColumn::Repetition, n)))
 }
 

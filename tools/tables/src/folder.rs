@@ -1,7 +1,7 @@
 //! Files of one kind in a folder: what their names say that their tables do not tells them apart.
 
 use super::file_name::{self, NamePlace, set_text};
-use super::{PublishedTable, TableColumn};
+use super::{PublishedRow, PublishedTable, RowSource, TableColumn};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -111,25 +111,42 @@ fn places_of(group: &[PublishedTable]) -> Vec<NamePlace> {
     let all: Vec<(Vec<&str>, Vec<&str>)> = group.iter().map(|table| file_name::words(&table.name)).collect();
     let many = all.len() > 1;
     let common = |word: &str| many && all.iter().all(|(_, own)| own.contains(&word));
+    let in_all = |folder: &&&str| all.iter().all(|(others, _)| others.contains(*folder));
+    let folders_all: Vec<&str> = all[0].0.iter().filter(in_all).copied().filter(|_| many).collect();
     let of = |(folders, own): &(Vec<&str>, Vec<&str>)| {
         let apart =
             folders.iter().filter(|folder| !many || !all.iter().all(|(others, _)| others.contains(folder)));
         let mut words: Vec<&str> = apart.filter(|_| many).flat_map(|folder| file_name::cut(folder)).collect();
+        let folders = words.len();
         // A number that all names have may be a date; a size is a power of two.
         let dated =
             |word: &str| common(word) && word.parse::<u64>().is_ok_and(|n| !n.is_power_of_two() || n < 64);
         let says = |at: &usize| !dated(own[*at]) || *at > 0 && file_name::is_axis(own[at - 1]);
         words.extend((0..own.len()).filter(says).map(|at| own[at]));
-        let mut said = NamePlace::of(&words, true);
+        // What all stand in says where all rows are.
+        let shared = folders_all.iter().flat_map(|folder| file_name::cut(folder)).collect::<Vec<_>>();
+        let mut said = NamePlace::within(&words, folders, true);
+        for (column, value) in NamePlace::within(&shared, shared.len(), false).places {
+            if [TableColumn::MessageBytes, TableColumn::Threads].contains(&column) {
+                said.places.entry(column).or_insert(value);
+            }
+        }
         said.rest.retain(|word| !common(word));
         said
     };
     all.iter().map(of).collect()
 }
 
-fn join(group: Vec<PublishedTable>, given: Vec<TableColumn>) -> PublishedTable {
+fn join(mut group: Vec<PublishedTable>, given: Vec<TableColumn>) -> PublishedTable {
     let name = name_of(&group);
+    let source =
+        |table: &PublishedTable, row: &PublishedRow| RowSource { file: table.name.clone(), line: row.line };
+    let sources: Vec<RowSource> =
+        group.iter().flat_map(|table| table.rows.iter().map(|row| source(table, row))).collect();
     let many = group.len() > 1;
+    if many {
+        group.iter_mut().for_each(name_lines);
+    }
     let mut group = group.into_iter();
     let mut all = group.next().unwrap_or_default();
     all.name = name;
@@ -161,8 +178,15 @@ fn join(group: Vec<PublishedTable>, given: Vec<TableColumn>) -> PublishedTable {
     }
     if many {
         all.rows.iter_mut().enumerate().for_each(|(index, row)| row.line = index + 1);
+        all.sources = sources;
     }
     all
+}
+
+/// A line of one of several files is named with it.
+fn name_lines(table: &mut PublishedTable) {
+    let file = format!("({}, line ", table.name);
+    table.understood.iter_mut().for_each(|text| *text = text.replace("(line ", &file));
 }
 
 /// All of few files; of many their folder and number.

@@ -4,8 +4,21 @@
 use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
 use serde_json::Value;
 
+/// `--json-stream` writes an event a line: start, intervals, end.
+fn streamed(json: &Value) -> Option<Value> {
+    let of = |event: &str| {
+        let is = |line: &&Value| line.get("event").and_then(Value::as_str) == Some(event);
+        json.as_array()?.iter().find(is)?.get("data").cloned()
+    };
+    let parts = ["start", "end", "error"].map(|event| (event.to_string(), of(event)));
+    of("start")?.get("test_start")?;
+    Some(parts.into_iter().filter_map(|(event, data)| Some((event, data?))).collect())
+}
+
 /// `None`: not of iperf3.
 pub fn table(name: &str, json: &Value) -> Option<Result<PublishedTable, BadTable>> {
+    let streamed = streamed(json);
+    let json = streamed.as_ref().unwrap_or(json);
     let (start, end) = (json.get("start")?, json.get("end"));
     start.get("test_start").or_else(|| json.get("error"))?;
     let mut understood = vec!["the receiver's throughput, where iperf3 has it".to_string()];

@@ -15,14 +15,13 @@ mod iperf3;
 mod iperf_text;
 mod lmbench;
 mod mapping;
+mod memo;
 mod naming;
 mod neper;
 mod netperf;
 pub mod overtakes;
-mod perf;
 mod read;
 pub mod remark;
-mod sockperf;
 pub mod summary;
 mod unit;
 mod vocabulary;
@@ -50,6 +49,10 @@ pub enum TableColumn {
     BareThroughput,
     BareLatency,
     CyclesPerByte,
+    CyclesPerMessage,
+    InstructionsPerCycle,
+    /// CPU time, ns a byte: netperf calls it service demand.
+    CpuPerByte,
     /// Of the processor, over the whole run.
     Cycles,
     Instructions,
@@ -75,7 +78,7 @@ pub enum TableColumn {
     Jitter,
     /// Per cent of datagrams.
     Loss,
-    /// Per cent of one CPU.
+    /// Per cent of one CPU or of all, as its tool means it.
     CpuPercent,
     /// A row of an operating-system table, and the unit of its figures.
     Operation,
@@ -100,6 +103,7 @@ impl TableColumn {
             TableColumn::LlcMisses => "LLC misses".into(),
             TableColumn::L1Misses => "L1 misses".into(),
             TableColumn::Bytes => "total bytes".into(),
+            TableColumn::CpuPerByte => "CPU time per byte".into(),
             TableColumn::BareThroughput => "throughput (no unit)".into(),
             TableColumn::BareLatency => "latency (no unit)".into(),
             other => other.id().replace('_', " "),
@@ -238,6 +242,15 @@ pub struct PublishedTable {
     pub empty: usize,
     /// One run of another tool: several files of this kind are one table.
     pub single: bool,
+    /// Of several files: where each row stands; the lines of its rows are its places here, from 1.
+    pub sources: Vec<RowSource>,
+}
+
+/// A line of one of the files of a table.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct RowSource {
+    pub file: String,
+    pub line: usize,
 }
 
 impl PublishedTable {

@@ -79,6 +79,11 @@ impl ColumnMapping {
         Some((meaning.is, meaning.unit.as_deref().and_then(|u| scale(u).ok())))
     }
 
+    /// Do headings and names mean what they say?
+    pub(super) fn is_plain(&self) -> bool {
+        self.columns.is_empty() && self.mechanisms.is_empty()
+    }
+
     pub(super) fn mechanism(&self, name: &str) -> Option<NameMeaning> {
         let means = self.mechanisms.iter().find(|(known, _)| bare(known) == bare(name))?.1;
         meant(means)

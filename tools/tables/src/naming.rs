@@ -3,6 +3,7 @@
 
 use super::TableColumn;
 use super::english;
+use super::memo::Memo;
 use super::unit::{self, Dimension, NoUnit, UnitScale};
 use super::vocabulary::{self, bare, tokens};
 
@@ -24,6 +25,11 @@ const WHOLE: &[&str] = &[
 /// Short for throughput, before its unit; alone they are something else.
 const RATES: &[&str] = &["thr", "tp", "thru", "perf"];
 const SUMS: &[&str] = &["total", "overall", "aggregate", "aggregated", "sum", "net"];
+/// Is it a total?
+pub fn sums_up(text: &str) -> bool {
+    tokens(text).iter().any(|word| SUMS.contains(&word.as_str()))
+}
+
 const MEANS: &[&str] = &["avg", "average", "mean", "weighted"];
 const MIDDLE: &[&str] = &["median", "p50", "med", "50th", "50"];
 const SENDER: &[&str] = &["sender", "client", "tx", "sent", "snd", "cli", "user", "k"];
@@ -38,13 +44,21 @@ const SPREADS: &[&str] = &[
 #[rustfmt::skip]
 const OTHER: &[&str] = &[
     "per", "rate", "ratio", "percent", "pct", "%", "tlb", "dtlb", "itlb", "branch", "l1i", "icache", "l2", "stalled", "ref", "idle", "voluntary",
-    "involuntary", "vol", "invol", "nonvoluntary", "byte", "kb", "message", "msg", "store", "stores", "cpi", "ipc",
+    "involuntary", "vol", "invol", "nonvoluntary", "byte", "kb", "message", "msg", "store", "stores", "cpi", "ipc", "pkt", "packet", "req", "request", "op", "call",
 ];
+
+thread_local! {
+    static KNOWN: Memo<Option<NamedColumn>> = Memo::default();
+}
 
 pub fn column_of(text: &str) -> Option<NamedColumn> {
     if text.len() > vocabulary::LONGEST_HEADING {
         return None;
     }
+    KNOWN.with(|known| known.of(text, looked_up))
+}
+
+fn looked_up(text: &str) -> Option<NamedColumn> {
     let english = english::english(text);
     let text = english.as_ref();
     // `msg/s` is no count of messages.
@@ -90,6 +104,9 @@ pub fn unit_alone(text: &str) -> Option<NamedColumn> {
     }
     let english = english::english(text);
     let text = english.as_ref();
+    if let Some(bytes) = total_bytes(text) {
+        return Some(bytes);
+    }
     let cuts = text.char_indices().filter(|(_, c)| matches!(c, ' ' | '_' | '-' | '(' | '['));
     cuts.filter_map(|(at, _)| {
         let (unit, column) = of(&text[at + 1..])?;
@@ -109,6 +126,18 @@ pub fn unit_alone(text: &str) -> Option<NamedColumn> {
         })
     })
     .next()
+}
+
+/// `total_MB`
+fn total_bytes(text: &str) -> Option<NamedColumn> {
+    let (name, unit) = text.trim_end_matches([')', ']']).rsplit_once(['_', ' ', '(', '['])?;
+    let unit = unit_for(TableColumn::Bytes, unit).ok()?;
+    let words = tokens(name);
+    let sums = |word: &String| {
+        SUMS.contains(&word.as_str()) || ["data", "sent", "received", "transferred"].contains(&word.as_str())
+    };
+    let total = words.iter().any(|word| SUMS.contains(&word.as_str())) && words.iter().all(sums);
+    total.then_some(NamedColumn { column: TableColumn::Bytes, unit: Some(unit), rank: 2 })
 }
 
 /// What figures of a unit are, where nothing else says it.
@@ -135,6 +164,9 @@ fn said(name: &str, unit: Option<&str>, of: fn(&str) -> Option<(TableColumn, u8)
     }
     let counted = unit_for(TableColumn::MessageRate, text).is_ok();
     let column = if counted && column == TableColumn::Throughput { TableColumn::MessageRate } else { column };
+    // `cpu_ns_per_byte` is no share.
+    let each = unit_for(TableColumn::CpuPerByte, text).is_ok();
+    let column = if each && column == TableColumn::CpuPercent { TableColumn::CpuPerByte } else { column };
     match unit_for(column, text) {
         Ok(unit) => Some(NamedColumn { column, unit: Some(unit), rank }),
         // Bits or bytes: a question, once the figures are known.
@@ -159,8 +191,9 @@ fn remarked(column: TableColumn, rank: u8, text: &str) -> Option<NamedColumn> {
     }
     let mut parts = text.split([' ', ',', ';', '(', ')', '[', ']', ':']).filter(|part| !part.is_empty());
     let unit = parts.find_map(|part| unit_for(column, part).ok());
-    let column =
-        if any(SPREADS) && !column.is_place() && !column.is_text() { TableColumn::Spread } else { column };
+    // `(mean ± std)`
+    let spread = any(SPREADS) && !any(MEANS) && !any(MIDDLE);
+    let column = if spread && !column.is_place() && !column.is_text() { TableColumn::Spread } else { column };
     Some(NamedColumn { column, unit, rank: rank + 1 + side(&words) })
 }
 
@@ -176,6 +209,31 @@ pub fn extreme(text: &str) -> Option<(String, NamedColumn)> {
     let named = column_of(&rest.join(" "))
         .filter(|named| named.column.is_measure() && named.column != TableColumn::Spread)?;
     Some((word, named))
+}
+
+/// Ends of a range.
+#[rustfmt::skip]
+pub const LOWS: &[&str] = &[
+    "min", "minimum", "low", "lower", "p1", "p5", "p10", "p25", "q1", "best", "fastest",
+];
+#[rustfmt::skip]
+pub const HIGHS: &[&str] = &[
+    "max", "maximum", "high", "upper", "p75", "p90", "p95", "p99", "p999", "p9999", "90th", "95th", "99th", "q3",
+    "tail", "worst", "peak", "95", "99", "90", "percentile", "slowest",
+];
+/// A spread whatever stands beside it.
+#[rustfmt::skip]
+const WHOLE_SPREADS: &[&str] = &[
+    "std", "stddev", "stdev", "sd", "sem", "stderr", "dev", "deviation", "var", "variance", "err", "error",
+    "iqr", "cov", "cv", "sigma", "margin", "range",
+];
+
+/// Is it one end of a spread, among these?
+pub fn side_of_spread(text: &str, of: &[&str]) -> bool {
+    let words = tokens(text);
+    let any = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
+    let ends = any(&["low", "lower", "high", "upper"]);
+    any(of) && !any(WHOLE_SPREADS) && (ends || !any(&["ci", "ci95", "confidence"]))
 }
 
 fn is_receiver(word: &str) -> bool {
@@ -197,6 +255,15 @@ fn qualified(name: &str) -> Option<(TableColumn, u8)> {
         ![WHOLE, MIDDLE, SENDER, SPREADS].iter().any(|list| of(list, word)) && !is_receiver(word)
     };
     let core: Vec<&str> = words.iter().filter(plain).map(String::as_str).collect();
+    // `ci95_low`
+    let named = |word: &String| of(SPREADS, word) && word.starts_with(char::is_alphabetic);
+    if core.is_empty()
+        && words.len() > 1
+        && words.iter().all(|word| of(SPREADS, word))
+        && words.iter().any(named)
+    {
+        return Some((TableColumn::Spread, 0));
+    }
     let column =
         vocabulary::column(&core.join(" ")).filter(|_| !core.is_empty()).or_else(|| counter(&core))?;
     if spread {
@@ -208,7 +275,15 @@ fn qualified(name: &str) -> Option<(TableColumn, u8)> {
 /// Counters of perf, however they are written.
 fn counter(core: &[&str]) -> Option<TableColumn> {
     let any = |of: &[&str]| core.iter().any(|word| of.contains(word));
-    if any(OTHER) {
+    // `A1 LLC misses`: a name, and a counter of it.
+    // `llc_misses_t4`: at a place.
+    let place = |word: &&str| word.strip_prefix('t').is_some_and(|number| number.parse::<u64>().is_ok());
+    let number = |word: &&str| word.bytes().all(|b| b.is_ascii_digit());
+    if any(OTHER)
+        || core.iter().any(place)
+        || core.iter().any(number)
+        || vocabulary::role(&core.join(" ")).is_some()
+    {
         return None;
     }
     if any(&["miss", "misses"]) {
@@ -259,7 +334,7 @@ fn spelled(chunks: &[&str]) -> String {
 }
 
 /// Is it a count, which has prefixes and no unit?
-fn is_count(column: TableColumn) -> bool {
+pub fn is_count(column: TableColumn) -> bool {
     use TableColumn::*;
     let counts = [
         Cycles,
@@ -281,15 +356,22 @@ fn is_count(column: TableColumn) -> bool {
 /// A unit as it is meant behind the name of a column.
 pub fn unit_for(column: TableColumn, text: &str) -> Result<UnitScale, NoUnit> {
     use TableColumn::*;
-    if is_count(column) && column != MessageRate || column == CyclesPerByte {
+    if is_count(column) && column != MessageRate || [CyclesPerByte, CyclesPerMessage].contains(&column) {
         return unit::count(text);
     }
-    let unit = unit::parse(text)?;
+    let mut unit = unit::parse(text)?;
+    // Of sizes K is 1024; what a disk or a network counts in GB are 10^9 bytes.
+    if column == Bytes && unit.dimension == Dimension::Size && !text.contains(['i', 'I']) {
+        unit.factor = 1000f64.powf(unit.factor.log(1024.0).round());
+    }
     let fits = match column {
         MessageRate => unit.dimension == Dimension::Calls,
         Throughput => unit.dimension == Dimension::Rate,
         Latency | Elapsed => unit.dimension == Dimension::Time,
         MessageBytes | Bytes => unit.dimension == Dimension::Size,
+        CpuPerByte => unit.dimension == Dimension::TimePerByte,
+        CpuPercent => unit.dimension == Dimension::Percent,
+        Jitter => unit.dimension == Dimension::Time,
         _ => true,
     };
     if fits { Ok(unit) } else { Err(NoUnit::Unknown) }
@@ -343,6 +425,8 @@ mod tests {
         assert_eq!(means("Throughput (Kmsgs/sec)"), (TableColumn::MessageRate, Some(1e3)));
         assert_eq!(means("msg/s"), (TableColumn::MessageRate, Some(1.0)));
         assert_eq!(means("Cycles/Byte"), (TableColumn::CyclesPerByte, None));
+        assert_eq!(means("cpu_ns_per_byte"), (TableColumn::CpuPerByte, Some(1.0)));
+        assert_eq!(means("CPU (%)").0, TableColumn::CpuPercent);
         assert_eq!(means("Cycles (M)"), (TableColumn::Cycles, Some(1e6)));
         assert_eq!(means("Cycles (x10^9)"), (TableColumn::Cycles, Some(1e9)));
         assert_eq!(means("Threads"), (TableColumn::Threads, None));
@@ -389,7 +473,6 @@ mod tests {
             "cache miss rate",
             "LLC miss ratio",
             "branch-misses",
-            "cycles per message",
             "dTLB-load-misses",
             "misses/KB",
         ] {

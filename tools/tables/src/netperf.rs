@@ -54,6 +54,9 @@ const HEADINGS: &[(&str, &str)] = &[
     ("Mean Latency Microseconds", "MEAN_LATENCY"),
     ("Stddev Latency Microseconds", "STDDEV_LATENCY"),
     ("Local Transport Retransmissions", "LOCAL_TRANSPORT_RETRANS"),
+    ("Local CPU Util %", "LOCAL_CPU_UTIL"),
+    ("Local Service Demand", "LOCAL_SD"),
+    ("Service Demand Units", "SD_UNITS"),
 ];
 
 /// What `-o` prints: a line of headings, a line of figures. `None`: none of it.
@@ -62,15 +65,24 @@ fn selected(text: &str) -> Option<Result<Vec<PublishedRow>, String>> {
     let lines: Vec<Vec<String>> = text.lines().map(cells).collect();
     let is_heading = |cells: &Vec<String>| cells.iter().any(|cell| cell == "Throughput Units");
     let heads = (0..lines.len()).filter(|at| is_heading(&lines[*at])).filter(|at| at + 1 < lines.len());
-    let of = |at: usize| {
-        let cells = lines[at].iter().zip(&lines[at + 1]);
+    let of = |at: usize, below: usize| {
+        let cells = lines[at].iter().zip(&lines[below]);
         let known = cells.filter_map(|(heading, cell)| {
             let (_, key) = HEADINGS.iter().find(|(text, _)| text == heading)?;
             Some((key.to_string(), cell.clone()))
         });
-        Ok(PublishedRow { line: at + 2, ..row(&known.collect())? })
+        Ok(PublishedRow { line: below + 1, ..row(&known.collect())? })
     };
-    let rows: Result<Vec<PublishedRow>, String> = heads.map(of).collect();
+    // A line a test below one of headings: scripts put them so.
+    let below = |at: usize| {
+        let is_row = |below: &usize| {
+            lines[*below].len() == lines[at].len()
+                && lines[*below].iter().any(|cell| cell.parse::<f64>().is_ok())
+        };
+        (at + 1..lines.len()).take_while(is_row).map(move |below| (at, below)).collect::<Vec<_>>()
+    };
+    let rows: Result<Vec<PublishedRow>, String> =
+        heads.flat_map(below).map(|(at, below)| of(at, below)).collect();
     rows.as_ref().is_ok_and(Vec::is_empty).then_some(()).map_or(Some(rows), |()| None)
 }
 
@@ -100,6 +112,24 @@ fn classic(at: usize, lines: &[&str]) -> Result<PublishedRow, String> {
                 (TableColumn::Throughput, rate * 1e6),
             ]))
         }
+        // `-c -C`: of both ends, with microseconds a KB.
+        [_, _, bytes, seconds, rate, cpu, _, demand, _]
+            if lines.iter().any(|line| line.contains("us/KB")) =>
+        {
+            Ok(row(vec![
+                (TableColumn::MessageBytes, bytes),
+                (TableColumn::Elapsed, seconds * 1e9),
+                (TableColumn::Throughput, rate * 1e6),
+                (TableColumn::CpuPercent, cpu),
+                (TableColumn::CpuPerByte, demand * 1e3 / 1024.0),
+            ]))
+        }
+        [_, _, bytes, _, seconds, rate, cpu, _, _, _] if test.contains("REQUEST/RESPONSE") => Ok(row(vec![
+            (TableColumn::MessageBytes, bytes),
+            (TableColumn::Elapsed, seconds * 1e9),
+            (TableColumn::MessageRate, rate),
+            (TableColumn::CpuPercent, cpu),
+        ])),
         [_, _, bytes, _, seconds, rate] if test.contains("REQUEST/RESPONSE") => Ok(row(vec![
             (TableColumn::MessageBytes, bytes),
             (TableColumn::Elapsed, seconds * 1e9),
@@ -126,6 +156,10 @@ fn row(keys: &Keys) -> Result<PublishedRow, String> {
         (TableColumn::Throughput, Some(value * scale.factor))
     };
     let known = |key: &str, scale: f64| number(key).filter(|v| *v >= 0.0).map(|v| v * scale);
+    // Of transactions it is a time of each.
+    let per_byte = keys.get("SD_UNITS").and_then(|of| unit::parse(of).ok());
+    let per_byte = per_byte.filter(|of| of.dimension == Dimension::TimePerByte);
+    let demand = per_byte.and_then(|of| known("LOCAL_SD", of.factor));
     let direction = keys.get("DIRECTION").map_or(String::new(), |direction| format!(" {direction}"));
     Ok(PublishedRow::of_one(
         &format!("netperf{direction}"),
@@ -137,6 +171,8 @@ fn row(keys: &Keys) -> Result<PublishedRow, String> {
             (TableColumn::Latency, known("MEAN_LATENCY", 1e3)),
             (TableColumn::Spread, known("STDDEV_LATENCY", 1e3)),
             (TableColumn::Retransmits, known("LOCAL_TRANSPORT_RETRANS", 1.0)),
+            (TableColumn::CpuPercent, known("LOCAL_CPU_UTIL", 1.0)),
+            (TableColumn::CpuPerByte, demand),
         ],
     ))
 }

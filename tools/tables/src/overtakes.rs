@@ -110,11 +110,11 @@ fn sentence(group: &[Overtake]) -> String {
     let compared: BTreeSet<u64> = group.iter().flat_map(|o| o.compared.iter().copied()).collect();
     let compared: Vec<u64> = compared.into_iter().collect();
     format!(
-        "{}{} has {more} {} than {} {} ({}).",
+        "{} has {more} {} than {}{} {} ({}).",
         first.challenger,
-        if first.variant.is_empty() { String::new() } else { format!(" ({})", first.variant) },
         first.metric.title(),
         first.incumbent,
+        if first.variant.is_empty() { String::new() } else { format!(" (both {})", first.variant) },
         told.join("; "),
         if first.sized {
             format!("compared at {}", spanned(&compared))

@@ -93,10 +93,10 @@ impl TableSummary {
 type CellKey<'t> = (Vec<&'t str>, [Option<u64>; 2], Option<usize>);
 
 /// The runs behind each cell: its rows, or what they say. Rows without a size are no repetitions of each other where
-/// a column that was left out may tell them apart.
+/// a column that was left out may tell them apart; nor are rows of different figures.
 pub fn runs(table: &PublishedTable) -> BTreeMap<CellKey<'_>, u64> {
     let apart = !table.left_out.is_empty() && !table.has(TableColumn::MessageBytes);
-    let mut runs: BTreeMap<CellKey, u64> = BTreeMap::new();
+    let mut runs: BTreeMap<CellKey, BTreeMap<TableColumn, u64>> = BTreeMap::new();
     for row in &table.rows {
         let names = [TableColumn::Mechanism, TableColumn::Operation, TableColumn::Variant];
         let key = (
@@ -104,9 +104,12 @@ pub fn runs(table: &PublishedTable) -> BTreeMap<CellKey<'_>, u64> {
             [TableColumn::MessageBytes, TableColumn::Threads].map(|column| row.count(column)),
             apart.then_some(row.line),
         );
-        *runs.entry(key).or_default() += row.count(TableColumn::Runs).unwrap_or(1);
+        let cell = runs.entry(key).or_default();
+        for column in row.figures.keys().filter(|column| column.is_measure()) {
+            *cell.entry(*column).or_default() += row.count(TableColumn::Runs).unwrap_or(1);
+        }
     }
-    runs
+    runs.into_iter().map(|(key, cell)| (key, cell.into_values().max().unwrap_or(0))).collect()
 }
 
 fn gaps(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], most_runs: u64) -> Vec<TableGap> {

@@ -16,6 +16,8 @@ pub enum Dimension {
     /// A number without a unit, or one counted in thousands.
     Count,
     Percent,
+    /// ns a byte
+    TimePerByte,
     /// Of a clock whose rate nobody says.
     Cycles,
     /// Messages or calls a second.
@@ -41,7 +43,7 @@ pub enum NoUnit {
 /// Factors to ns, and words in lower case.
 const TIMES: &[(f64, &[&str])] = &[
     (1.0, &["ns", "nsec", "nanos", "nanosec", "nanosecond", "nanoseconds"]),
-    (1e3, &["us", "µs", "μs", "usec", "µsec", "micros", "microsec", "microsecond", "microseconds"]),
+    (1e3, &["us", "µs", "μs", "usec", "usecs", "µsec", "micros", "microsec", "microsecond", "microseconds"]),
     (1e6, &["ms", "msec", "millis", "millisec", "millisecond", "milliseconds"]),
     (1e9, &["s", "sec", "secs", "second", "seconds", "seg"]),
 ];
@@ -88,6 +90,9 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
         (Some(bits), ..) if second => scale(Dimension::Rate, bits),
         (_, Some(many), _) if second => scale(Dimension::Calls, many),
         (.., Some(ns)) if calls(&of) == Some(1.0) => scale(Dimension::Time, ns),
+        (.., Some(ns)) => {
+            size(&of).map_or(Err(NoUnit::Unknown), |bytes| scale(Dimension::TimePerByte, ns / bytes))
+        }
         _ => Err(NoUnit::Unknown),
     }
 }
@@ -159,6 +164,11 @@ fn calls(text: &str) -> Option<f64> {
         let word = word.to_ascii_lowercase();
         CALLS.contains(&word.as_str()) || word.strip_suffix('s').is_some_and(|one| CALLS.contains(&one))
     };
+    // `messages sent`
+    let (text, said) = text.rsplit_once(' ').unwrap_or((text, ""));
+    if !["", "sent", "received"].contains(&said.to_ascii_lowercase().as_str()) {
+        return None;
+    }
     let (prefix, what) = prefixed(text);
     let short = prefix > 1.0 && ["p", "r", "q"].contains(&what);
     if known(text) { Some(1.0) } else { (known(what) || short).then_some(prefix) }
@@ -287,7 +297,8 @@ mod tests {
         for (text, many) in [("ops/s", 1.0), ("Kmsgs/sec", 1e3), ("trans/s", 1.0), ("Mpps", 1e6)] {
             assert_eq!(factor(text), (Dimension::Calls, many), "{text}");
         }
-        assert_eq!(parse("us/KB"), Err(NoUnit::Unknown));
+        assert_eq!(factor("us/KB"), (Dimension::TimePerByte, 1e3 / 1024.0));
+        assert_eq!(parse("us/furlong"), Err(NoUnit::Unknown));
         assert!(matches!(parse("GBPS"), Err(NoUnit::Ambiguous(_))));
         assert_eq!(parse("furlongs"), Err(NoUnit::Unknown));
     }

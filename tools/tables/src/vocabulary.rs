@@ -2,6 +2,7 @@
 
 use super::TableColumn;
 use super::english::english;
+use super::memo::Memo;
 use super::words::WORDS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -73,6 +74,12 @@ pub fn column(name: &str) -> Option<TableColumn> {
     COLUMNS.get(&bare(name)).or_else(|| COLUMNS.get(&in_any_order(name))).copied()
 }
 
+/// The one way that all others are compared with has no role of its own.
+pub fn is_control(name: &str) -> bool {
+    let about = mechanism::control().about();
+    [about.id, about.title].iter().any(|known| bare(known) == bare(name))
+}
+
 fn in_any_order(name: &str) -> String {
     let mut words = tokens(name);
     words.sort();
@@ -82,6 +89,10 @@ fn in_any_order(name: &str) -> String {
 /// Ways that messages go, whoever copies them.
 const TRANSPORTS: &[&str] =
     &["tcp", "udp", "unix", "uds", "socket", "sockets", "pipe", "pipes", "fifo", "fifos", "loopback", "veth"];
+
+/// Words of a switch.
+pub const NOT: [&str; 5] = ["no", "off", "false", "0", "n"];
+pub const YES: [&str; 6] = ["yes", "on", "true", "1", "y", "x"];
 
 /// Does a name speak of messages that are sent?
 pub fn is_transport(name: &str) -> bool {
@@ -93,6 +104,9 @@ pub fn is_transport(name: &str) -> bool {
 pub fn role(name: &str) -> Option<Class> {
     let name = english(name);
     let name = name.as_ref();
+    if is_denied(name) {
+        return None;
+    }
     if let Some(meant) = ROLES.get(&bare(name)) {
         return Some(meant.class);
     }
@@ -110,10 +124,25 @@ pub fn role(name: &str) -> Option<Class> {
     classes.first().copied().filter(|_| classes.len() == 1)
 }
 
+/// `zerocopy=no`
+fn is_denied(name: &str) -> bool {
+    name.rsplit_once('=').is_some_and(|(_, said)| NOT.contains(&bare(said).as_str()))
+}
+
 /// The role of a name that says nothing else: `A1`, `A1 (2-copy)`, `A1_TwoCopy`, `a1_server`.
 pub fn exact_role(name: &str) -> Option<Class> {
+    thread_local! {
+        static KNOWN: Memo<Option<Class>> = Memo::default();
+    }
+    KNOWN.with(|known| known.of(name, exact_role_of))
+}
+
+fn exact_role_of(name: &str) -> Option<Class> {
     let name = english(name);
     let name = name.as_ref();
+    if is_denied(name) {
+        return None;
+    }
     let exact = |text: &str| ROLES.get(&bare(text)).map(|meant| meant.class);
     if let Some(class) = exact(name) {
         return Some(class);

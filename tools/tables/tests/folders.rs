@@ -84,3 +84,24 @@ fn runs_of_a_tool_are_told_apart_by_their_files() {
     let names: Vec<_> = all[0].rows.iter().map(|row| row.text(TableColumn::Variant)).collect();
     assert_eq!(names, [Some("normal"), Some("zerocopy")]);
 }
+
+#[test]
+fn rows_of_several_files_know_their_file_and_line() {
+    let files: Vec<(String, String)> = [("o/a1.csv", "# by hand\n\n"), ("o/a3.csv", "")]
+        .iter()
+        .map(|(name, above)| (name.to_string(), format!("{above}size,gbps\n64,2\n4096,x5\n4096,9\n")))
+        .collect();
+    let all = read(&files);
+    let places: Vec<(&str, usize)> =
+        all[0].sources.iter().map(|source| (source.file.as_str(), source.line)).collect();
+    assert_eq!(
+        places,
+        [4, 5, 6]
+            .map(|line| ("o/a1.csv", line))
+            .into_iter()
+            .chain([2, 3, 4].map(|line| ("o/a3.csv", line)))
+            .collect::<Vec<_>>()
+    );
+    let told = all[0].understood.join("; ");
+    assert!(told.contains("(o/a1.csv, line 5)") && told.contains("(o/a3.csv, line 3)"), "{told}");
+}

@@ -1,30 +1,22 @@
 //! The cost model's errors by condition: on half of the conditions its terms were chosen, on the others they were not.
 //!
 //! `cargo xtask conditions FOLDER` measures the conditions that the folder lacks, a minute each and as root, and keeps what was
-//! measured and predicted.
+//! measured and predicted. Named, these alone are measured; the record is written once the folder has all.
 
-use anyhow::{Context, Result, ensure};
+use crate::beside::BesideRun;
+use crate::machine;
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fs, hint, thread};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
 use syscost_analyze::cells::Cells;
 use syscost_analyze::model::{Accuracy, Model};
 use syscost_experiment::run::RunDir;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
 pub const RECORD: &str = "docs/runs/model.csv";
-
-/// What goes on beside a run.
-#[derive(Clone, Copy, PartialEq)]
-enum BesideRun {
-    Nothing,
-    /// Two threads that fill 64 MiB of memory each again and again.
-    Pressure,
-    /// The run has half a CPU.
-    Quota,
-}
 
 /// Where a run is made, and whether the terms were chosen with such runs in sight.
 struct Condition {
@@ -42,7 +34,7 @@ const CONDITIONS: [Condition; 8] = [
     condition("loopback", "--path loopback", true),
     condition("offloads_off", "--path veth --offloads off", true),
     condition("small_reads", "--path loopback --read-bytes 4K", true),
-    Condition { beside: BesideRun::Pressure, ..condition("pressure", "--path loopback", true) },
+    Condition { beside: BesideRun::Pressure(2), ..condition("pressure", "--path loopback", true) },
     condition("veth", "--path veth", false),
     condition("jumbo", "--path veth --mtu 9000", false),
     condition("small_buffers", "--path loopback --socket-buffer 32K", false),
@@ -54,67 +46,22 @@ const STUDY: &str = "run default --threads 1,4 --size 64,4K,64K,1M --quiet";
 
 impl Condition {
     fn how(&self) -> String {
-        let beside = match self.beside {
-            BesideRun::Nothing => "",
-            BesideRun::Pressure => ", beside two threads that fill 64 MiB of memory again and again",
-            BesideRun::Quota => ", in a cgroup with half a CPU",
-        };
-        format!("`{}`{beside}", self.flags)
+        format!("`{}`{}", self.flags, self.beside.how())
     }
 
-    fn measure(&self, program: &Path, out: &Path) -> Result<()> {
-        let mut command = Command::new("sh");
-        // The shell puts itself into the group of the quota, and becomes the program.
-        command.args(["-c", "[ -z \"$GROUP\" ] || echo $$ > \"$GROUP/cgroup.procs\"; exec \"$@\"", "sh"]);
-        command.arg(program).args(STUDY.split(' ')).args(self.flags.split(' ')).arg("--out").arg(out);
-        let group = if self.beside == BesideRun::Quota { Some(HalfCpu::new()?) } else { None };
-        command.env("GROUP", group.as_ref().map_or(Path::new(""), |group| &group.0));
-        let over = AtomicBool::new(false);
-        let status = thread::scope(|scope| {
-            for _ in 0..if self.beside == BesideRun::Pressure { 2 } else { 0 } {
-                scope.spawn(|| fill_memory(&over));
-            }
-            let status = command.status();
-            over.store(true, Ordering::Relaxed);
-            status
-        })?;
-        ensure!(status.success(), "the run of {} ended with {status}", self.name);
-        Ok(())
+    /// A run that was cut short has another name, and is measured again.
+    fn measure(&self, program: &Path, folder: &Path) -> Result<()> {
+        let out = folder.join(format!("{}.unfinished", self.name));
+        if out.exists() {
+            fs::remove_dir_all(&out)?;
+        }
+        self.beside.run(program, STUDY.split(' ').chain(self.flags.split(' ')), &out)?;
+        Ok(fs::rename(&out, folder.join(self.name))?)
     }
 }
 
-fn fill_memory(over: &AtomicBool) {
-    let mut memory = vec![0u8; 64 << 20];
-    while !over.load(Ordering::Relaxed) {
-        memory.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
-        hint::black_box(&memory);
-    }
-}
-
-/// A control group with half a CPU, removed at the end.
-struct HalfCpu(PathBuf);
-
-impl HalfCpu {
-    fn new() -> Result<HalfCpu> {
-        let first = Path::new("/sys/fs/cgroup/cpu");
-        let (root, limit, half) = match first.is_dir() {
-            true => (first, "cpu.cfs_quota_us", "50000"),
-            false => (Path::new("/sys/fs/cgroup"), "cpu.max", "50000 100000"),
-        };
-        let group = HalfCpu(root.join(format!("syscost-conditions-{}", std::process::id())));
-        fs::create_dir(&group.0).context("the condition `quota` makes a control group: run this as root")?;
-        fs::write(group.0.join(limit), half)
-            .with_context(|| format!("no {limit} in {}", group.0.display()))?;
-        Ok(group)
-    }
-}
-
-impl Drop for HalfCpu {
-    fn drop(&mut self) {
-        // The run has ended: nothing is in it. What the kernel keeps for a moment does no harm.
-        let _ = fs::remove_dir(&self.0);
-    }
-}
+/// Before the machine in the record.
+const MACHINE: &str = "# machine: ";
 
 /// One case of one condition.
 #[derive(Serialize, Deserialize)]
@@ -127,17 +74,37 @@ struct Predicted {
     predicted_ns: f64,
 }
 
-/// Measures the conditions that the folder lacks, and keeps the accounts of its runs.
-pub fn record(program: &Path, folder: &Path, record: &Path) -> Result<()> {
-    for condition in &CONDITIONS {
-        let out = folder.join(condition.name);
-        if !out.exists() {
-            condition.measure(program, &out)?;
-        }
+/// Measures the wanted conditions that the folder lacks; which it lacks then.
+pub fn measure(program: &Path, folder: &Path, wanted: &[&str]) -> Result<Vec<&'static str>> {
+    let known = |name: &&&str| CONDITIONS.iter().any(|condition| condition.name == **name);
+    if let Some(unknown) = wanted.iter().find(|name| !known(name)) {
+        bail!(
+            "no condition {unknown:?}: there are {}",
+            CONDITIONS.map(|condition| condition.name).join(", ")
+        );
     }
-    let mut writer = csv::Writer::from_path(record)?;
+    fs::create_dir_all(folder)?;
+    let lacking = || CONDITIONS.iter().filter(|condition| !folder.join(condition.name).exists());
+    for condition in lacking().filter(|condition| wanted.is_empty() || wanted.contains(&condition.name)) {
+        condition.measure(program, folder)?;
+    }
+    Ok(lacking().map(|condition| condition.name).collect())
+}
+
+/// Keeps the accounts of the folder's runs, and where these were made.
+pub fn record(folder: &Path, record: &Path) -> Result<()> {
+    let load = |condition: &Condition| {
+        RunDir::load(&folder.join(condition.name)).with_context(|| condition.name.to_string())
+    };
+    let mut file = fs::File::create(record)?;
+    let machines: BTreeSet<String> =
+        CONDITIONS.iter().map(|condition| machine(&load(condition)?)).collect::<Result<_>>()?;
+    for machine in machines {
+        writeln!(file, "{MACHINE}{machine}")?;
+    }
+    let mut writer = csv::Writer::from_writer(file);
     for condition in &CONDITIONS {
-        let run = RunDir::load(&folder.join(condition.name)).with_context(|| condition.name.to_string())?;
+        let run = load(condition)?;
         for account in Model::of(&run, &Cells::of(&run)).accounts {
             let Some(measured) = account.measured else { continue };
             writer.serialize(Predicted {
@@ -155,7 +122,9 @@ pub fn record(program: &Path, folder: &Path, record: &Path) -> Result<()> {
 
 /// A row a condition; what terms were chosen on, and what not, apart.
 pub fn page(record: &Path) -> Result<String> {
-    let rows: Vec<Predicted> = csv::Reader::from_path(record)?.deserialize().collect::<Result<_, _>>()?;
+    let recorded = fs::read_to_string(record)?;
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(recorded.as_bytes());
+    let rows: Vec<Predicted> = reader.deserialize().collect::<Result<_, _>>()?;
     let ratios = |of: &dyn Fn(&str) -> bool| -> Vec<f64> {
         let own = rows.iter().filter(|row| of(&row.condition) && row.measured_ns > 0.0);
         own.map(|row| row.predicted_ns / row.measured_ns).filter(|ratio| *ratio > 0.0).collect()
@@ -164,6 +133,7 @@ pub fn page(record: &Path) -> Result<String> {
         "| condition | how it was run | cases | half within | nine of ten within | geometric mean | too low in |\n\
          |---|---|---|---|---|---|---|\n",
     );
+    let unseen = |name: &str| CONDITIONS.iter().any(|condition| condition.name == name && !condition.chosen);
     for chosen in [true, false] {
         let group = CONDITIONS.iter().filter(|condition| condition.chosen == chosen);
         for condition in group.clone() {
@@ -173,7 +143,22 @@ pub fn page(record: &Path) -> Result<String> {
         let names: Vec<&str> = group.map(|condition| condition.name).collect();
         text += &line(title, "", &ratios(&|name| names.contains(&name)))?;
     }
+    text += &format!("\n{}\n", aim(&ratios(&unseen))?);
+    let machines: Vec<&str> = recorded.lines().filter_map(|line| line.strip_prefix(MACHINE)).collect();
+    text += &format!("\nMeasured on {}, by `syscost {STUDY}`.\n", machines.join("; "));
     Ok(text)
+}
+
+/// What is asked on conditions that no term was chosen on, and whether it is met.
+fn aim(ratios: &[f64]) -> Result<String> {
+    let of = Accuracy::of(ratios).context("no unseen condition has an account")?;
+    let met = |is: bool| if is { "met" } else { "not met" };
+    Ok(format!(
+        "The aim on unseen conditions: 1.15x in half of the cases ({}), 1.35x in nine of ten ({}), a geometric mean within 5 % ({}).",
+        met(of.median <= 1.15),
+        met(of.ninth_decile <= 1.35),
+        met((0.95..=1.05).contains(&of.bias)),
+    ))
 }
 
 fn line(title: &str, how: &str, ratios: &[f64]) -> Result<String> {

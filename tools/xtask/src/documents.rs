@@ -10,23 +10,39 @@
 //! | `section: RUN#ID` | the sentences of one section of its report (where it has no answers: its method), up to `result: end` |
 //! | `tables: RUN#ID` | the tables of one section of its report, up to `result: end` |
 //! | `conditions: RECORD` | the cost model's errors by condition, up to `result: end` |
+//! | `predictions: RECORD` | rows within a factor of two of their prediction, by condition, up to `result: end` |
+//! | `groups: RECORD` | how often comparisons of runs side by side find what was planted, up to `result: end` |
+//! | `kernels: RUN RUN..` | what kernels cost more than the first of them, in instructions, up to `result: end` |
 //! | `mutants: RECORD` | how many promises' tests notice that they are broken, up to `result: end` |
 //! | `perf: FOLDER` | the shares of a profile beside those of perf(1), up to `result: end` |
 
 use crate::deciding::StudyRecord;
-use crate::{Generated, Tree, conditions, figure, mutants, perf, tables};
-use anyhow::{Context, Result, bail, ensure};
+use crate::{Generated, Tree, conditions, figure, groups, machine, mutants, perf, predictions, tables};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
+use syscost_report::kernels::{self, Kernels};
 use syscost_report::terminal::{self, TerminalLook};
-use syscost_report::{Block, Entry, Table, build};
+use syscost_report::{Block, Entry, Table, build, sides};
 
 /// Runs that documents show.
 const RUNS: &str = "docs/runs/";
-const MARKS: [&str; 9] =
-    ["begin", "result", "section", "tables", "studies", "figure", "perf", "conditions", "mutants"];
+const MARKS: [&str; 12] = [
+    "predictions",
+    "begin",
+    "result",
+    "section",
+    "tables",
+    "studies",
+    "figure",
+    "perf",
+    "groups",
+    "conditions",
+    "mutants",
+    "kernels",
+];
 const END: &str = "<!-- result: end -->";
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
@@ -67,6 +83,9 @@ fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
                 (record.page(name.strip_prefix("docs/").unwrap_or(name)), END.into())
             }
             "conditions" => (conditions::page(&tree.root.join(name))?, END.into()),
+            "predictions" => (predictions::page(&tree.root.join(name))?, END.into()),
+            "groups" => (groups::page(&tree.root.join(name))?, END.into()),
+            "kernels" => (compared(tree, name, folder)?, END.into()),
             "mutants" => (mutants::page(&tree.root.join(name))?, END.into()),
             "perf" => (perf::page(&tree.root.join(name))?, END.into()),
             "tables" => (shown(tree, name, folder, &section_tables, "\n")?, END.into()),
@@ -77,6 +96,24 @@ fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
         rest = &comment[after + end.len()..];
     }
     Ok(out + rest)
+}
+
+/// Counted guests beside the first of them.
+fn compared(tree: &Tree, names: &str, folder: &str) -> Result<String> {
+    let runs = names.split_whitespace().map(|dir| tree.load(dir)).collect::<Result<Vec<Run>>>()?;
+    let (first, others) = runs.split_first().context("a comparison names runs")?;
+    let all = Kernels::of(first, others).map_err(|why| anyhow!("{}", sides::refused(&why)))?;
+    let table = kernels::table(&all);
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let rule = vec!["---".to_string(); table.columns.len()];
+    let rows: String = table.rows.iter().map(|row| line(row)).collect();
+    let lines = all.answers().into_iter().chain(kernels::acknowledged(&all));
+    let answers: String = lines.map(|line| format!("- {line}\n")).collect();
+    let place = names.split_whitespace().next().unwrap_or_default();
+    let told = measured(first, place, folder)?;
+    let took = all.took().map_or(String::new(), |took| format!("{took} "));
+    let head = line(&table.columns) + &line(&rule);
+    Ok(format!("{head}{rows}\n{answers}\n{}\n\n{took}{told}", kernels::NOT_TOLD))
 }
 
 fn result(tree: &Tree, names: &str, folder: &str) -> Result<String> {
@@ -148,18 +185,11 @@ fn markdown(table: &Table) -> Result<String> {
 
 /// Where and how a run was measured.
 fn measured(run: &Run, dir: &str, folder: &str) -> Result<String> {
-    let fact = |id: &str| {
-        let fact = run.record.host.iter().find(|fact| fact.id == id);
-        fact.and_then(|fact| fact.value.clone()).with_context(|| format!("the run does not record {id}"))
-    };
     let command: Vec<&str> = run.record.command.iter().skip(1).map(String::as_str).collect();
     let link = Path::new(dir).strip_prefix(folder).unwrap_or(Path::new(dir)).display();
     Ok(format!(
-        "Measured on {} (CPUs {}, virtual machine: {}), Linux {}, by `syscost {}`:\n[the recorded run]({link}).\n",
-        fact("cpu_model")?,
-        fact("cpus_online")?,
-        fact("hypervisor")?,
-        fact("kernel_release")?,
-        command.join(" "),
+        "Measured on {}, by `syscost {}`:\n[the recorded run]({link}).\n",
+        machine(run)?,
+        command.join(" ")
     ))
 }

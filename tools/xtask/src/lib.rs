@@ -3,13 +3,16 @@
 //! `cargo xtask regenerate` writes these files; tests/generated.rs compares them.
 
 pub mod answers;
+pub mod beside;
 pub mod conditions;
 pub mod course;
 pub mod deciding;
 pub mod documents;
 pub mod figure;
+pub mod groups;
 pub mod mutants;
 pub mod perf;
+pub mod predictions;
 pub mod program;
 pub mod reports;
 mod tables;
@@ -45,6 +48,21 @@ impl Tree {
     fn load(&self, run: &str) -> Result<Run> {
         RunDir::load(&self.root.join(run)).with_context(|| run.to_string())
     }
+}
+
+/// Processor, hypervisor and kernel of a run.
+fn machine(run: &Run) -> Result<String> {
+    let fact = |id: &str| {
+        let fact = run.record.host.iter().find(|fact| fact.id == id);
+        fact.and_then(|fact| fact.value.clone()).with_context(|| format!("the run does not record {id}"))
+    };
+    Ok(format!(
+        "{} (CPUs {}, virtual machine: {}), Linux {}",
+        fact("cpu_model")?,
+        fact("cpus_online")?,
+        fact("hypervisor")?,
+        fact("kernel_release")?,
+    ))
 }
 
 impl Generated {

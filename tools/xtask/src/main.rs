@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use xtask::deciding::DecidingOptions;
 use xtask::mutants::MutantChoice;
-use xtask::{KINDS, Tree, conditions, deciding, documents, mutants, perf as beside_perf, timings};
+use xtask::{
+    KINDS, Tree, conditions, deciding, documents, groups, mutants, perf as beside_perf, predictions, timings,
+};
 
 const USAGE: &str = "\
 usage: cargo xtask TASK
@@ -29,9 +31,15 @@ usage: cargo xtask TASK
                that has to notice: killed, survived or skipped, into docs/runs/mutants.json (hours;
                with TEXT only those that have one of them in their promise, file or test; with --rest
                what the record does not show killed)
-  conditions FOLDER
-               measure the conditions of docs/model.md that FOLDER lacks, and keep what the cost model
-               predicts of each: on a quiet machine, as root (about 9 minutes)
+  conditions FOLDER [NAME...]
+               measure the conditions of docs/model.md that FOLDER lacks (or those named), on a quiet
+               machine, as root, a minute each; once it has all, keep what the cost model predicts
+  predictions FOLDER
+               measure `run os` in the states of the machine of docs/operations.md that FOLDER lacks, and keep
+               what was measured and predicted: on a quiet machine, as root (about 6 minutes)
+  groups FOLDER
+               measure groups of runs side by side that FOLDER lacks, with and without a planted difference, and
+               keep what `syscost compare` says of each (about 25 minutes)
   perf         profile the cases of docs/runs/profile again beside `perf record`, and write the shares
                that both saw: on a quiet machine, as root (about 2 minutes)
   timings      build the program cold, in a folder of its own, and write what each dependency
@@ -54,7 +62,17 @@ fn run(arguments: &[String]) -> Result<()> {
         ["timings"] => timings(),
         ["mutants", ref rest @ ..] => broken_on_purpose(rest),
         ["perf"] => perf(),
-        ["conditions", folder] => record_conditions(Path::new(folder)),
+        ["conditions", folder, ref wanted @ ..] => model_conditions(Path::new(folder), wanted),
+        ["predictions", folder] => {
+            let root = root()?;
+            let (program, record) = (root.join("target/release/syscost"), root.join(predictions::RECORD));
+            predictions::record(&program, Path::new(folder), &record)
+        }
+        ["groups", folder] => {
+            let root = root()?;
+            let (program, record) = (root.join("target/release/syscost"), root.join(groups::RECORD));
+            groups::record(&program, Path::new(folder), &record, &|group| println!("{group}"))
+        }
         ["deciding", ref options @ ..] => deciding(options),
         _ => bail!("{USAGE}"),
     }
@@ -113,9 +131,14 @@ fn perf() -> Result<()> {
     beside_perf::record(&program, &root.join(beside_perf::FOLDER), &|case| println!("{case}"))
 }
 
-fn record_conditions(folder: &Path) -> Result<()> {
+fn model_conditions(folder: &Path, wanted: &[&str]) -> Result<()> {
     let root = root()?;
-    conditions::record(&root.join("target/release/syscost"), folder, &root.join(conditions::RECORD))
+    let lacking = conditions::measure(&root.join("target/release/syscost"), folder, wanted)?;
+    if lacking.is_empty() {
+        return conditions::record(folder, &root.join(conditions::RECORD));
+    }
+    println!("not measured yet: {}", lacking.join(", "));
+    Ok(())
 }
 
 fn timings() -> Result<()> {

@@ -6,7 +6,8 @@
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use syscost_analyze::profile::functions::CodeClass;
 use syscost_analyze::profile::{ProfileBreakdown, classify};
@@ -19,8 +20,10 @@ use syscost_report::text::profile::title;
 pub const FOLDER: &str = "docs/runs/profile";
 const RECORD: &str = "perf.csv";
 const PAIRS: usize = 4;
-/// Nanoseconds between two samples; not in step with those of syscost.
-const PERIOD: &str = "197003";
+/// Nanoseconds between two samples of the first CPU; not in step with those of syscost.
+const PERIOD: usize = 197_003;
+/// Each further CPU's are further apart: in step, one CPU's sample meets the other waiting for what the first holds.
+const APART: usize = 2_014;
 /// Points of a hundred that shares may differ by.
 const NEAR: f64 = 0.03;
 /// What sends and what receives, on the way of each mechanism that is compared.
@@ -64,17 +67,29 @@ pub fn record(program: &Path, folder: &Path, said: &dyn Fn(&str)) -> Result<()> 
 
 fn of_case(program: &Path, profile: &Profile) -> Result<Vec<MeasuredBeside>> {
     let folder = tempfile::tempdir()?;
-    let (data, out) = (folder.path().join("perf.data"), folder.path().join("profile"));
+    let out = folder.path().join("profile");
     let of = |axis| profile.point.text_at(axis).with_context(|| format!("the case has no {axis}"));
     let bytes = profile.point.int(MESSAGE_BYTES).context("a transfer has a size")?;
-    let mut record = Command::new("perf");
-    record.args(["record", "--all-cpus", "-g", "-e", "cpu-clock", "-c", PERIOD, "-o"]).arg(&data).arg("--");
+    // One perf(1) for each CPU, each of which starts the next.
+    let cpus = std::thread::available_parallelism()?.get();
+    let data: Vec<PathBuf> = (0..cpus).map(|cpu| folder.path().join(format!("perf.{cpu}"))).collect();
+    let watching = |(cpu, data): (usize, &PathBuf)| {
+        let (cpu, period) = (cpu.to_string(), (PERIOD + cpu * APART).to_string());
+        let flags =
+            ["perf", "record", "-C", &cpu, "-g", "-e", "cpu-clock", "-c", &period, "-o"].map(OsString::from);
+        flags.into_iter().chain([data.into(), "--".into()]).collect::<Vec<OsString>>()
+    };
+    let mut record = Command::new("env");
+    record.args(data.iter().enumerate().flat_map(watching));
     record.arg(program).args(["profile", "--quiet", "--rounds", &PAIRS.to_string(), "--out"]).arg(&out);
     record.args(["--mechanism", of(MECHANISM.id)?, "--size", &bytes.to_string(), "--path", of("path")?]);
     output(&mut record)?;
-    let mut script = Command::new("perf");
-    let text = output(script.args(["script", "-F", "pid,time,ip,sym", "-i"]).arg(&data))?;
-    let seen = in_sampled_rounds(&samples(&text));
+    let mut all = Vec::new();
+    for data in &data {
+        let mut script = Command::new("perf");
+        all.extend(samples(&output(script.args(["script", "-F", "pid,time,ip,sym", "-i"]).arg(data))?));
+    }
+    let seen = in_sampled_rounds(&all);
     let again = ProfileFile::load(&out)?;
     let breakdown = again.profiles.first().and_then(ProfileBreakdown::of).context("no sample was taken")?;
     let perf_samples: u64 = seen.values().sum();

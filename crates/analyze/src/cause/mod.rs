@@ -4,11 +4,13 @@
 //! The events come more often per second of CPU time, because what comes with time (ticks, preemptions) is also more per
 //! message wherever a message takes longer. What they cost explains at least half of the loss, by the whole interval:
 //! the estimate alone would name a cause of 40 % in one run of six. A price that comes to more than twice what was lost
-//! does not hold there. What has no price in the run is no cause.
+//! does not hold there. What has no price in the run is no cause. Where no kind of event explains half alone, several may
+//! together (`together`).
 
 use crate::CellRef;
 use crate::cells::Cells;
 use price::{Price, SidesOf};
+use rounds::SideRounds;
 use serde::Serialize;
 use share::{HALF, RoundPoint, RoundsChange, ShareTest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +18,12 @@ use syscost_core::axis::Point;
 use syscost_core::stats::{Estimate, holm};
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
+use together::SummedEvents;
 
 mod price;
+mod rounds;
 mod share;
+mod together;
 
 /// Causes of one difference that are named at most.
 const NAMED: usize = 2;
@@ -34,6 +39,14 @@ const RATE: &str = "messages_per_second";
 pub enum Cause {
     /// Each explains at least half; the largest share first.
     Priced(Vec<PricedEvents>),
+    /// None explains half alone, together they do; the largest share first.
+    Together {
+        events: Vec<PricedEvents>,
+        /// Of all of them.
+        share: Estimate,
+        /// Corrected, also for their choice.
+        p: f64,
+    },
     NotShown {
         /// What explains most of those that have a price.
         nearest: Option<PricedEvents>,
@@ -45,11 +58,29 @@ pub enum Cause {
 impl Cause {
     /// The same events, whatever they explain.
     pub fn is_like(&self, other: &Cause) -> bool {
-        let named = |cause: &Cause| match cause {
-            Cause::Priced(events) => events.iter().map(|one| one.metric).collect(),
-            Cause::NotShown { .. } => Vec::new(),
-        };
-        named(self) == named(other)
+        let named = |cause: &Cause| cause.events().iter().map(|one| one.metric).collect::<Vec<_>>();
+        let together = |cause: &Cause| matches!(cause, Cause::Together { .. });
+        named(self) == named(other) && together(self) == together(other)
+    }
+
+    /// Those that are named.
+    pub fn events(&self) -> &[PricedEvents] {
+        match self {
+            Cause::Priced(events) | Cause::Together { events, .. } => events,
+            Cause::NotShown { .. } => &[],
+        }
+    }
+
+    pub fn is_shown(&self) -> bool {
+        !self.events().is_empty()
+    }
+
+    /// Of what was lost, by the kind that explains most or by all that are named together.
+    pub fn share(&self) -> Option<&Estimate> {
+        match self {
+            Cause::Together { share, .. } => Some(share),
+            other => other.events().first().map(|one| &one.share),
+        }
     }
 }
 
@@ -164,6 +195,7 @@ pub struct FoundCause {
 struct Candidate {
     asked: usize,
     counter: &'static CauseCounter,
+    sides: SideRounds,
     change: RoundsChange,
     price: Price,
     test: ShareTest,
@@ -217,12 +249,17 @@ pub fn causes(
         counters.iter().filter_map(|counter| candidate(run, cells, at, difference, counter)).collect()
     };
     let candidates: Vec<Candidate> = asked.iter().enumerate().flat_map(judged).collect();
-    let adjusted = holm(&candidates.iter().map(Candidate::p).collect::<Vec<_>>());
-    let judged: Vec<(Candidate, f64)> = candidates.into_iter().zip(adjusted).collect();
-    let of = |at: usize| judged.iter().filter(move |(candidate, _)| candidate.asked == at);
+    let sums: Vec<Option<SummedEvents>> =
+        asked.iter().enumerate().map(|one| together::of(run, cells, one, &candidates)).collect();
+    // A sum that could be asked for counts, whether or not anything is to be added up.
+    let of_sums = sums.iter().map(|sum| sum.as_ref().map_or(1.0, SummedEvents::p));
+    let adjusted = holm(&candidates.iter().map(Candidate::p).chain(of_sums).collect::<Vec<_>>());
+    let (of_candidates, of_sums) = adjusted.split_at(candidates.len());
     let confidence = run.record.spec.confidence;
+    let judged = JudgedCauses { candidates: &candidates, p: of_candidates, confidence };
     let one = |(at, difference): (usize, &Difference)| {
-        let (cause, refs) = found(difference, of(at), confidence);
+        let sum = sums[at].as_ref().map(|sum| (sum, of_sums[at]));
+        let (cause, refs) = judged.found(at, difference, sum);
         let has_price = counters.iter().any(|counter| has_price(run, cells, difference, counter));
         FoundCause { cause, has_price, cells: refs }
     };
@@ -238,27 +275,61 @@ fn has_price(run: &Run, cells: &Cells, difference: &Difference, counter: &CauseC
     of_cases.iter().all(counted) && point.is_some_and(priced)
 }
 
-fn found<'c>(
-    difference: &Difference,
-    judged: impl Iterator<Item = &'c (Candidate, f64)>,
+/// All candidates, with their corrected p-values.
+struct JudgedCauses<'c> {
+    candidates: &'c [Candidate],
+    p: &'c [f64],
     confidence: f64,
-) -> (Cause, Vec<CellRef>) {
-    let mut judged: Vec<&(Candidate, f64)> = judged.collect();
-    judged.sort_by(|a, b| b.0.test.share.total_cmp(&a.0.test.share));
-    let decided = |p: f64| p < 1.0 - confidence;
-    let named = judged.iter().filter(|(candidate, p)| decided(*p) && candidate.explains());
-    let named: Vec<(&Candidate, PricedEvents)> =
-        named.filter_map(|(c, p)| Some((c, c.told(*p, confidence)?))).take(NAMED).collect();
-    if !named.is_empty() {
-        let cells = named.iter().flat_map(|(candidate, _)| candidate.cells(difference)).collect();
-        let cause = Cause::Priced(named.into_iter().map(|(_, told)| told).collect());
-        return (cause, cells);
+}
+
+impl JudgedCauses<'_> {
+    fn decided(&self, p: f64) -> bool {
+        p < 1.0 - self.confidence
     }
-    let ruled_out = !judged.is_empty() && judged.iter().all(|(c, p)| decided(*p) && c.test.share < HALF);
-    let nearest = judged.first().and_then(|(c, p)| Some((c, c.told(*p, confidence)?)));
-    let cells = nearest.iter().flat_map(|(candidate, _)| candidate.cells(difference)).collect();
-    let nearest = nearest.map(|(_, told)| told);
-    (Cause::NotShown { nearest, ruled_out }, cells)
+
+    fn told(&self, at: usize) -> Option<PricedEvents> {
+        self.candidates[at].told(self.p[at], self.confidence)
+    }
+
+    fn found(
+        &self,
+        asked: usize,
+        difference: &Difference,
+        sum: Option<(&SummedEvents, f64)>,
+    ) -> (Cause, Vec<CellRef>) {
+        let of = |at: &usize| &self.candidates[*at];
+        let mut here: Vec<usize> = (0..self.candidates.len()).filter(|at| of(at).asked == asked).collect();
+        here.sort_by(|a, b| of(b).test.share.total_cmp(&of(a).test.share));
+        let cells = |of_those: &[usize]| -> Vec<CellRef> {
+            of_those.iter().flat_map(|at| of(at).cells(difference)).collect()
+        };
+        let shown = here.iter().filter(|at| self.decided(self.p[**at]) && of(at).explains());
+        let (named, told): (Vec<usize>, Vec<PricedEvents>) =
+            shown.filter_map(|at| Some((*at, self.told(*at)?))).take(NAMED).unzip();
+        if !named.is_empty() {
+            return (Cause::Priced(told), cells(&named));
+        }
+        if let Some(cause) = sum.and_then(|(sum, p)| self.summed(sum, p)) {
+            return (cause, cells(sum.map_or(&[], |(sum, _)| &sum.members)));
+        }
+        let none = |p: f64, test: &ShareTest| self.decided(p) && test.share < HALF;
+        let ruled_out = !here.is_empty()
+            && here.iter().all(|at| none(self.p[*at], &of(at).test))
+            && sum.is_none_or(|(sum, p)| none(p, &sum.test));
+        let nearest = here.first().and_then(|at| Some((*at, self.told(*at)?)));
+        let refs = cells(&nearest.iter().map(|(at, _)| *at).collect::<Vec<_>>());
+        (Cause::NotShown { nearest: nearest.map(|(_, told)| told), ruled_out }, refs)
+    }
+
+    fn summed(&self, sum: &SummedEvents, p: f64) -> Option<Cause> {
+        if !self.decided(p) || !sum.explains() {
+            return None;
+        }
+        let events: Option<Vec<PricedEvents>> = sum.members.iter().map(|at| self.told(*at)).collect();
+        let asked = (p / sum.p_alone().max(f64::MIN_POSITIVE)).max(sum.chosen_from);
+        let share = sum.change.share(&sum.price, 1.0 - (1.0 - self.confidence) / asked, sum.rounds)?;
+        Some(Cause::Together { events: events?, share, p })
+    }
 }
 
 /// `None`: not counted there, or without a price.
@@ -271,23 +342,10 @@ fn candidate(
 ) -> Option<Candidate> {
     let rounds = |case: usize| rounds_of(run, cells, case, difference, counter);
     let place = &run.case(*difference.cases().first()?)?.point;
-    let (change, worse, better) = match &difference.between {
-        Between::Cases { worse, better } => {
-            let others = rounds(*better)?;
-            let pairs: Vec<(RoundPoint, RoundPoint)> =
-                rounds(*worse)?.into_iter().filter_map(|(r, at)| Some((at, *others.get(&r)?))).collect();
-            let (worse, better): (Vec<RoundPoint>, Vec<RoundPoint>) = pairs.iter().copied().unzip();
-            (RoundsChange::paired(&pairs)?, worse, better)
-        }
-        Between::Rounds { case, slow, fast } => {
-            let all = rounds(*case)?;
-            let of = |wanted: &BTreeSet<u32>| -> Vec<RoundPoint> {
-                all.iter().filter(|(round, _)| wanted.contains(round)).map(|(_, at)| *at).collect()
-            };
-            let (worse, better) = (of(slow), of(fast));
-            (RoundsChange::between(&worse, &better)?, worse, better)
-        }
-    };
+    let sides = SideRounds::of(difference, rounds)?;
+    let change = sides.change()?;
+    let points = |side: &BTreeMap<u32, RoundPoint>| side.values().copied().collect::<Vec<_>>();
+    let (worse, better) = (points(&sides.worse), points(&sides.better));
     let price = price(run, cells, place, difference.time, counter.sides)?;
     let other = run.case(*difference.cases().last()?)?;
     let events = |rounds: &[RoundPoint], point: &Point| {
@@ -305,6 +363,7 @@ fn candidate(
             better: mean(&better, |at| at.rate),
         },
         rounds: worse.len() as u32,
+        sides,
     })
 }
 

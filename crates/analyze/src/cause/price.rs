@@ -28,6 +28,12 @@ pub struct PricePart {
     name: String,
 }
 
+impl PricePart {
+    pub fn so_often(self, events: f64) -> PricePart {
+        PricePart { times: self.times * events, ..self }
+    }
+}
+
 fn sender(times: f64, step: &'static str) -> PricePart {
     PricePart { times, row: tcp_path::sender_cost(step), name: format!("{step}.sender") }
 }

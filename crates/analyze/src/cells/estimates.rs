@@ -17,6 +17,7 @@ use syscost_core::stats::{Estimate, median_interval};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::{Record, Run};
 use syscost_measure::probe;
+use syscost_measure::probe::cost::CLOCK_INSTRUCTIONS;
 
 /// One metric of one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,6 +103,10 @@ pub fn metric(run: &Run, id: &str) -> Option<Metric> {
 pub(super) fn cells_of_case(case: &Case, samples: &[&Sample], record: &Record) -> Box<[Cell]> {
     let Some(probe) = probe::find(&case.probe) else { return Box::default() };
     let of_rounds: Vec<&[&Sample]> = samples.chunk_by(|a, b| a.round == b.round).collect();
+    let counted = record.clock_instructions().map(|rate| with_rate(samples, rate));
+    let of_counted: Vec<&Sample> = counted.iter().flatten().collect();
+    let of_rounds: Vec<&[&Sample]> =
+        if counted.is_some() { of_counted.chunk_by(|a, b| a.round == b.round).collect() } else { of_rounds };
     let counts_only = record.emulator().is_some();
     let all = probe.metrics();
     let metrics: Vec<&Metric> = all.iter().filter(|metric| metric.is_count() || !counts_only).collect();
@@ -121,6 +126,16 @@ pub(super) fn cells_of_case(case: &Case, samples: &[&Sample], record: &Record) -
     let cell =
         |((metric, estimate, behind), rounds)| Cell { case: case.index, metric, estimate, rounds, behind };
     found.into_iter().zip(rounds).map(cell).collect()
+}
+
+/// The samples of a machine whose clocks count so many instructions in a nanosecond.
+fn with_rate(samples: &[&Sample], rate: f64) -> Vec<Sample> {
+    let with = |sample: &&Sample| {
+        let mut sample = (*sample).clone();
+        sample.quantities.insert(CLOCK_INSTRUCTIONS.into(), Some(rate));
+        sample
+    };
+    samples.iter().map(with).collect()
 }
 
 /// The single times of a case, and what its metrics make of them.

@@ -4,7 +4,7 @@
 //! slices as the verdict.
 
 use std::collections::HashMap;
-use syscost_core::stats::{Estimate, median, median_interval};
+use syscost_core::stats::{Estimate, median_interval};
 use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
 
@@ -22,8 +22,7 @@ impl TurnCosts {
         let cost = |case: usize| {
             // A control stands for its mean with its twin, as in its comparisons.
             let cases: Vec<usize> = std::iter::once(case).chain(twins.get(&case).copied()).collect();
-            let rounds = run.slices.costs(&cases);
-            let rounds: Vec<f64> = rounds.iter().filter_map(|passes| median(passes)).collect();
+            let rounds: Vec<f64> = run.slices.costs(&cases).into_iter().map(|(_, cost)| cost).collect();
             median_interval(&rounds, run.record.spec.confidence, Unit::Nanoseconds)
         };
         let cases = run.record.plan.cases.iter().map(|case| case.index);

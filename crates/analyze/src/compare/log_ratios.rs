@@ -44,6 +44,17 @@ impl<'a> LogRatios<'a> {
         in_turns.unwrap_or_else(|| self.in_rounds(metric, a, b))
     }
 
+    /// ln(a / b) of two that took turns with rivals of their own, in blocks that a round visited one after the other: by
+    /// the level of each block's slices.
+    pub fn of_blocks(&self, metric: &str, (a, b): (usize, usize)) -> Vec<RoundRatio> {
+        let costs = |case| self.run.slices.costs(self.twice.get(&case).map_or(&[case][..], Vec::as_slice));
+        let logs = OF_SLICES.contains(&metric).then(|| stats::log_ratios(&costs(a), &costs(b))).flatten();
+        match logs {
+            Some(logs) if !logs.is_empty() => logs.into_iter().map(RoundRatio::whole).collect(),
+            _ => self.of(metric, (a, b)),
+        }
+    }
+
     /// ln(a / b by windows over a / b by slices) of the rounds that have both; empty where the two never took turns.
     pub fn windows_over_slices(&self, metric: &str, (a, b): (usize, usize)) -> Vec<RoundRatio> {
         let slices = self.in_turns(metric, a, b).unwrap_or_default();
@@ -86,8 +97,7 @@ impl<'a> LogRatios<'a> {
     fn in_rounds(&self, metric: &str, a: usize, b: usize) -> Vec<RoundRatio> {
         let cells = self.cells.cell(a, metric).zip(self.cells.cell(b, metric));
         let logs = cells.and_then(|(a, b)| stats::log_ratios(&a.rounds.pairs(), &b.rounds.pairs()));
-        let of = |(round, log)| RoundRatio { round, log, error: None, by_way: false };
-        logs.unwrap_or_default().into_iter().map(of).collect()
+        logs.unwrap_or_default().into_iter().map(RoundRatio::whole).collect()
     }
 }
 

@@ -142,11 +142,10 @@ pub fn lead(
     beats: impl Fn(usize, usize) -> bool,
     same: impl Fn(usize, usize) -> bool,
 ) -> (Sure, Vec<usize>) {
-    let rivals_of = |one: usize| (0..n).filter(|other| rivals(one, *other)).collect::<Vec<_>>();
-    if n == 0 || rivals_of(0).is_empty() {
+    if n == 0 || !(0..n).any(|other| rivals(0, other)) {
         return (Sure::Alone, (0..n.min(1)).collect());
     }
-    if let Some(winner) = (0..n).find(|one| rivals_of(*one).into_iter().all(|other| beats(*one, other))) {
+    if let Some(winner) = (0..n).find(|one| (0..n).all(|other| !rivals(*one, other) || beats(*one, other))) {
         return (Sure::Best, vec![winner]);
     }
     let mut unbeaten: Vec<usize> = (0..n).filter(|one| !(0..n).any(|other| beats(other, *one))).collect();

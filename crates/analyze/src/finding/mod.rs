@@ -46,8 +46,7 @@ pub trait Finding: Sync {
 
     /// Is the question one of this run at all? Most are about the copies and the cost of transfers.
     fn asked(&self, evidence: &Evidence<'_>) -> bool {
-        let of = transfer::Transfer.about().id;
-        evidence.run.record.plan.cases.iter().any(|case| case.probe == of)
+        asked_of_transfers(evidence)
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer;
@@ -62,6 +61,12 @@ pub trait Finding: Sync {
         let _ = evidence;
         Vec::new()
     }
+}
+
+/// Are there transfers in the run?
+fn asked_of_transfers(evidence: &Evidence<'_>) -> bool {
+    let of = transfer::Transfer.about().id;
+    evidence.run.record.plan.cases.iter().any(|case| case.probe == of)
 }
 
 /// One thing that the run shows.
@@ -101,6 +106,7 @@ pub enum Says {
     WakeUps(wakeups::WakeupPairs),
     Unexpected(unexpected::Unforeseen),
     Expensive(expensive::Expense),
+    Layers(layers::LayerCost),
 }
 
 /// A question and what the run says to it.
@@ -146,6 +152,7 @@ syscost_core::registry! {
     /// Every finding, in the order of reports.
     pub static ALL: dyn Finding = [
         pub expensive::Expensive,
+        pub layers::Layers,
         pub scatter_gather::ScatterGather,
         pub zero_copy::ZeroCopy,
         pub not_fastest::NotFastest,

@@ -15,7 +15,7 @@ use crate::finding::{Answer, Says, Shown};
 use crate::limits::limiter::Limit;
 use crate::model::what_if::allowed_cpus;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::IntAxis;
 use syscost_core::sample::Better;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -156,7 +156,7 @@ fn scaling(evidence: &Evidence<'_>, lines: &[ThreadLine], speed: &Comparisons) -
 }
 
 fn limits(evidence: &Evidence<'_>, lines: &[ThreadLine]) -> Vec<(Limit, usize)> {
-    let stopped: Vec<usize> =
+    let stopped: BTreeSet<usize> =
         lines.iter().filter(|line| !line.beyond().is_empty()).map(|line| line.cases[line.stop]).collect();
     let mut limits: BTreeMap<Limit, usize> = BTreeMap::new();
     for limiter in evidence.limiters.iter().filter(|limiter| stopped.contains(&limiter.case)) {

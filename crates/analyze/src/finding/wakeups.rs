@@ -7,7 +7,7 @@
 use super::pairs::refs;
 use super::{Evidence, Finding};
 use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
-use crate::cause::{self, Cause, Difference, FoundCause, LostBy, LostTime, PricedEvents};
+use crate::cause::{self, Cause, Difference, FoundCause, LostBy, LostTime};
 use crate::compare::groups::Groups;
 use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
@@ -54,7 +54,8 @@ pub struct DecidedPair {
     pub place: Point,
     /// Throughput, fast over slow.
     pub ratio: Estimate,
-    pub sleeps: PricedEvents,
+    /// Its sleeps.
+    pub cause: Cause,
 }
 
 impl Finding for WakeUps {
@@ -113,9 +114,9 @@ fn pairs(evidence: &Evidence<'_>, axis: &'static str) -> Option<(WakeupPairs, Sh
     let wanted = |pair: &&Comparison| wanted(pair.a, pair.b) && has_sleeps(pair.a) && has_sleeps(pair.b);
     let looked: Vec<&Comparison> = all.pairs.iter().filter(wanted).collect();
     let differing = differing(evidence, &looked);
-    let mut decided: Vec<(&DifferingPair<'_>, &PricedEvents)> =
-        differing.iter().filter_map(|one| Some((one, one.sleeps()?))).collect();
-    decided.sort_by(|a, b| b.0.pair.strength().total_cmp(&a.0.pair.strength()));
+    let mut decided: Vec<&DifferingPair<'_>> =
+        differing.iter().filter(|one| one.why.cause.is_shown()).collect();
+    decided.sort_by(|a, b| b.pair.strength().total_cmp(&a.pair.strength()));
     let ruled_out =
         |one: &&DifferingPair<'_>| matches!(one.why.cause, Cause::NotShown { ruled_out: true, .. });
     let says = WakeupPairs {
@@ -125,12 +126,12 @@ fn pairs(evidence: &Evidence<'_>, axis: &'static str) -> Option<(WakeupPairs, Sh
         undecided: looked.iter().filter(|pair| pair.is_open()).count(),
         decided: decided.len(),
         ruled_out: differing.iter().filter(ruled_out).count(),
-        largest: decided.first().and_then(|(most, sleeps)| most.told(evidence, axis, sleeps)),
+        largest: decided.first().and_then(|most| most.told(evidence, axis)),
     };
     let told: Vec<&Comparison> =
-        if decided.is_empty() { looked } else { decided.iter().map(|(one, _)| one.pair).collect() };
+        if decided.is_empty() { looked } else { decided.iter().map(|one| one.pair).collect() };
     let mut cells: Vec<CellRef> = refs(SPEED, told.iter().flat_map(|pair| [pair.a, pair.b]).collect());
-    cells.extend(decided.first().into_iter().flat_map(|(most, _)| most.why.cells.clone()));
+    cells.extend(decided.first().into_iter().flat_map(|most| most.why.cells.clone()));
     let rows = told.into_iter().map(ComparisonRef::from).collect();
     let priced = differing.iter().any(|one| one.why.has_price);
     (says.pairs > 0).then(|| (says.clone(), Shown::comparing(Says::WakeUps(says), rows, cells), priced))
@@ -153,22 +154,14 @@ fn differing<'c>(evidence: &Evidence<'_>, looked: &[&'c Comparison]) -> Vec<Diff
 }
 
 impl DifferingPair<'_> {
-    /// Of the side whose sleeps explain more.
-    fn sleeps(&self) -> Option<&PricedEvents> {
-        match &self.why.cause {
-            Cause::Priced(events) => events.first(),
-            Cause::NotShown { .. } => None,
-        }
-    }
-
-    fn told(&self, evidence: &Evidence<'_>, axis: &str, sleeps: &PricedEvents) -> Option<DecidedPair> {
+    fn told(&self, evidence: &Evidence<'_>, axis: &str) -> Option<DecidedPair> {
         let point = |case: usize| evidence.run.case(case).map(|case| &case.point);
         Some(DecidedPair {
             fast: point(self.fast)?.get(axis)?.clone(),
             slow: point(self.slow)?.get(axis)?.clone(),
             place: point(self.fast)?.without(axis),
             ratio: self.pair.seen_from(self.fast),
-            sleeps: sleeps.clone(),
+            cause: self.why.cause.clone(),
         })
     }
 }
@@ -232,11 +225,12 @@ mod tests {
         assert_eq!((found.pairs, found.differ, found.decided), (2, 2, 2));
         let most = found.largest.unwrap();
         assert_eq!((most.fast, most.slow), (Value::Int(1), Value::Int(0)));
-        assert_eq!((most.sleeps.metric, most.place.text(RIVALS)), (SLEEPS[0], Some("send")));
+        let sleeps = &most.cause.events()[0];
+        assert_eq!((sleeps.metric, most.place.text(RIVALS)), (SLEEPS[0], Some("send")));
         assert!((1.7..1.9).contains(&most.ratio.value), "{:?}", most.ratio);
-        let share = most.sleeps.share;
+        let share = sleeps.share;
         assert!((0.8..1.0).contains(&share.value) && share.low >= 0.5 && share.high < 1.2, "{share:?}");
-        assert!((1900.0..2100.0).contains(&most.sleeps.price_ns), "{:?}", most.sleeps);
+        assert!((1900.0..2100.0).contains(&sleeps.price_ns), "{sleeps:?}");
     }
 
     #[test]
@@ -251,6 +245,24 @@ mod tests {
         let (verdict, found) = told(&priced(planted(|_| 1000.0, [0.3, 0.01]), 2000.0));
         assert_eq!((found.differ, found.largest), (0, None));
         assert_ne!(verdict, AnswerVerdict::Yes);
+    }
+
+    /// Each side's sleeps cost 290 ns of the 640 ns that are lost by the clock.
+    #[test]
+    fn sleeps_of_both_sides_are_added_up_where_neither_explains_half() {
+        let mut run = planted(message_is_faster, [0.15, 0.005]);
+        for sample in &mut run.samples {
+            let sleeps = sample.get("receiver_voluntary_switches");
+            sample.quantities.insert("sender_voluntary_switches".into(), sleeps);
+        }
+        let (verdict, found) = told(&priced(run, 2000.0));
+        assert_eq!((verdict, found.decided), (AnswerVerdict::Yes, 2));
+        let Cause::Together { events, share, .. } = found.largest.unwrap().cause else {
+            panic!("one side is enough")
+        };
+        assert_eq!(events.len(), 2);
+        assert!((0.8..1.0).contains(&share.value) && share.low >= 0.5, "{share:?}");
+        assert!(events.iter().all(|one| one.share.value < 0.5), "{events:?}");
     }
 
     #[test]

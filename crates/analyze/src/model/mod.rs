@@ -25,6 +25,7 @@ use syscost_experiment::run::Run;
 use syscost_measure::mechanism::connections;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::RECEIVER;
+use syscost_measure::probe::transfer::far;
 use syscost_measure::probe::{Alternatives, Probe};
 
 /// Whose CPU time it is.
@@ -219,7 +220,9 @@ fn of_case(sources: &[&Case], cells: &Cells, case: &Case) -> Option<Account> {
     let subject = Subject::measured(cells, case.index, &case.point)?;
     // A receiver that takes the bytes in another way has costs of its own, and so have several connections:
     // no step times epoll(7).
+    // Unit costs are of the machine that the run was started on, which has no part in a path between two others.
     if !Transfer.whole(&case.point)
+        || far::both(&case.point)
         || connections(&case.point) > 1
         || case.point.text(RECEIVER) != Some(syscost_measure::receiver::control().about().id)
     {

@@ -14,6 +14,7 @@ use syscost_core::sample::{Metric, Sample};
 use syscost_core::stats::{Estimate, median, quantile};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::cost::counted_metric;
 use syscost_measure::probe::prediction::Prediction;
 use syscost_measure::probe::row::Row;
 use syscost_measure::probe::{self, Probe};
@@ -90,7 +91,8 @@ pub fn operations(run: &Run, cells: &Cells) -> Vec<Operation> {
     let operation = |case: &Case| {
         let probe = probe::find(&case.probe)?;
         let row = probe.row(&case.point)?;
-        let metric = headline(probe)?;
+        let metric =
+            if run.record.clock_instructions().is_some() { counted_metric(probe) } else { headline(probe) }?;
         let measured = cells.cell(case.index, metric.id).map(|c| c.estimate);
         let prediction = predictions.get(&case.index).filter(|p| p.metric == metric.id && !late(p));
         let prediction = prediction.map(|p| Prediction::clone(p));

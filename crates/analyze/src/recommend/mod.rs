@@ -17,9 +17,9 @@ use situation::Situation;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::Point;
 use syscost_experiment::run::Run;
+use syscost_host::namespaces::layer;
 use syscost_measure::mechanism;
 use syscost_measure::probe::network::LOOPBACK;
-use syscost_measure::probe::transfer::available::VETH;
 use syscost_measure::probe::transfer::axes::PATH;
 
 /// What to use, by who asks.
@@ -58,7 +58,7 @@ impl Recommendation {
 
 /// Do packets on this path never meet a network device?
 fn on_one_machine(path: &str) -> bool {
-    [VETH, LOOPBACK].contains(&path)
+    path == LOOPBACK || layer::find(path).is_some()
 }
 
 fn advice(run: &Run, cells: &Cells, studies: &[Study], along: &str, situation: Situation) -> Vec<Advice> {

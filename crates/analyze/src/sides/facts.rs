@@ -2,6 +2,7 @@
 
 use super::RunFigures;
 use std::collections::{BTreeMap, BTreeSet};
+use syscost_experiment::run::{LAB_SECONDS, LAB_START_SECONDS};
 use syscost_host::fingerprint::C_LIBRARY;
 
 /// Why two sides are not compared.
@@ -35,12 +36,21 @@ pub struct DifferingFact {
 /// Facts that name a run, and cannot be a cause of what it costs.
 pub const IDENTITY: &str = "identity";
 
+/// Facts in which any two runs differ: no cause.
+const PASSING: [&str; 4] = ["uptime_seconds", "tick_counter_difference_ppm", LAB_SECONDS, LAB_START_SECONDS];
+
+/// Facts that are measured anew by each run: less than a tenth apart, nothing changed.
+const MEASURED: [&str; 4] =
+    ["clock_reading_ns", "core_hertz", "memory_available_bytes", "tick_counter_hertz"];
+
 /// The cause that a fact belongs to, by how its id begins; anything else is a setting.
 const CAUSES: &[(&str, &str)] = &[
     ("boot_id", IDENTITY),
     ("machine_id_hash", IDENTITY),
     ("host_name", IDENTITY),
     ("uptime_seconds", IDENTITY),
+    (LAB_SECONDS, IDENTITY),
+    (LAB_START_SECONDS, IDENTITY),
     ("kernel_", "kernel"),
     ("vulnerability_", "kernel"),
     ("cpu_", "processor"),
@@ -88,7 +98,8 @@ pub fn differing(base: &[RunFigures], candidate: &[RunFigures]) -> Vec<Differing
     // What changes within a side (free memory, a measured clock) is no property of it. Boots are its replicates.
     let lasts = |id: &str, values: &BTreeSet<String>| values.len() == 1 || cause(id) == IDENTITY;
     let apart = both.filter(|(id, of_base, of_candidate)| {
-        lasts(id, &of_base.1) && lasts(id, &of_candidate.1) && of_base.1.is_disjoint(&of_candidate.1)
+        let tells = !PASSING.contains(&id.as_str()) && lasts(id, &of_base.1) && lasts(id, &of_candidate.1);
+        tells && of_base.1.is_disjoint(&of_candidate.1) && !is_as_measured(id, &of_base.1, &of_candidate.1)
     });
     let mut all: Vec<DifferingFact> = apart
         .map(|(id, (title, of_base), (_, of_candidate))| DifferingFact {
@@ -100,6 +111,13 @@ pub fn differing(base: &[RunFigures], candidate: &[RunFigures]) -> Vec<Differing
         .collect();
     all.sort_by(|a, b| (a.cause, &a.title).cmp(&(b.cause, &b.title)));
     all
+}
+
+/// Is it a measured number, the same but for how it was measured?
+fn is_as_measured(id: &str, base: &BTreeSet<String>, candidate: &BTreeSet<String>) -> bool {
+    let number = |values: &BTreeSet<String>| values.first().and_then(|text| text.parse::<f64>().ok());
+    let near = |(a, b): (f64, f64)| a > 0.0 && b > 0.0 && (a / b).ln().abs() < 1.1f64.ln();
+    MEASURED.contains(&id) && number(base).zip(number(candidate)).is_some_and(near)
 }
 
 type Values = BTreeMap<String, (String, BTreeSet<String>)>;
@@ -126,7 +144,8 @@ fn values(side: &[RunFigures]) -> Values {
     all
 }
 
-fn cause(id: &str) -> &'static str {
+/// What kind of cause a fact is.
+pub fn cause(id: &str) -> &'static str {
     CAUSES.iter().find(|(begins, _)| id.starts_with(begins)).map_or("settings", |(_, cause)| cause)
 }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use syscost_core::decide::sides::{SideContrast, Stratum, decide_sides};
 use syscost_core::decide::{Decision, Verdict};
 use syscost_core::sample::Better;
+use syscost_measure::probe::cost::MESSAGE_INSTRUCTIONS;
 
 /// Its interval leaves out 5 % on either side.
 const BY_ITSELF: f64 = 0.9;
@@ -34,7 +35,7 @@ impl Budgets {
 }
 
 fn is_of_kind(kind: &str, probe: &str, metric: &str) -> bool {
-    kind == probe || kind == CPU_BUDGET && metric == CPU
+    kind == probe || kind == CPU_BUDGET && [CPU, MESSAGE_INSTRUCTIONS].contains(&metric)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,10 +74,13 @@ pub struct GateAnswer {
 
 impl GateAnswer {
     pub fn of(base: &[RunFigures], candidate: &[RunFigures], budgets: &Budgets) -> GateAnswer {
-        let Questions { replicate, replicates, asked, .. } = Questions::of(base, candidate);
+        let Questions { replicate, replicates, mut asked, .. } = Questions::of(base, candidate);
+        asked.retain(|one| one.against.is_none());
         let all = asked.len();
-        let budgeted: Vec<_> =
-            asked.into_iter().filter_map(|one| Some((budgets.of(&one.probe, one.metric.id)?, one))).collect();
+        let budgeted: Vec<_> = asked
+            .into_iter()
+            .filter_map(|one| Some((budgets.of(&one.key.probe, one.metric.id)?, one)))
+            .collect();
         let contrast = |(budget, one): &(f64, SideQuestion)| -> SideContrast {
             one.strata
                 .iter()
@@ -84,8 +88,10 @@ impl GateAnswer {
                 .collect()
         };
         let contrasts: Vec<SideContrast> = budgeted.iter().map(contrast).collect();
-        let together = decide_sides(&contrasts, CONFIDENCE);
-        let by_itself = contrasts.iter().map(|one| decide_sides(std::slice::from_ref(one), BY_ITSELF)[0]);
+        let together = decide_sides(&contrasts, CONFIDENCE, 1.0, replicate.margin());
+        let by_itself = contrasts
+            .iter()
+            .map(|one| decide_sides(std::slice::from_ref(one), BY_ITSELF, 1.0, replicate.margin())[0]);
         let judge = |((budget, one), (all, alone)): ((f64, SideQuestion), (Decision, Decision))| {
             let (state, decision) = match all.verdict {
                 Verdict::More => (BudgetState::Exceeded, all),
@@ -95,7 +101,7 @@ impl GateAnswer {
             JudgedCase {
                 state,
                 change: one.answered(of_base(decision, 1.0 + budget)),
-                probe: one.probe,
+                probe: one.key.probe.clone(),
                 budget,
             }
         };

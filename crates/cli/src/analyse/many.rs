@@ -1,6 +1,6 @@
 //! Many tables: a row each, then each contradiction in a sentence.
 
-use super::{AnalysedTable, BadFile, lines};
+use super::{AnalysedTable, BadFile, places};
 use crate::output::{Paint, entry, wrap};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn contradictions(tables: &[AnalysedTable], names: &Names, paint: Paint) -> Stri
             if index == 0 {
                 out += &format!("\n{}\n", paint.bold(&names.short(&one.table.name)));
             }
-            out += &entry("", 2, &format!("{}{}", remark.claim(), lines(&remark.lines)));
+            out += &entry("", 2, &format!("{}{}", remark.claim(), places(&one.table, &remark.lines)));
         }
     }
     out

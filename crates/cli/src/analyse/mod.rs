@@ -8,7 +8,7 @@ use crate::output::{self, Paint};
 use crate::text_file;
 use anyhow::{Result, anyhow, bail};
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use syscost_tables::overtakes::{Overtake, overtakes, sentences};
@@ -140,13 +140,34 @@ fn document(one: &AnalysedTable) -> serde_json::Value {
     json!({
         "file": table.name, "rows": table.rows.len(), "columns": table.columns, "understood": table.understood,
         "left_out": table.left_out, "unknown_names": table.unknown, "empty_cells": table.empty,
-        "summary": summary, "remarks": remarks, "overtakes": overtakes, "answers": sentences(overtakes),
+        "sources": table.sources, "summary": summary, "remarks": remarks, "overtakes": overtakes, "answers": sentences(overtakes),
     })
 }
 
-/// `(lines 4-7 and 9)`
-fn lines(lines: &[usize]) -> String {
-    let lines: Vec<usize> = lines.iter().copied().collect::<BTreeSet<usize>>().into_iter().collect();
+/// Files that one remark names.
+const FILES: usize = 3;
+
+/// `(lines 4-7 and 9)`; of several files, `(a1.csv line 4; a3.csv lines 2-3)`
+fn places(table: &PublishedTable, lines: &[usize]) -> String {
+    let mut by_file: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for line in lines {
+        // Of a table of several files a line is a row of it.
+        let source = line.checked_sub(1).and_then(|row| table.sources.get(row));
+        let (file, line) = source.map_or(("", *line), |source| (source.file.as_str(), source.line));
+        by_file.entry(file).or_default().insert(line);
+    }
+    let place =
+        |(file, lines): (&&str, &BTreeSet<usize>)| format!("{file} {}", ranges(lines)).trim().to_string();
+    let more = by_file.len().saturating_sub(FILES);
+    let mut told: Vec<String> = by_file.iter().take(FILES).map(place).collect();
+    if more > 0 {
+        told.push(format!("and {} more", syscost_core::units::count(more, "file")));
+    }
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) }
+}
+
+fn ranges(lines: &BTreeSet<usize>) -> String {
+    let lines: Vec<usize> = lines.iter().copied().collect();
     let ranges: Vec<String> = lines
         .chunk_by(|a, b| a + 1 == *b)
         .map(|run| match run {
@@ -155,9 +176,5 @@ fn lines(lines: &[usize]) -> String {
             [] => String::new(),
         })
         .collect();
-    match (&ranges[..], lines.len()) {
-        ([], _) => String::new(),
-        (_, 1) => format!(" (line {})", ranges[0]),
-        _ => format!(" (lines {})", ranges.join(", ")),
-    }
+    format!("{} {}", if lines.len() == 1 { "line" } else { "lines" }, ranges.join(", "))
 }

@@ -1,6 +1,6 @@
 //! One table, told whole.
 
-use super::{AnalysedTable, lines};
+use super::{AnalysedTable, places};
 use crate::output::{Paint, entry};
 use syscost_core::units::count;
 use syscost_tables::overtakes::sentences;
@@ -33,7 +33,7 @@ pub fn told(one: &AnalysedTable, paint: Paint) -> String {
         say("Unknown", &format!("{names}: the names tell no role. Say it with --means NAME=zero-copy."));
     }
     for remark in remarks {
-        say(&label(remark.kind, paint), &format!("{}{}", remark.text, lines(&remark.lines)));
+        say(&label(remark.kind, paint), &format!("{}{}", remark.text, places(table, &remark.lines)));
     }
     if summary.contradictions.is_empty() {
         say("Contradictions", "none found");

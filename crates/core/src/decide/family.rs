@@ -5,19 +5,20 @@
 //! All rows of a kind have the interval of the last step, so that interval and verdict always agree.
 
 use super::estimate::RoundsEvidence;
-use super::{Decision, Looks, MARGIN, Verdict};
+use super::{Decision, Looks, Verdict};
 use crate::stats::{holm_weighted, student};
 use std::collections::HashMap;
 
-/// `families` share the error of the look.
-pub fn answers(evidence: &[RoundsEvidence], looks: &Looks, families: f64) -> Vec<Decision> {
+/// `families` share the error of the look; ratios within `margin` are the same.
+pub fn answers(evidence: &[RoundsEvidence], looks: &Looks, families: f64, margin: f64) -> Vec<Decision> {
+    let margin = margin.ln_1p();
     let error = looks.now / families;
     let weights: Vec<f64> = evidence.iter().map(|e| e.weight).collect();
     let step = |p: Vec<f64>, error: f64| HolmStep::last(&p, &weights, error);
     let differ = step(evidence.iter().map(RoundsEvidence::p_differs).collect(), error);
     // Twice this is outside of the interval, which is never narrower than the confidence that was asked for.
     let least = error.min(looks.whole / 2.0);
-    let same = step(evidence.iter().map(|e| e.p_outside(MARGIN.ln_1p())).collect(), least);
+    let same = step(evidence.iter().map(|e| e.p_outside(margin)).collect(), least);
     let mut critical = Critical::default();
     evidence
         .iter()
@@ -36,7 +37,7 @@ pub fn answers(evidence: &[RoundsEvidence], looks: &Looks, families: f64) -> Vec
             };
             let rounds_needed = (verdict == Verdict::Undecided)
                 .then(|| [differs, equals].map(|outside| critical.of(outside, e.freedom)))
-                .and_then(|[differs, same]| e.rounds_needed(differs, same, MARGIN.ln_1p()));
+                .and_then(|[differs, same]| e.rounds_needed(differs, same, margin));
             Decision {
                 ratio: e.mean.exp(),
                 low: (e.mean - half).exp(),

@@ -13,6 +13,7 @@
 
 mod estimate;
 mod family;
+pub mod hosts;
 mod looks;
 pub mod sides;
 
@@ -45,7 +46,8 @@ pub struct Contrast {
 /// in number and get the rest.
 pub const AGAINST_CONTROL: f64 = 2.0;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// a / b is below 1.
     Less,
@@ -88,14 +90,16 @@ pub fn decide(contrasts: &[Contrast], looks: &Looks) -> Decisions {
     let over = estimate::over_threads(contrasts, &points);
     let families = if over.iter().any(Option::is_some) { 2.0 } else { 1.0 };
     let known: Vec<RoundsEvidence> = over.iter().copied().flatten().collect();
-    let mut answers = family::answers(&known, looks, families).into_iter();
-    let points = family::answers(&points, looks, families);
+    let mut answers = family::answers(&known, looks, families, MARGIN).into_iter();
+    let points = family::answers(&points, looks, families, MARGIN);
     let mut over: Vec<Option<Decision>> = over.iter().map(|one| one.and_then(|_| answers.next())).collect();
-    for (group, together) in over.iter_mut().enumerate() {
-        let members =
-            contrasts.iter().zip(&points).filter(|(c, _)| c.over == Some(group) && !c.logs.is_empty());
+    let mut members: Vec<Vec<&Decision>> = vec![Vec::new(); over.len()];
+    for (contrast, point) in contrasts.iter().zip(&points).filter(|(c, _)| !c.logs.is_empty()) {
+        contrast.over.into_iter().for_each(|group| members[group].push(point));
+    }
+    for (together, members) in over.iter_mut().zip(&members) {
         if let Some(one) = together.as_mut().filter(|one| one.verdict == Verdict::Undecided) {
-            one.agree_with(members.map(|(_, point)| point));
+            one.agree_with(members);
         }
     }
     Decisions { over, points }
@@ -104,8 +108,7 @@ pub fn decide(contrasts: &[Contrast], looks: &Looks) -> Decisions {
 impl Decision {
     /// Where every point has the same answer their mean has it too, whatever they disagree by. This needs no further
     /// error: the points' answers hold together with their own half of it.
-    fn agree_with<'a>(&mut self, points: impl Iterator<Item = &'a Decision>) {
-        let points: Vec<&Decision> = points.collect();
+    fn agree_with(&mut self, points: &[&Decision]) {
         let Some(first) = points.first().filter(|first| first.verdict != Verdict::Undecided) else { return };
         if points.iter().any(|point| point.verdict != first.verdict) {
             return;

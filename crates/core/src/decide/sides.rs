@@ -10,11 +10,17 @@ use super::{Decision, Looks, family};
 /// Fewer replicates of a side say nothing of what it scatters by.
 pub const FEWEST: usize = 2;
 
+/// Degrees of freedom of an error that is known.
+const KNOWN: f64 = 1e6;
+
 /// The replicates of both sides in one stratum, as logarithms of costs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stratum {
     pub base: Vec<f64>,
     pub candidate: Vec<f64>,
+    /// What the logarithm of the ratio is uncertain by, whatever replicates agree on: counts of one boot agree to the
+    /// instruction, and those of two builds that cost the same do not.
+    pub least_error: f64,
 }
 
 /// One question: candidate / base, over its strata.
@@ -28,10 +34,16 @@ impl Stratum {
     }
 }
 
-/// Answers every question of a comparison, which is looked at once.
-pub fn decide_sides(contrasts: &[SideContrast], confidence: f64) -> Vec<Decision> {
+/// Answers a family of questions of a comparison, which is looked at once. `families` share the error; ratios within
+/// `margin` are the same.
+pub fn decide_sides(
+    contrasts: &[SideContrast],
+    confidence: f64,
+    families: f64,
+    margin: f64,
+) -> Vec<Decision> {
     let known: Vec<RoundsEvidence> = contrasts.iter().map(|strata| evidence(strata)).collect();
-    family::answers(&known, &Looks { whole: 1.0 - confidence, now: 1.0 - confidence }, 1.0)
+    family::answers(&known, &Looks { whole: 1.0 - confidence, now: 1.0 - confidence }, families, margin)
 }
 
 fn evidence(strata: &[Stratum]) -> RoundsEvidence {
@@ -66,6 +78,9 @@ fn evidence(strata: &[Stratum]) -> RoundsEvidence {
         return RoundsEvidence { mean: middle, ..unknown };
     }
     let error = ((within + between) / freedom / all).sqrt();
+    let least = both.iter().map(|s| s.least_error).fold(0.0, f64::max);
+    // A known error has no degrees of freedom to lose.
+    let (error, freedom) = if error < least { (least, KNOWN) } else { (error, freedom) };
     RoundsEvidence { mean: middle, error, freedom, ..unknown }
 }
 
@@ -81,14 +96,15 @@ fn squares(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::Verdict;
+    use crate::decide::{MARGIN, Verdict};
 
     fn one(strata: &[(&[f64], &[f64])]) -> Decision {
         let of = |(base, candidate): &(&[f64], &[f64])| Stratum {
             base: base.to_vec(),
             candidate: candidate.to_vec(),
+            ..Stratum::default()
         };
-        decide_sides(&[strata.iter().map(of).collect()], 0.95)[0]
+        decide_sides(&[strata.iter().map(of).collect()], 0.95, 1.0, MARGIN)[0]
     }
 
     #[test]
@@ -126,11 +142,23 @@ mod tests {
     #[test]
     fn a_budget_is_kept_or_exceeded_by_the_whole_interval() {
         let at = |by: f64| {
-            let stratum =
-                Stratum { base: vec![0.0, 0.004, -0.004], candidate: vec![by, by + 0.004, by - 0.004] };
-            let answer = decide_sides(&[vec![stratum.with_budget(1.05f64.ln())]], 0.95)[0];
+            let candidate = vec![by, by + 0.004, by - 0.004];
+            let stratum = Stratum { base: vec![0.0, 0.004, -0.004], candidate, ..Stratum::default() };
+            let answer = decide_sides(&[vec![stratum.with_budget(1.05f64.ln())]], 0.95, 1.0, MARGIN)[0];
             (answer.high < 1.0, answer.low > 1.0)
         };
         assert_eq!([at(0.0), at(0.049), at(0.1)], [(true, false), (false, false), (false, true)]);
+    }
+
+    #[test]
+    fn counts_that_agree_are_not_certain_beyond_what_builds_differ_by() {
+        let counts = |base: f64, candidate: f64| {
+            let of = |value: f64| vec![value.ln(); 3];
+            let stratum = Stratum { base: of(base), candidate: of(candidate), least_error: 2e-4 };
+            decide_sides(&[vec![stratum]], 0.95, 1.0, 0.005)[0]
+        };
+        assert_eq!(counts(25_000.0, 25_010.0).verdict, Verdict::Same, "0.04 %");
+        assert_eq!(counts(25_000.0, 25_250.0).verdict, Verdict::More, "1 %");
+        assert_eq!(counts(25_250.0, 25_000.0).verdict, Verdict::Less);
     }
 }

@@ -10,6 +10,7 @@ mod moderated;
 mod multiple;
 mod order;
 mod outlier;
+pub mod polish;
 pub mod pooled;
 pub mod random;
 mod rank_sum;

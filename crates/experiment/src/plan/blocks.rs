@@ -44,7 +44,8 @@ impl RivalBlock {
         let all_ns: u64 = slice_ns.iter().map(pass_ns).sum::<u64>().max(1);
         // As many passes of each length.
         let passes = (SLICES_NS / all_ns).clamp(5, 200) * slice_ns.len() as u64;
-        BlockTask { rivals, warmup_ns: WARMUP_NS, slice_ns: slice_ns.to_vec(), passes: passes as u32, seed }
+        let (slice_ns, passes) = (slice_ns.to_vec(), passes as u32);
+        BlockTask { rivals, warmup_ns: WARMUP_NS, slice_ns, passes, seed, baton: None }
     }
 
     /// Of the window that each rival has after its slices, if it has one: the connection is warm.
@@ -91,19 +92,17 @@ impl Plan {
     pub fn blocks(&self) -> Vec<RivalBlock> {
         let twins: BTreeMap<usize, usize> =
             self.cases.iter().filter_map(|case| Some((case.twin_of?, case.index))).collect();
-        groups(&self.cases).iter().flat_map(|group| blocks_of(group, &twins)).collect()
+        groups(&self.cases).iter().flat_map(|group| blocks_of(group, &twins, self.side_by_side)).collect()
     }
 
-    /// For each of these blocks a number that it shares with those whose rows it is compared with: rows of one
-    /// operation that differ in words alone (threads and processes, placements).
+    /// For each of these blocks a number that it shares with those whose rows it is compared with: cases of one
+    /// probe that differ in words alone (threads and processes, placements, paths).
     pub fn neighbours(&self, blocks: &[RivalBlock]) -> Vec<usize> {
         let mut numbers: BTreeMap<(&Name, Point), usize> = BTreeMap::new();
         let of = |block: &RivalBlock| {
             let case = &self.cases[block.cases[0]];
             let mut place = case.point.clone();
-            if probe::find(&case.probe).is_some_and(|probe| !probe.compared()) {
-                place.retain(|axis| case.point.get(axis).is_some_and(|value| value.as_text().is_none()));
-            }
+            place.retain(|axis| case.point.get(axis).is_some_and(|value| value.as_text().is_none()));
             let next = numbers.len();
             *numbers.entry((&case.probe, place)).or_insert(next)
         };
@@ -127,8 +126,12 @@ pub(super) fn groups(cases: &[Case]) -> Vec<Vec<&Case>> {
 
 /// Can one pair of workers play all of a group?
 pub(super) fn takes_turns(group: &[&Case]) -> bool {
+    group.len() > 1 && can_take_turns(group)
+}
+
+fn can_take_turns(group: &[&Case]) -> bool {
     let can = |case: &&Case| probe::find(&case.probe).is_some_and(|p| p.takes_turns(&case.point));
-    group.len() > 1 && group.iter().all(can)
+    group.iter().all(can)
 }
 
 /// The case that its rivals are held against.
@@ -137,9 +140,15 @@ pub(super) fn control<'a>(group: &[&'a Case]) -> Option<&'a Case> {
     group.iter().find(is_control).or(group.first()).copied()
 }
 
-fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>) -> Vec<RivalBlock> {
+fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>, side_by_side: bool) -> Vec<RivalBlock> {
     let Some(control) = control(group) else { return Vec::new() };
     let with_twin = |case: &Case| [Some(case.index), twins.get(&case.index).copied()].into_iter().flatten();
+    // The rival of a case alone is itself, in the run beside this one.
+    let alone = side_by_side && group.len() == 1 && can_take_turns(group);
+    if alone {
+        let cases: Vec<usize> = with_twin(control).collect();
+        return vec![RivalBlock { own: cases.clone(), controls: cases.len(), cases, in_turns: true }];
+    }
     if !takes_turns(group) {
         let others = group.iter().filter(|case| case.index != control.index);
         let cases: Vec<usize> =
@@ -201,6 +210,15 @@ mod tests {
         assert_eq!(ids.len(), blocks.len());
         let own: usize = blocks.iter().map(|block| block.own.len()).sum();
         assert_eq!(own, plan.cases.len());
+    }
+
+    #[test]
+    fn a_case_alone_takes_turns_with_the_run_beside_it() {
+        let named = [("path", "loopback"), ("size", "64,4K"), ("threads", "1"), ("mechanism", "send")];
+        let plan = Plan { side_by_side: true, ..plan(&named) };
+        let alone = |block: &RivalBlock| block.own == block.cases && block.controls == block.cases.len();
+        assert_eq!(plan.blocks().len(), 2);
+        assert!(plan.blocks().iter().all(|block| block.in_turns && alone(block)));
     }
 
     #[test]

@@ -22,6 +22,8 @@ use syscost_core::stats::random::Random;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::memory;
+use syscost_host::remote::transport::rsh;
+use syscost_host::settings::clock_counts_instructions;
 use syscost_measure::probe::{self, Probe};
 
 /// A probe at a point.
@@ -69,6 +71,9 @@ pub struct Plan {
     /// Stages that added cases to those that were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refinements: Vec<Refinement>,
+    /// Another run of the same plan and seed was measured beside it, slice by slice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub side_by_side: bool,
 }
 
 /// Beyond this a plan is a mistake: one round of it would take hours.
@@ -120,6 +125,8 @@ impl Plan {
 
     /// As [`Plan::make`], with this much memory (`None`: unknown, nothing is refused).
     pub fn make_within(spec: &Spec, memory_bytes: Option<u64>) -> Result<Plan, PlanError> {
+        // What `rsh:` means is asked for from here on.
+        rsh::set(spec.rsh.as_deref());
         let plan = Plan::whole(spec, memory_bytes)?;
         if spec.quick { thin::thinned(spec, plan, memory_bytes) } else { Ok(plan) }
     }
@@ -150,7 +157,8 @@ impl Plan {
                 plan.add(&id, point, answer);
             }
         }
-        let twins = twins::choose(&plan.cases);
+        // A count repeats itself: a twin of it would say nothing.
+        let twins = if clock_counts_instructions() { Vec::new() } else { twins::choose(&plan.cases) };
         for twin in twins {
             let Case { probe, point, .. } = plan.cases[twin].clone();
             plan.cases.push(Case { index: plan.cases.len(), probe, point, twin_of: Some(twin) });

@@ -50,9 +50,11 @@ pub fn each_row(
             }
             FoundLine::Whole if lines.number > 1 => row(lines.text(), lines.place),
             FoundLine::Whole if lines.text() == header_of(columns).trim_end().as_bytes() => continue,
+            // The names are damaged, or gone with what stood above: rows are judged one by one.
             FoundLine::Whole => {
+                kept += usize::from(row(lines.text(), lines.place).is_ok());
                 let reason = "the file does not begin with the names of its columns".into();
-                return Err(LoadError::Row { path, line: 1, column: first.into(), reason });
+                Err(BadField { column: first.into(), reason })
             }
         };
         match read {
@@ -60,8 +62,7 @@ pub fn each_row(
             Err(why) => left_out.saw(lines.number, why),
         }
     }
-    left_out.refuse_if_all(path, kept)?;
-    left_out.warn(warnings);
+    left_out.warn_of(kept, warnings);
     Ok(())
 }
 

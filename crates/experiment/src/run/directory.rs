@@ -7,6 +7,8 @@
 use super::errors::{WriteError, write_error};
 use super::files::{RECORD, options};
 use super::leftovers;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsRawFd;
@@ -76,6 +78,15 @@ impl OpenDirectory {
         let record = fs::symlink_metadata(self.way.join(RECORD))?;
         let owners = [self.directory.metadata()?.uid(), record.uid()];
         Ok(owners.into_iter().find(|owner| !is_own(*owner)))
+    }
+
+    /// Waits until no other process holds it alone: from then on this one does, until it is dropped.
+    pub fn wait_alone(&self) -> io::Result<()> {
+        match flock(&self.directory, FlockOperation::LockExclusive) {
+            // A file system without locks (some network mounts) is still usable by one writer.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            locked => Ok(locked?),
+        }
     }
 
     /// Is there anything of this name, a link included?

@@ -6,9 +6,10 @@ use super::errors::WriteError;
 use super::files::RECORD;
 use super::{RunNames, SCHEMA};
 use crate::spec::Spec;
-use serde::Serialize;
-use std::fs;
-use std::io::{self, Write};
+use crate::variants::{self, Variant};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use syscost_host::Fact;
 
@@ -23,7 +24,11 @@ pub struct GroupRecord {
     pub command: Vec<String>,
     pub names: RunNames,
     /// How many runs were asked for.
+    /// Of each variant, where there are some.
     pub runs: u32,
+    /// What alternated; none where one experiment was repeated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<Variant>,
     /// The machine before the first run.
     pub host: Vec<Fact>,
     pub spec: Spec,
@@ -38,7 +43,8 @@ impl GroupRecord {
         spec: Spec,
     ) -> GroupRecord {
         let host = syscost_host::fingerprint::facts();
-        GroupRecord { schema: SCHEMA, started_unix_ns, command, names, runs, host, spec }
+        let variants = Vec::new();
+        GroupRecord { schema: SCHEMA, started_unix_ns, command, names, runs, variants, host, spec }
     }
 
     pub fn write(&self, directory: &OpenDirectory) -> Result<(), WriteError> {
@@ -46,6 +52,52 @@ impl GroupRecord {
             serde_json::to_writer_pretty(&mut *file, self)?;
             file.write_all(b"\n")
         })
+    }
+}
+
+/// More is no `group.json`.
+const LONGEST_RECORD: u64 = 16 << 20;
+
+/// What a comparison asks of `group.json`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct GroupSides {
+    schema: u32,
+    #[serde(default)]
+    pub variants: Vec<GroupSide>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct GroupSide {
+    /// The directory of its runs, in that of the group.
+    pub label: String,
+}
+
+impl GroupSides {
+    /// What alternated in a directory; `None`: it is no group.
+    pub fn load(group: &Path) -> io::Result<Option<GroupSides>> {
+        let mut text = Vec::new();
+        match File::open(group.join(GROUP)) {
+            Ok(file) => file.take(LONGEST_RECORD).read_to_end(&mut text)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        GroupSides::read(&text).map(Some).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))
+    }
+
+    pub fn read(text: &[u8]) -> Result<GroupSides, String> {
+        let sides: GroupSides =
+            serde_json::from_slice(text).map_err(|error| format!("{GROUP} is damaged: {error}"))?;
+        if sides.schema > SCHEMA {
+            return Err(format!(
+                "{GROUP} has format {}, this syscost reads up to {SCHEMA}: use a newer syscost",
+                sides.schema
+            ));
+        }
+        if !sides.variants.is_empty() {
+            variants::check(sides.variants.iter().map(|one| one.label.as_str()))
+                .map_err(|why| format!("{GROUP} is damaged: {why}"))?;
+        }
+        Ok(sides)
     }
 }
 
@@ -69,6 +121,23 @@ pub fn members(group: &Path) -> io::Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sides_of_a_group_are_its_variants_and_a_label_leads_nowhere_else() {
+        let of = |labels: [&str; 2]| {
+            GroupSides::read(
+                serde_json::json!({"schema": 1, "variants": labels.map(|label| serde_json::json!({"label": label}))})
+                    .to_string()
+                    .as_bytes(),
+            )
+        };
+        assert_eq!(of(["old", "new"]).unwrap().variants[1].label, "new");
+        assert!(of(["old", "../other"]).unwrap_err().contains("damaged"));
+        assert_eq!(GroupSides::read(br#"{"schema": 1, "runs": 3}"#).unwrap().variants, []);
+        assert!(GroupSides::read(br#"{"schema": 99}"#).unwrap_err().contains("newer"));
+        assert!(GroupSides::read(b"{").is_err());
+        assert_eq!(GroupSides::load(Path::new("/nowhere")).unwrap(), None);
+    }
 
     #[test]
     fn members_are_the_run_directories_in_the_order_of_their_numbers() {

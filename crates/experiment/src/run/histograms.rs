@@ -17,6 +17,8 @@ use syscost_core::sample::Sample;
 use syscost_core::stats::histogram::Histogram;
 
 pub const HISTOGRAMS: &str = "histograms.csv";
+/// A warning.
+pub(super) const LOST: &str = "lost_histograms";
 
 pub const COLUMNS: &[CsvColumn] = &[
     column("case", "index of the case in `plan.cases` of `run.json`"),
@@ -103,6 +105,18 @@ impl Histograms {
         }
         Ok(())
     }
+}
+
+/// The samples say quantiles of times, and the times themselves are gone.
+pub(super) fn lost(dir: &Path) -> Option<Warning> {
+    let gone = dir.join(HISTOGRAMS).symlink_metadata().is_err();
+    gone.then(|| Warning {
+        id: LOST.into(),
+        observed: format!("{HISTOGRAMS} is gone: the samples have quantiles of times, and no times"),
+        consequence: "no distribution is drawn; quantiles are those of single rounds".into(),
+        remedy: "put the file back, or measure again: syscost run --out NEW_DIR".into(),
+        cases: Vec::new(),
+    })
 }
 
 /// Reads every row once.
@@ -193,15 +207,28 @@ mod tests {
     }
 
     #[test]
-    fn runs_without_the_file_have_none_and_a_stranger_in_it_is_an_error() {
+    fn runs_without_the_file_have_none_and_strange_rows_in_it_are_left_out_and_said() {
         let dir = tempfile::tempdir().unwrap();
         let mut samples = vec![sample(0, 0, None)];
         attach(dir.path(), &mut samples).unwrap();
         assert_eq!(samples[0].histogram, None);
         std::fs::write(dir.path().join(HISTOGRAMS), "case,round,sample,histogram\n0,0,0,5:0\n").unwrap();
-        let error = attach(dir.path(), &mut samples).unwrap_err().to_string();
-        assert!(error.contains("line 2, column histogram"), "{error}");
-        std::fs::write(dir.path().join(HISTOGRAMS), "nothing\n").unwrap();
-        assert!(attach(dir.path(), &mut samples).is_err());
+        let said = |text: &str| {
+            std::fs::write(dir.path().join(HISTOGRAMS), text).unwrap();
+            let mut warnings = Vec::new();
+            let found = index(dir.path(), &mut warnings).unwrap();
+            (found.has(0), warnings.pop().map(|w| w.observed + "; " + &w.consequence).unwrap_or_default())
+        };
+        let (_, strange) = said("case,round,sample,histogram\n0,0,0,5:0\n");
+        assert!(
+            strange.contains("line 2, column histogram") && strange.contains("nothing of histograms.csv"),
+            "{strange}"
+        );
+        let (kept, damaged) = said("case,rou\0d,sample,histogram\n0,0,0,5:1\n");
+        assert!(
+            kept && damaged.contains("1 row of histograms.csv cannot be read; the first is line 1"),
+            "{damaged}"
+        );
+        assert!(said("0,0,0,5:1\n").0, "a first row without the names above it is a row");
     }
 }

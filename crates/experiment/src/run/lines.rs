@@ -121,6 +121,15 @@ impl LeftOut {
         }
     }
 
+    /// Of a file beside the samples, whose loss spoils none of them.
+    pub fn warn_of(self, kept: usize, warnings: &mut Vec<Warning>) {
+        let (file, any) = (self.file, self.first.is_some());
+        self.warn(warnings);
+        if let Some(said) = warnings.last_mut().filter(|_| any && kept == 0) {
+            said.consequence = format!("nothing of {file} is used; every other figure stands");
+        }
+    }
+
     /// Says it once, also in a run that was continued since.
     pub fn warn(self, warnings: &mut Vec<Warning>) {
         let Some((line, BadField { column, reason })) = self.first else { return };

@@ -26,6 +26,7 @@ use crate::plan::{Case, Plan};
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use syscost_host::conditions::Conditions;
+use syscost_host::settings::INSTRUCTIONS;
 use syscost_host::thread_clock::ThreadClock;
 use syscost_host::{Fact, Unavailable};
 use syscost_measure::probe::prediction::Prediction;
@@ -40,6 +41,10 @@ pub use time_spent::{RoundSpan, TimeSpent};
 
 /// Version of the directory's format; readers refuse a newer one.
 pub const SCHEMA: u32 = 1;
+
+/// Facts of a run of the lab: how long its guest took by the clock of the machine around it, in all and until it measured.
+pub const LAB_SECONDS: &str = "lab_seconds";
+pub const LAB_START_SECONDS: &str = "lab_seconds_start";
 
 /// Which syscost made the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +66,9 @@ pub struct RunNames {
     /// Of the software that is measured: a commit, a version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
+    /// Runs of the same turn were measured next to each other, one of each variant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
 }
 
 /// Something that weakens a figure: what was seen, what it means, what to do.
@@ -209,6 +217,15 @@ impl Record {
     /// counts hold.
     pub fn emulator(&self) -> Option<&str> {
         self.fact("emulated").filter(|value| *value != "no")
+    }
+
+    /// Instructions in a nanosecond of the guest's clocks, where these count instructions. The guest's kernel calibrates
+    /// its clock to the counter, in parts per million.
+    pub fn clock_instructions(&self) -> Option<f64> {
+        (self.fact("clock_counts")? == INSTRUCTIONS).then_some(())?;
+        let by_counter =
+            self.fact("tick_counter_hertz").filter(|_| self.fact("architecture") == Some("x86_64"));
+        Some(by_counter.and_then(|hertz| hertz.parse().ok()).map_or(1.0, |hertz: f64| hertz / 1e9))
     }
 }
 

@@ -19,6 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use syscost_core::sample::Sample;
 
+/// Of a sample whose probe keeps every time.
+const TIMED: &str = "latency_p50_ns";
+
 /// How many there are, and of what kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleTally {
@@ -324,6 +327,9 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Re
     left_out.warn(&mut record.warnings);
     if let Some(stored) = &mut found.samples.stored {
         stored.histograms = histograms::index(dir, &mut record.warnings)?;
+        record.warnings.retain(|warning| warning.id != histograms::LOST);
+        let timed = found.columns.quantities.iter().any(|of| of == TIMED);
+        record.warnings.extend(histograms::lost(dir).filter(|_| timed && kept > 0));
     }
     Ok(found)
 }

@@ -12,9 +12,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use syscost_core::decide::Contrast;
 use syscost_core::stats;
+use syscost_core::units::count;
 use syscost_measure::probe::Slice;
 
 pub const SLICES: &str = "slices.csv";
+/// A warning: rounds of that file are gone.
+const LOST: &str = "lost_slices";
 
 pub const COLUMNS: &[CsvColumn] = &[
     column("block", "which rivals took turns: the index of the first case that no other block has"),
@@ -127,6 +130,11 @@ impl RoundRatio {
         Some(RoundRatio { round, log, error: known.then_some(error), by_way: false })
     }
 
+    /// Of what whole visits measured.
+    pub fn whole((round, log): (u32, f64)) -> RoundRatio {
+        RoundRatio { round, log, error: None, by_way: false }
+    }
+
     /// a / b, of a / c and b / c in different blocks of one round.
     fn by_way_of(a: RoundRatio, b: RoundRatio) -> RoundRatio {
         let error = a.error.zip(b.error).map(|(a, b)| a.hypot(b));
@@ -186,28 +194,38 @@ impl Slices {
     }
 
     /// The cost of each case in each pass.
-    fn by_pass(&self, rows: &[SliceRow]) -> Vec<Vec<(usize, f64)>> {
+    fn by_pass(&self, rows: &[SliceRow]) -> BTreeMap<u32, Vec<(usize, f64)>> {
         let longest_ns = rows.iter().map(|row| row.slice.length_ns).max().unwrap_or(0);
         let mut passes: BTreeMap<u32, Vec<(usize, f64)>> = BTreeMap::new();
         for row in rows.iter().filter(|row| self.is_usable(row.slice.length_ns, longest_ns)) {
             passes.entry(row.slice.pass).or_default().extend(row.slice.cost().map(|cost| (row.case, cost)));
         }
-        passes.into_values().collect()
+        passes
     }
 
-    /// Of every round in which these cases took turns their mean cost a message, pass by pass.
-    pub fn costs(&self, cases: &[usize]) -> Vec<Vec<f64>> {
+    /// Of every round in which these cases took turns their mean cost a message: the median over its passes.
+    pub fn costs(&self, cases: &[usize]) -> Vec<(u32, f64)> {
         let rounds = cases.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
-        let mut found: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        let mut found: BTreeMap<u32, f64> = BTreeMap::new();
         for key in rounds {
             let passes = self.by_pass(&self.rounds[key]);
             let costs: Vec<f64> =
-                passes.iter().filter_map(|pass| Some(mean_log(pass, cases)?.exp())).collect();
-            if !costs.is_empty() {
-                found.insert(key.1, costs);
-            }
+                passes.values().filter_map(|pass| Some(mean_log(pass, cases)?.exp())).collect();
+            found.extend(stats::median(&costs).map(|cost| (key.1, cost)));
         }
-        found.into_values().collect()
+        found.into_iter().collect()
+    }
+
+    /// The logarithm of what a message of these cases cost, by round and pass: a run beside this one has the same.
+    pub fn log_costs(&self, cases: &[usize]) -> BTreeMap<(u32, u32), f64> {
+        let rounds = cases.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
+        let mut found = BTreeMap::new();
+        for key in rounds {
+            let passes = self.by_pass(&self.rounds[key]);
+            let of = |(pass, costs): (&u32, &Vec<_>)| Some(((key.1, *pass), mean_log(costs, cases)?));
+            found.extend(passes.iter().filter_map(of));
+        }
+        found
     }
 
     /// The ratio of every round in which both took turns. Where one of them is there twice (the control has a twin), it
@@ -217,7 +235,7 @@ impl Slices {
         let mut found: BTreeMap<u32, RoundRatio> = BTreeMap::new();
         for key in rounds {
             let passes = self.by_pass(&self.rounds[key]);
-            let logs = passes.iter().filter_map(|pass| Some(mean_log(pass, a)? - mean_log(pass, b)?));
+            let logs = passes.values().filter_map(|pass| Some(mean_log(pass, a)? - mean_log(pass, b)?));
             let ratio = RoundRatio::of(key.1, &logs.collect::<Vec<f64>>());
             // The control and its twin are in several blocks of a round: one of them is enough.
             found.extend(ratio.map(|ratio| (key.1, ratio)));
@@ -260,8 +278,27 @@ pub(super) fn append(dir: &Path, rows: &[SliceRow]) -> Result<(), WriteError> {
 
 pub(super) fn read(dir: &Path, record: &mut Record) -> Result<Slices, LoadError> {
     let mut slices = read_rows(dir, record.plan.cases.len(), &mut record.warnings)?;
-    record.pilot.iter().for_each(|pilot| slices.use_lengths(pilot));
+    if let Some(pilot) = &record.pilot {
+        slices.use_lengths(pilot);
+        record.warnings.retain(|warning| warning.id != LOST);
+        record.warnings.extend(lost(slices.rounds.len(), pilot));
+    }
     Ok(slices)
+}
+
+/// The record says over how many rounds the lengths of slices were compared. One of them may have been measured again.
+fn lost(rounds: usize, pilot: &Pilot) -> Option<Warning> {
+    (2 * rounds < pilot.rounds as usize).then(|| Warning {
+        id: LOST.into(),
+        observed: format!(
+            "{SLICES} has {} of slices, whose lengths were compared over {}",
+            count(rounds, "round"),
+            pilot.rounds
+        ),
+        consequence: "rivals are compared by the rounds that are left, or by windows: less is decided".into(),
+        remedy: "put the file back, or measure again: syscost run --out NEW_DIR".into(),
+        cases: Vec::new(),
+    })
 }
 
 fn read_rows(dir: &Path, cases: usize, warnings: &mut Vec<Warning>) -> Result<Slices, LoadError> {
@@ -308,6 +345,17 @@ mod tests {
     }
 
     #[test]
+    fn rounds_that_are_gone_are_missed() {
+        let pilot = Pilot { rounds: 8, ..Pilot::default() };
+        assert_eq!(lost(4, &pilot), None);
+        let said = lost(1, &pilot).map(|warning| warning.observed);
+        assert_eq!(
+            said.as_deref(),
+            Some("slices.csv has 1 round of slices, whose lengths were compared over 8")
+        );
+    }
+
+    #[test]
     fn rows_come_back_and_a_round_measured_again_replaces_itself() {
         let dir = tempfile::tempdir().unwrap();
         assert!(read(dir.path(), 4).unwrap().is_empty());
@@ -333,14 +381,16 @@ mod tests {
     }
 
     #[test]
-    fn a_strange_row_is_refused_by_line_and_column() {
+    fn a_strange_row_is_left_out_and_said_by_line_and_column() {
         let dir = tempfile::tempdir().unwrap();
         append(dir.path(), &[row(0, 3, 0, 100)]).unwrap();
-        let error = read(dir.path(), 3).unwrap_err().to_string();
-        assert!(error.contains("line 2, column case: the plan has no case 3"), "{error}");
-        append(dir.path(), &[row(0, 2, 0, 100)]).unwrap();
+        let mut warnings = Vec::new();
+        assert!(read_rows(dir.path(), 3, &mut warnings).unwrap().is_empty());
+        let said = &warnings[0].observed;
+        assert!(said.contains("line 2, column case: the plan has no case 3"), "{said}");
         std::fs::write(dir.path().join(SLICES), "nothing\n").unwrap();
-        assert!(read(dir.path(), 4).is_err());
+        assert!(read_rows(dir.path(), 4, &mut warnings).unwrap().is_empty());
+        assert!(warnings[0].observed.contains("line 1"), "{warnings:?}");
     }
 
     #[test]

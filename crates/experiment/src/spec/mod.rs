@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use syscost_core::axis::{Axis, Kind, Value, suggest};
 use syscost_core::stats::random::Random;
+use syscost_host::remote::transport::rsh;
 use syscost_measure::probe::{self, Timing};
 
 /// One probe of a spec and the values asked for on its axes. Axes that are not named take the
@@ -67,6 +68,9 @@ pub struct Spec {
     pub timing: Timing,
     /// Axes that are not named take their quick values.
     pub quick: bool,
+    /// What starts processes elsewhere on paths that begin with `rsh:`; `None`: ssh.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rsh: Option<String>,
     /// Narrows the grid where the answer changes; `None`: the grid is measured as it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refine: Option<Refine>,
@@ -76,12 +80,14 @@ pub struct Spec {
 pub static BUILT_IN: &[(&str, &str)] = &[
     (DEFAULT, include_str!("../../specs/default.toml")),
     (LAB, include_str!("../../specs/lab.toml")),
+    (INSTRUCTIONS, include_str!("../../specs/instructions.toml")),
     ("ways", include_str!("../../specs/ways.toml")),
     ("crossover", include_str!("../../specs/crossover.toml")),
     ("os", include_str!("../../specs/os.toml")),
     ("os-more", include_str!("../../specs/os-more.toml")),
     ("latency", include_str!("../../specs/latency.toml")),
     ("nodelay", include_str!("../../specs/nodelay.toml")),
+    ("overlay", include_str!("../../specs/overlay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),
     ("pa02-60", include_str!("../../specs/pa02-60.toml")),
     ("pa02-48", include_str!("../../specs/pa02-48.toml")),
@@ -95,6 +101,9 @@ pub const DEFAULT: &str = "default";
 /// What a bare `lab` measures.
 pub const LAB: &str = "lab";
 
+/// What a bare `lab --count instructions` measures.
+pub const INSTRUCTIONS: &str = "instructions";
+
 const PRECISION: f64 = 0.05;
 const CONFIDENCE: f64 = 0.95;
 const MIN_ROUNDS: u32 = 8;
@@ -103,6 +112,8 @@ const MAX_ROUNDS: u32 = 10_000;
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// `--quick` has to end within half a minute, its report included.
 const QUICK_TIME_LIMIT: Duration = Duration::from_secs(25);
+/// Of rows that nobody compares: twenty seconds, its report included.
+const QUICK_ROWS_LIMIT: Duration = Duration::from_secs(18);
 /// Of what takes no turns: a fresh connection takes 10 to 20 ms to reach its rate.
 const TIMING: Timing = Timing { warmup_ns: 20_000_000, window_ns: 6_000_000, windows: 3 };
 /// Below this a limit leaves no time for even one worker to start.
@@ -134,6 +145,7 @@ impl Spec {
             seed: seed_from_clock(),
             timing: TIMING,
             quick: false,
+            rsh: None,
             refine: None,
         }
     }
@@ -142,6 +154,13 @@ impl Spec {
     /// that does not name itself.
     pub fn from_toml(text: &str, origin: &str) -> Result<Spec, SpecError> {
         read::spec(text, origin)
+    }
+
+    /// Names what starts processes elsewhere, as `--rsh` does.
+    pub fn set_rsh(&mut self, command: &str) -> Result<(), SpecError> {
+        rsh::check(command).map_err(|why| SpecError::Value(format!("rsh: {why}")))?;
+        self.rsh = Some(command.to_string());
+        Ok(())
     }
 
     /// The spec as TOML that [`Spec::from_toml`] reads back to the same spec.
@@ -177,10 +196,18 @@ impl Spec {
         format!("{} to {} rounds", self.min_rounds, self.max_rounds)
     }
 
+    /// Are there only rows of operations, which nobody compares?
+    pub fn only_rows(&self) -> bool {
+        let of_suite =
+            |asked: &ProbeSpec| probe::find(&asked.probe).is_some_and(|probe| probe.suite().is_some());
+        !self.probes.is_empty() && self.probes.iter().all(of_suite)
+    }
+
     /// Axes not named take their quick values, and the run its quick time limit and timing.
     pub fn set_quick(&mut self) {
         self.quick = true;
-        self.time_limit_ns = nanoseconds(QUICK_TIME_LIMIT);
+        let limit = if self.only_rows() { QUICK_ROWS_LIMIT } else { QUICK_TIME_LIMIT };
+        self.time_limit_ns = nanoseconds(limit);
         let (own, quick) = (self.timing, TIMING);
         self.timing = Timing {
             warmup_ns: own.warmup_ns.min(quick.warmup_ns),

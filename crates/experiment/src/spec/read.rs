@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 use syscost_core::axis::{Value, suggest};
 use syscost_core::units::{parse_duration, parse_fraction};
+use syscost_host::remote::transport::rsh;
 use syscost_measure::probe::{self, Probe, Timing};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -25,6 +26,7 @@ const KEYS: &[&str] = &[
     "time_limit",
     "seed",
     "quick",
+    "rsh",
     "timing",
     "refine",
     "suite",
@@ -160,16 +162,21 @@ fn suite(source: &SpecSource<'_>, key: &str, item: &ParsedItem<'_>) -> Result<Ve
     Ok(probes)
 }
 
-/// Members of a suite; a probe that has an entry of its own keeps it. The keys come in any order.
-fn add_unnamed(spec: &mut Spec, probes: Vec<ProbeSpec>) {
-    let unnamed = |p: &ProbeSpec| !spec.probes.iter().any(|own| own.probe == p.probe);
-    let new: Vec<ProbeSpec> = probes.into_iter().filter(unnamed).collect();
-    spec.probes.extend(new);
-}
-
-fn name_first(spec: &mut Spec, mut named: Vec<ProbeSpec>) {
-    std::mem::swap(&mut spec.probes, &mut named);
-    add_unnamed(spec, named);
+/// Members of a suite in its order, each as its own entries have it where it has any; then probes of no suite.
+fn in_order(members: Vec<ProbeSpec>, named: Vec<ProbeSpec>) -> Vec<ProbeSpec> {
+    let is_member = |own: &ProbeSpec| members.iter().any(|member| member.probe == own.probe);
+    let (own, others): (Vec<ProbeSpec>, Vec<ProbeSpec>) = named.into_iter().partition(is_member);
+    let mut probes = Vec::new();
+    for member in members {
+        let entries: Vec<&ProbeSpec> = own.iter().filter(|own| own.probe == member.probe).collect();
+        if entries.is_empty() {
+            probes.push(member);
+        } else {
+            probes.extend(entries.into_iter().cloned());
+        }
+    }
+    probes.extend(others);
+    probes
 }
 
 /// One key of the document; `None`: there is no such key.
@@ -191,10 +198,19 @@ fn set(
             .parsed(key, item, |t| t.parse().map_err(|_| format!("'{t}' is not a whole number")))
             .map(|v| spec.seed = v),
         "quick" => Ok(()),
+        "rsh" => {
+            source.parsed(key, item, |t| rsh::check(t).map(|()| t.to_string())).map(|v| spec.rsh = Some(v))
+        }
         "timing" => timing(source, item, spec.timing).map(|v| spec.timing = v),
         "refine" => refine(source, item).map(|v| spec.refine = Some(v)),
-        "suite" => suite(source, key, item).map(|probes| add_unnamed(spec, probes)),
-        "probe" => probes(source, item).map(|named| name_first(spec, named)),
+        "suite" => suite(source, key, item).map(|members| {
+            let named = std::mem::take(&mut spec.probes);
+            spec.probes = in_order(members, named);
+        }),
+        "probe" => probes(source, item).map(|named| {
+            let members = std::mem::take(&mut spec.probes);
+            spec.probes = in_order(members, named);
+        }),
         _ => return None,
     };
     Some(result)

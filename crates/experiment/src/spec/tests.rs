@@ -178,6 +178,7 @@ fn specs() -> impl Strategy<Value = Spec> {
             let kept = if ruler { kept.collect() } else { Default::default() };
             let named = axes.iter().zip(chosen).filter_map(|(a, v)| Some((a.id.to_string(), v?)));
             Spec {
+                rsh: None,
                 name: "generated-1".into(),
                 title,
                 probes: vec![ProbeSpec {

@@ -24,6 +24,9 @@ pub fn toml(spec: &Spec) -> String {
     if spec.quick {
         line("quick", "true".into());
     }
+    if let Some(rsh) = &spec.rsh {
+        line("rsh", quoted(rsh));
+    }
     line("[timing]", String::new());
     line("warmup", duration(spec.timing.warmup_ns));
     line("window", duration(spec.timing.window_ns));

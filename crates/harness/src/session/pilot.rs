@@ -49,6 +49,12 @@ impl Trial {
         }
     }
 
+    /// Of a run beside another, whose slices have to be as long: the longest, untried.
+    pub fn none(far: bool) -> Trial {
+        let trial = Trial::new(Duration::ZERO, far, None);
+        Trial { chosen: Some(trial.longest()), ..trial }
+    }
+
     /// The lengths of the slices of the next round: several, while they are tried.
     pub fn next(&self) -> Vec<u64> {
         self.chosen.map_or_else(|| self.lengths.clone(), |length| vec![length])

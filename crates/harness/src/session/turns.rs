@@ -1,26 +1,61 @@
 //! Rounds of blocks: one pair of workers plays all rivals of a point, and what is settled gives its time away.
 
-use super::{GRACE, Session, marks, with_samples};
+use super::disturbance::marks;
+use super::{GRACE, Session, with_samples};
 use crate::PATIENCE;
 use crate::worker::{self, BlockResult, RoundError, RoundOptions};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use syscost_core::axis::Point;
 use syscost_core::decide::{AGAINST_CONTROL, Contrast, Looks, Verdict, decide};
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::RivalBlock;
 use syscost_experiment::run::{OwnShare, RoundRatio, SliceRow, Warning, own_cost};
 use syscost_host::noise::Noise;
+use syscost_host::settings::clock_counts_instructions;
 use syscost_measure::probe::transfer::axes::THREADS;
-use syscost_measure::probe::{self, Slice};
+use syscost_measure::probe::{self, BlockTask, Slice};
 use syscost_sys::signals;
 
+/// Between two slices the run beside this one may begin, count copies or write its report.
+const BESIDE: Duration = Duration::from_secs(300);
+
 impl Session<'_> {
+    /// Where clocks count instructions, a visit repeats in this order and in no other.
+    pub(super) fn case_order(&self, round: u32, due: Vec<usize>) -> Vec<usize> {
+        if clock_counts_instructions() { due } else { self.plan.order(self.spec.seed, round, &due) }
+    }
+
+    /// The same of blocks.
+    pub(super) fn block_order(&self, round: u32, due: &[usize]) -> Vec<usize> {
+        if clock_counts_instructions() { due.to_vec() } else { self.schedule.order(round, due) }
+    }
+
+    /// Visits each case once, and keeps nothing of it, where clocks count instructions: in a kernel that has just booted the first
+    /// visit of a case costs up to 1 % more than all that follow, which agree. False when the user interrupted it.
+    pub fn first_visits(&mut self) -> Result<bool> {
+        if !clock_counts_instructions() {
+            return Ok(true);
+        }
+        let began = Instant::now();
+        for case in &self.plan.cases {
+            // What fails here fails in the rounds, and is told there.
+            if let Err(RoundError::Interrupted) = self.round(case, None) {
+                return Ok(false);
+            }
+        }
+        self.spend(|spent| &mut spent.warm_up_ns, began.elapsed());
+        Ok(true)
+    }
+
     /// Plays a round of a block; false when the user interrupted it. `None`: its cases are to be visited one by one,
     /// since it takes no turns, or could not take them now.
     pub(super) fn take_turns(&mut self, block: &RivalBlock, round: u32) -> Result<Option<bool>> {
         let mut players = self.schedule.players(block);
+        if clock_counts_instructions() {
+            return Ok(None);
+        }
         // Without a rival that was given up since, the others may be able to.
         if players.is_empty() || self.apart.get(&block.id()) == Some(&players) {
             return Ok(None);
@@ -33,8 +68,12 @@ impl Session<'_> {
             self.forecast(*case)?;
         }
         let lengths = self.trial.next();
-        let task = block.task(self.plan, &players, &lengths, seed);
-        let patience = PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE);
+        let baton = self.baton.as_ref().map(|baton| baton.number());
+        let task = BlockTask { baton, ..block.task(self.plan, &players, &lengths, seed) };
+        let mut patience = PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE);
+        if baton.is_some() {
+            patience += BESIDE;
+        }
         let windows = self.schedule.wants_windows(&players, round);
         let options =
             RoundOptions::of(RivalBlock::timing(self.spec.timing, windows), patience, &signals::caught);
@@ -149,7 +188,8 @@ impl Session<'_> {
         }
         let blocks: Vec<RivalBlock> =
             self.schedule.blocks().filter(|block| block.in_turns).cloned().collect();
-        if blocks.is_empty() || !self.schedule.may_settle() {
+        // Side by side a rival that one run is done with would have no partner in the other.
+        if blocks.is_empty() || self.plan.side_by_side || !self.schedule.may_settle() {
             return;
         }
         self.looks += 1;

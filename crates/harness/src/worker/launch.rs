@@ -27,11 +27,11 @@ pub enum Worker {
 }
 
 impl Worker {
-    /// Starts this binary as a worker in `place`.
-    pub fn start(place: &WorkerPlace<'_>) -> io::Result<Worker> {
+    /// Starts this binary as a worker in `place`, with the baton of its run where it passes that on.
+    pub fn start(place: &WorkerPlace<'_>, baton: Option<i32>) -> io::Result<Worker> {
         match place {
             WorkerPlace::Remote(host) => host.start_worker().map(Worker::Far),
-            WorkerPlace::Here | WorkerPlace::Namespace(_) => Near::start(place).map(Worker::Near),
+            WorkerPlace::Here | WorkerPlace::Namespace(_) => Near::start(place, baton).map(Worker::Near),
         }
     }
 
@@ -112,11 +112,14 @@ pub struct Near {
 }
 
 impl Near {
-    fn start(place: &WorkerPlace<'_>) -> io::Result<Near> {
+    fn start(place: &WorkerPlace<'_>, baton: Option<i32>) -> io::Result<Near> {
         let mut command = Command::new(program::path());
         // A process group of its own: Ctrl-C reaches the harness alone, which then ends its workers.
         command.arg(WORKER_SUBCOMMAND).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(number) = baton {
+            process::inherit_on_exec(&mut command, number);
+        }
         if let WorkerPlace::Namespace(side) = place {
             side.enter_on_exec(&mut command);
         }

@@ -4,7 +4,8 @@ use super::path::another_host;
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
 use syscost_experiment::run::RoundSpan;
-use syscost_measure::probe::{Probe, RoleReport};
+use syscost_measure::probe::transfer::far;
+use syscost_measure::probe::{Probe, RoleReport, Slice};
 use syscost_sys::clock::monotonic_ns;
 
 /// When a round's workers were told to go, of CLOCK_MONOTONIC.
@@ -29,9 +30,18 @@ impl RoundMoments {
 
 /// The clock of another host is not this machine's.
 pub fn forget_other_clocks(probe: &dyn Probe, point: &Point, reports: &mut [RoleReport]) {
-    let elsewhere = another_host(point).is_some();
-    let far = probe.roles().iter().zip(reports).filter(|(role, _)| elsewhere && probe.far(role));
-    far.flat_map(|(_, report)| &mut report.windows).for_each(|window| window.start_ns = None);
+    let (far, near) = (another_host(point).is_some(), far::both(point));
+    let elsewhere = |role: &str| if probe.far(role) { far } else { near };
+    let theirs = probe.roles().iter().zip(reports).filter(|(role, _)| elsewhere(role));
+    theirs.flat_map(|(_, report)| &mut report.windows).for_each(|window| window.start_ns = None);
+}
+
+/// Slices are stamped by the sender's clock. Where that is no clock of ours, the first of them began when its worker was
+/// told to go; what is between them is theirs.
+pub fn place_slices(point: &Point, slices: &mut [(usize, Slice)], ready_ns: u64) {
+    let first = slices.iter().map(|(_, slice)| slice.start_ns).min().filter(|_| far::both(point));
+    let Some(first) = first else { return };
+    slices.iter_mut().for_each(|(_, slice)| slice.start_ns = ready_ns.saturating_add(slice.start_ns - first));
 }
 
 /// Samples without a time stamp followed each other until the report was heard.
@@ -73,6 +83,15 @@ mod tests {
         assert_eq!(stamps("veth"), [Some(7), Some(7)]);
         let far: Vec<_> = probe.roles().iter().map(|role| (!probe.far(role)).then_some(7)).collect();
         assert_eq!(stamps("ssh://elsewhere"), far);
+        let mut slices = [9, 4].map(|start_ns| (0, Slice { start_ns, ..Slice::default() }));
+        let mut point = Point::default();
+        point.set("path", syscost_core::axis::Value::text("ssh://elsewhere"));
+        place_slices(&point, &mut slices, 1000);
+        assert_eq!(slices.map(|(_, slice)| slice.start_ns), [9, 4], "the sender's clock is ours");
+        point.set("path", syscost_core::axis::Value::text("srun:n1,n2"));
+        place_slices(&point, &mut slices, 1000);
+        assert_eq!(slices.map(|(_, slice)| slice.start_ns), [1005, 1000]);
+        assert_eq!(stamps("srun:n1,n2"), vec![None; far.len()]);
         assert!(far.contains(&None) && far.contains(&Some(7)));
     }
 }

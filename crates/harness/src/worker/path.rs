@@ -7,8 +7,8 @@ use std::sync::Arc;
 use syscost_core::axis::Point;
 use syscost_experiment::run::Run;
 use syscost_host::Unavailable;
-use syscost_host::namespaces::{NamespacePair, NamespaceSide, VethSettings, named};
-use syscost_host::remote::{self, Host, target};
+use syscost_host::namespaces::{NamespacePair, NamespaceSide, PairSettings, layer, named};
+use syscost_host::remote::{self, Elsewhere, Host, target};
 use syscost_measure::probe::transfer::axes::{MTU, OFFLOADS, PATH};
 use syscost_sys::namespace;
 
@@ -19,7 +19,7 @@ pub enum WorkerPlace<'a> {
     Here,
     Namespace(&'a NamespaceSide),
     /// Another host.
-    Remote(&'a Host),
+    Remote(&'a Elsewhere),
 }
 
 impl WorkerPlace<'_> {
@@ -63,7 +63,7 @@ pub struct Paths {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum PathLink {
     /// Made by us.
-    Veth { mtu: u32, offloads: bool },
+    Made(PairSettings),
     /// Two namespaces that were there before us.
     Named(String),
 }
@@ -92,8 +92,8 @@ impl Paths {
     }
 
     /// Uses a link that was made elsewhere for points with these settings.
-    pub fn lend(&mut self, settings: &VethSettings, pair: NamespacePair) {
-        self.pairs.insert(PathLink::Veth { mtu: settings.mtu, offloads: settings.offloads }, pair);
+    pub fn lend(&mut self, settings: PairSettings, pair: NamespacePair) {
+        self.pairs.insert(PathLink::Made(settings), pair);
     }
 
     /// Where a role of a case at this point runs, on this side of the path or the far one. A point
@@ -114,7 +114,7 @@ impl Paths {
         })
     }
 
-    /// The near role runs here, with the address that leads to the other host.
+    /// The near role runs here or elsewhere too, with the address that leads to the far side.
     fn seat_at(&mut self, path: &str, far: bool) -> Result<RoleAddress<'_>, Unavailable> {
         if !self.hosts.contains_key(path) {
             let host = remote::open(path)?;
@@ -128,8 +128,9 @@ impl Paths {
         }
         let host = &self.hosts[path];
         let (near_address, far_address) = host.addresses();
+        let near = host.near().map_or(WorkerPlace::Here, WorkerPlace::Remote);
         let (place, address) =
-            if far { (WorkerPlace::Remote(host), far_address) } else { (WorkerPlace::Here, near_address) };
+            if far { (WorkerPlace::Remote(host.far()), far_address) } else { (near, near_address) };
         Ok(RoleAddress { place, address: address.to_string(), ports: host.ports() })
     }
 
@@ -143,9 +144,7 @@ impl Paths {
     fn pair(&mut self, link: PathLink) -> Result<&NamespacePair, Unavailable> {
         if !self.pairs.contains_key(&link) {
             let pair = match &link {
-                PathLink::Veth { mtu, offloads } => {
-                    NamespacePair::create(&self.run_id, &VethSettings { mtu: *mtu, offloads: *offloads })?
-                }
+                PathLink::Made(settings) => NamespacePair::create(&self.run_id, settings)?,
                 PathLink::Named(path) => named::open(path)?,
             };
             self.pairs.insert(link.clone(), pair);
@@ -166,11 +165,11 @@ pub fn has_link(point: &Point) -> bool {
 
 /// The link of this point, if its roles are not both here.
 fn link(point: &Point) -> Option<PathLink> {
-    match point.text(PATH)? {
-        "veth" => {
-            let mtu = point.int(MTU).unwrap_or(1500) as u32;
-            Some(PathLink::Veth { mtu, offloads: point.text(OFFLOADS) != Some("off") })
-        }
-        path => named::is_meant(path).then(|| PathLink::Named(path.to_string())),
+    let path = point.text(PATH)?;
+    if let Some(layer) = layer::find(path) {
+        let mtu = point.int(MTU).unwrap_or(1500) as u32;
+        let offloads = point.text(OFFLOADS) != Some("off");
+        return Some(PathLink::Made(PairSettings { layer: layer.about().id, mtu, offloads }));
     }
+    named::is_meant(path).then(|| PathLink::Named(path.to_string()))
 }

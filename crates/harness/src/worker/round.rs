@@ -2,7 +2,7 @@
 
 use super::gate::{self, ReportGate};
 use super::launch::Worker;
-use super::moments::{RoundMoments, forget_other_clocks, stamp};
+use super::moments::{RoundMoments, forget_other_clocks, place_slices, stamp};
 use super::path::Paths;
 use super::result::{BlockResult, RoundResult};
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,7 +114,8 @@ pub fn block_round(
     let deadline = Deadline::at(Instant::now() + measuring * 2 + terms.patience);
     let mut stage = RoundDriver::new(case, terms, Some(block), deadline);
     let reports = stage.reports(probe, timing, paths, &[], None)?;
-    let slices = reports.iter().flat_map(|report| report.slices.iter().copied()).collect();
+    let mut slices: Vec<_> = reports.iter().flat_map(|report| report.slices.iter().copied()).collect();
+    place_slices(&case.point, &mut slices, stage.moments.ready_ns);
     let mut rivals = Vec::with_capacity(block.rivals.len());
     for (place, point) in block.rivals.iter().enumerate() {
         let own = reports.iter().map(|report| RoleReport {
@@ -247,7 +248,8 @@ impl<'a> RoundDriver<'a> {
         let mut workers = Vec::new();
         for role in probe.roles() {
             let seat = paths.seat(&self.case.point, probe.far(role))?;
-            workers.push(Worker::start(&seat.place).map_err(|error| {
+            let baton = self.block.and_then(|block| block.baton);
+            workers.push(Worker::start(&seat.place, baton).map_err(|error| {
                 RoundError::Failed(scarce::cannot_start("a worker process", error).to_string())
             })?);
         }

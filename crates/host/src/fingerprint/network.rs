@@ -48,7 +48,28 @@ impl Facts {
             self.add(id_speed, title, &format!("/{}", file("speed")), speed);
             self.file(&format!("{id}_mtu_bytes"), &format!("{name}: MTU, bytes"), &file("mtu"));
             self.file(&format!("{id}_state"), &format!("{name}: state"), &file("operstate"));
+            self.interrupts(&name, &id);
         }
+    }
+
+    /// How many interrupts a device has, and which CPUs take them.
+    fn interrupts(&mut self, name: &str, id: &str) {
+        let folder = format!("{FOLDER}/{name}/device/msi_irqs");
+        let numbers = self.root.names(&folder);
+        if numbers.is_empty() {
+            return;
+        }
+        let cpus = |number: &String| self.root.text(&format!("proc/irq/{number}/smp_affinity_list"));
+        let mut taken: Vec<String> = numbers.iter().filter_map(cpus).map(|text| text.trim().into()).collect();
+        taken.sort();
+        taken.dedup();
+        let told = format!("{} on CPUs {}", numbers.len(), taken.join(" "));
+        self.add(
+            format!("{id}_interrupts"),
+            format!("{name}: interrupts"),
+            &format!("/{folder}"),
+            Some(told),
+        );
     }
 
     /// What only the devices themselves can be asked: offloads, and drivers without hardware.
@@ -57,6 +78,19 @@ impl Facts {
             let id = fact_id(&name);
             if let Ok(driver) = ethtool::driver(&name) {
                 self.tell(&format!("{id}_driver"), "ETHTOOL_GDRVINFO", driver);
+            }
+            if let Some(firmware) = ethtool::firmware(&name) {
+                let title = format!("{name}: firmware");
+                self.add(format!("{id}_firmware"), title, "ETHTOOL_GDRVINFO", Some(firmware));
+            }
+            if let Some((received, sent)) = ethtool::rings(&name) {
+                let told = format!("{received} received, {sent} sent");
+                self.add(
+                    format!("{id}_rings"),
+                    format!("{name}: ring sizes"),
+                    "ETHTOOL_GRINGPARAM",
+                    Some(told),
+                );
             }
             let state = |offload: Offload| {
                 Some(format!("{} {}", offload.name(), on(ethtool::get(&name, offload).ok()?)))

@@ -1,6 +1,7 @@
 //! Facts of the processor: cores, caches, frequencies, counters of time.
 
 use super::{CPU, Facts, on, yes};
+use crate::caches::{self, CacheOfCpu};
 use crate::files::{parse_list, show_list};
 use crate::topology::Topology;
 use crate::{clock, settings};
@@ -47,28 +48,18 @@ impl Facts {
 
     /// Caches of the first CPU, each once.
     fn caches(&mut self) {
-        let folder = format!("{CPU}/cpu0/cache");
         let mut line_bytes = None;
-        for index in self.root.names(&folder).into_iter().filter(|name| name.starts_with("index")) {
-            let read = |file: &str| self.root.text(&format!("{folder}/{index}/{file}"));
-            let Some(level) = read("level") else {
-                continue;
-            };
-            let suffix = match read("type").as_deref() {
-                Some("Data") => "d",
-                Some("Instruction") => "i",
-                _ => "",
-            };
-            let bytes = read("size").and_then(|t| syscost_core::units::parse_bytes(&t).ok());
+        for CacheOfCpu { folder, level, suffix, bytes } in caches::of_first_cpu(&self.root) {
+            let read = |file: &str| self.root.text(&format!("{folder}/{file}"));
             let (ways, cpus) = (read("ways_of_associativity"), read("shared_cpu_list"));
             line_bytes = line_bytes.or_else(|| read("coherency_line_size"));
             let (id, title) = (format!("cache_l{level}{suffix}"), format!("L{level}{suffix} cache"));
-            let source = format!("/{folder}/{index}");
+            let source = format!("/{folder}");
             self.add(format!("{id}_bytes"), format!("{title}, bytes"), &source, bytes.map(|n| n.to_string()));
             self.add(format!("{id}_ways"), format!("{title}, ways"), &source, ways);
             self.add(format!("{id}_cpus"), format!("{title} of CPU 0 is shared by CPUs"), &source, cpus);
         }
-        self.add("cache_line_bytes", "cache line, bytes", &format!("/{folder}"), line_bytes);
+        self.add("cache_line_bytes", "cache line, bytes", &format!("/{}", caches::folder()), line_bytes);
     }
 
     pub(super) fn frequency(&mut self) {

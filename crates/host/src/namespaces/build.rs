@@ -3,17 +3,17 @@
 //! The thread moves from namespace to namespace and must end afterwards: nothing else may run on
 //! it. It must hold CAP_SYS_ADMIN and CAP_NET_ADMIN over the namespaces it makes.
 
-use super::{RECEIVER, SENDER, VethSettings};
+use super::PairSettings;
+use super::layer::{self, LinkSite, SiteSpace};
 use crate::Unavailable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use syscost_sys::ethtool::{self, Offload};
-use syscost_sys::namespace;
 use syscost_sys::netlink::{Netlink, NetlinkLink};
 use syscost_sys::sleep::sleep;
 
@@ -25,23 +25,27 @@ const LINK_PATIENCE: Duration = Duration::from_secs(5);
 /// What to build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
+    /// The id of a layer.
+    pub layer: String,
     pub sender_interface: String,
     pub receiver_interface: String,
+    /// Of the wire; the ends have less by what the layer's headers take.
     pub mtu_bytes: u32,
     pub offloads: bool,
 }
 
 impl Request {
-    pub fn new(run_id: &str, settings: &VethSettings) -> Result<Request, Unavailable> {
+    pub fn new(run_id: &str, settings: &PairSettings) -> Result<Request, Unavailable> {
         if !MTU_BYTES.contains(&settings.mtu) {
             return Err(Unavailable {
-                reason: format!("an MTU of {} bytes is not possible on a veth pair", settings.mtu),
+                reason: format!("an MTU of {} bytes is not possible on such a link", settings.mtu),
                 remedy: format!("choose one from {} to {}", MTU_BYTES.start(), MTU_BYTES.end()),
             });
         }
         // A link's name has at most 15 bytes: two for us, one for the side, the rest of the run id.
         let id: String = run_id.chars().filter(char::is_ascii_alphanumeric).take(12).collect();
         Ok(Request {
+            layer: settings.layer.into(),
             sender_interface: format!("sc{id}s"),
             receiver_interface: format!("sc{id}r"),
             mtu_bytes: settings.mtu,
@@ -56,16 +60,21 @@ pub struct Built {
     pub request: Request,
     pub sender_ns: OwnedFd,
     pub receiver_ns: OwnedFd,
+    /// Between the two, where there is one.
+    pub hub_ns: Option<OwnedFd>,
     pub facts: BTreeMap<String, String>,
 }
 
 /// Which step the kernel refused: reasons and remedies differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BuildStep {
     UserNamespace,
     NetworkNamespace,
-    Veth,
+    /// Making a link of this kind.
+    Link(String),
+    /// Turning an offload off.
+    Offload,
     Configure,
 }
 
@@ -104,62 +113,83 @@ pub fn in_thread(request: Request) -> Result<Built, RefusedStep> {
     })
 }
 
-/// Builds in this thread, which ends up in the receiver's namespace.
+/// Builds in this thread, which ends up in the sender's namespace.
 pub fn build(request: Request) -> Result<Built, RefusedStep> {
-    let receiver_ns = fresh_namespace()?;
-    let sender_ns = fresh_namespace()?;
-    let (near, far) = (&request.sender_interface, &request.receiver_interface);
-    let mut sender = Netlink::open().at(BuildStep::Configure, "open a netlink socket")?;
-    sender
-        .create_veth(near, far, receiver_ns.as_fd(), request.mtu_bytes)
-        .at(BuildStep::Veth, "make a veth pair")?;
-    configure(&mut sender, near, SENDER, request.offloads)?;
+    let unknown = || io::Error::from(io::ErrorKind::Unsupported);
+    let layer = layer::find(&request.layer).ok_or_else(unknown).at(BuildStep::Configure, "find the layer")?;
+    let mut site = LinkSite {
+        receiver: SiteSpace::make(&request.receiver_interface)?,
+        sender: SiteSpace::make(&request.sender_interface)?,
+        hub: None,
+        wire_mtu_bytes: request.mtu_bytes,
+        mtu_bytes: request.mtu_bytes.saturating_sub(layer.about().header_bytes),
+        kind: layer.about().id,
+    };
+    layer.join(&mut site)?;
+    let mut offloads = Vec::new();
+    for (space, address) in [&mut site.sender, &mut site.receiver].into_iter().zip(layer::addresses()) {
+        configure(space, address, request.offloads)?;
+    }
+    if let Some(hub) = site.hub.as_mut().filter(|_| !request.offloads) {
+        turn_offloads_off(hub)?;
+    }
+    let mut links = Vec::new();
+    for space in [&mut site.receiver, &mut site.sender] {
+        links.push(wait_until_running(&mut space.netlink, &space.end)?);
+        wait_for_passed(space)?;
+        space.enter()?;
+        offloads.push(read_offloads(&space.end)?);
+    }
+    if let Some(hub) = &mut site.hub {
+        wait_for_passed(hub)?;
+    }
+    let asked = LinkAsked { mtu_bytes: site.mtu_bytes, offloads: request.offloads };
+    verify(&asked, &links, &offloads.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
 
-    namespace::enter_net(receiver_ns.as_fd()).at(BuildStep::NetworkNamespace, "enter a network namespace")?;
-    let mut receiver = Netlink::open().at(BuildStep::Configure, "open a netlink socket")?;
-    configure(&mut receiver, far, RECEIVER, request.offloads)?;
-
-    let links = [wait_until_running(&mut sender, near)?, wait_until_running(&mut receiver, far)?];
-    let receiver_offloads = read_offloads(far)?;
-    let tcp = tcp_settings();
-    namespace::enter_net(sender_ns.as_fd()).at(BuildStep::NetworkNamespace, "enter a network namespace")?;
-    let sender_offloads = read_offloads(near)?;
-    verify(&request, &links, &[&sender_offloads, &receiver_offloads])?;
-
-    let mut facts = tcp;
-    facts.insert("sender_interface".into(), near.clone());
-    facts.insert("receiver_interface".into(), far.clone());
-    facts.insert("mtu".into(), links[0].mtu_bytes.to_string());
-    facts.insert("sender_offloads".into(), ethtool::show(&sender_offloads));
-    facts.insert("receiver_offloads".into(), ethtool::show(&receiver_offloads));
-    Ok(Built { request, sender_ns, receiver_ns, facts })
+    let mut facts = tcp_settings();
+    facts.insert("sender_interface".into(), request.sender_interface.clone());
+    facts.insert("receiver_interface".into(), request.receiver_interface.clone());
+    facts.insert("mtu".into(), site.mtu_bytes.to_string());
+    facts.insert("sender_offloads".into(), ethtool::show(&offloads[1]));
+    facts.insert("receiver_offloads".into(), ethtool::show(&offloads[0]));
+    let (sender_ns, receiver_ns) = (site.sender.namespace, site.receiver.namespace);
+    Ok(Built { request, sender_ns, receiver_ns, hub_ns: site.hub.map(|hub| hub.namespace), facts })
 }
 
-fn fresh_namespace() -> Result<OwnedFd, RefusedStep> {
-    namespace::unshare_net().at(BuildStep::NetworkNamespace, "make a network namespace")?;
-    namespace::current("net").at(BuildStep::Configure, "open the new network namespace")
+/// What the kernel has to say of both ends.
+struct LinkAsked {
+    mtu_bytes: u32,
+    offloads: bool,
 }
 
 /// Settings that a device takes only while it is down come before it is set up.
-fn configure(
-    netlink: &mut Netlink,
-    name: &str,
-    address: Ipv4Addr,
-    offloads: bool,
-) -> Result<(), RefusedStep> {
+fn configure(space: &mut SiteSpace, address: Ipv4Addr, offloads: bool) -> Result<(), RefusedStep> {
     if !offloads {
-        for offload in Offload::ALL {
-            ethtool::set(name, offload, false)
-                .at(BuildStep::Configure, &format!("turn {} off on {name}", offload.name()))?;
-        }
+        turn_offloads_off(space)?;
     }
-    netlink
-        .add_address(name, IpAddr::V4(address), 24)
-        .at(BuildStep::Configure, &format!("address {name}"))?;
-    for link in ["lo", name] {
+    let SiteSpace { netlink, end, .. } = space;
+    netlink.add_address(end, IpAddr::V4(address), 24).at(BuildStep::Configure, &format!("address {end}"))?;
+    for link in ["lo", end] {
         netlink.set_up(link).at(BuildStep::Configure, &format!("set {link} up"))?;
     }
     Ok(())
+}
+
+/// Of the end, where there is one, and of everything that packets pass besides.
+fn turn_offloads_off(space: &SiteSpace) -> Result<(), RefusedStep> {
+    space.enter()?;
+    for name in space.passed.iter().chain([&space.end]).filter(|name| !name.is_empty()) {
+        for offload in Offload::ALL {
+            ethtool::set(name, offload, false)
+                .at(BuildStep::Offload, &format!("turn {} off on {name}", offload.name()))?;
+        }
+    }
+    Ok(())
+}
+
+fn wait_for_passed(space: &mut SiteSpace) -> Result<(), RefusedStep> {
+    let SiteSpace { netlink, passed, .. } = space;
+    passed.iter().try_for_each(|name| wait_until_running(netlink, name).map(drop))
 }
 
 /// Until a link's queue is started the kernel drops what is sent: a first SYN would be repeated a
@@ -185,18 +215,18 @@ fn read_offloads(name: &str) -> Result<Vec<(Offload, bool)>, RefusedStep> {
 
 /// What was asked must be what the kernel says: a figure under another MTU would be a lie.
 fn verify(
-    request: &Request,
+    asked: &LinkAsked,
     links: &[NetlinkLink],
     offloads: &[&[(Offload, bool)]],
 ) -> Result<(), RefusedStep> {
-    if let Some(link) = links.iter().find(|l| l.mtu_bytes != request.mtu_bytes) {
-        let error = format!("asked for {} bytes, the kernel set {}", request.mtu_bytes, link.mtu_bytes);
+    if let Some(link) = links.iter().find(|l| l.mtu_bytes != asked.mtu_bytes) {
+        let error = format!("asked for {} bytes, the kernel set {}", asked.mtu_bytes, link.mtu_bytes);
         return Err(io::Error::other(error)).at(BuildStep::Configure, "set the MTU");
     }
     let still_on = offloads.iter().flat_map(|side| side.iter()).find(|(_, on)| *on);
-    if let (false, Some((offload, _))) = (request.offloads, still_on) {
+    if let (false, Some((offload, _))) = (asked.offloads, still_on) {
         return Err(io::Error::other("the device keeps it on"))
-            .at(BuildStep::Configure, &format!("turn {} off", offload.name()));
+            .at(BuildStep::Offload, &format!("turn {} off", offload.name()));
     }
     Ok(())
 }
@@ -218,7 +248,7 @@ mod tests {
 
     #[test]
     fn names_fit_the_kernel_and_carry_the_run() {
-        let settings = VethSettings { mtu: 1500, offloads: true };
+        let settings = PairSettings::veth(1500, true);
         let request = Request::new("20261121-2150-4f/a9c2e1", &settings).unwrap();
         assert_eq!(request.sender_interface, "sc202611212150s");
         assert_eq!(request.receiver_interface, "sc202611212150r");
@@ -230,19 +260,19 @@ mod tests {
     #[test]
     fn an_impossible_mtu_is_refused_with_the_range() {
         for mtu in [0, 1279, 65536] {
-            let error = Request::new("x", &VethSettings { mtu, offloads: true }).unwrap_err();
+            let error = Request::new("x", &PairSettings::veth(mtu, true)).unwrap_err();
             assert!(error.remedy.contains("1280 to 65535"), "{error:?}");
         }
     }
 
     #[test]
     fn a_setting_that_did_not_take_is_an_error() {
-        let request = Request::new("x", &VethSettings { mtu: 1500, offloads: false }).unwrap();
+        let asked = LinkAsked { mtu_bytes: 1500, offloads: false };
         let link = |mtu_bytes| NetlinkLink { index: 2, mtu_bytes, running: true };
         let off: Vec<_> = Offload::ALL.into_iter().map(|o| (o, false)).collect();
         let on = [(Offload::Gso, true)];
-        assert!(verify(&request, &[link(1500), link(1500)], &[&off, &off]).is_ok());
-        assert!(verify(&request, &[link(1500), link(1400)], &[&off, &off]).is_err());
-        assert!(verify(&request, &[link(1500), link(1500)], &[&off, &on]).is_err());
+        assert!(verify(&asked, &[link(1500), link(1500)], &[&off, &off]).is_ok());
+        assert!(verify(&asked, &[link(1500), link(1400)], &[&off, &off]).is_err());
+        assert!(verify(&asked, &[link(1500), link(1500)], &[&off, &on]).is_err());
     }
 }

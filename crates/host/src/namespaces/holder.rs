@@ -30,7 +30,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// The holder's one line.
 #[derive(Debug, Serialize, Deserialize)]
 enum HolderAnswer {
-    Built { user_ns: RawFd, sender_ns: RawFd, receiver_ns: RawFd, facts: BTreeMap<String, String> },
+    Built {
+        user_ns: RawFd,
+        sender_ns: RawFd,
+        receiver_ns: RawFd,
+        hub_ns: Option<RawFd>,
+        facts: BTreeMap<String, String>,
+    },
     RefusedStep(RefusedStep),
 }
 
@@ -47,6 +53,7 @@ pub fn main() -> i32 {
             user_ns: user_ns.as_raw_fd(),
             sender_ns: built.sender_ns.as_raw_fd(),
             receiver_ns: built.receiver_ns.as_raw_fd(),
+            hub_ns: built.hub_ns.as_ref().map(AsRawFd::as_raw_fd),
             facts: built.facts.clone(),
         },
         Err(refused) => HolderAnswer::RefusedStep(refused.clone()),
@@ -85,14 +92,17 @@ pub fn create(request: &Request) -> Result<(OwnedFd, Built), Unavailable> {
     let answer = listen(&mut holder);
     let taken = match answer {
         Some(HolderAnswer::RefusedStep(refused)) => Err(refusal::explain_here(refused)),
-        Some(HolderAnswer::Built { user_ns, sender_ns, receiver_ns, facts }) => {
+        Some(HolderAnswer::Built { user_ns, sender_ns, receiver_ns, hub_ns, facts }) => {
             let open = |fd: RawFd| File::open(format!("/proc/{}/fd/{fd}", holder.id())).map(OwnedFd::from);
-            let take = || Ok((open(user_ns)?, open(sender_ns)?, open(receiver_ns)?));
-            take()
-                .map_err(|e: io::Error| failed(format!("the holder's descriptors cannot be opened: {e}")))
-                .map(|(user_ns, sender_ns, receiver_ns)| {
-                    (user_ns, Built { request: request.clone(), sender_ns, receiver_ns, facts })
-                })
+            let take = || {
+                let hub_ns = hub_ns.map(open).transpose()?;
+                let (sender_ns, receiver_ns) = (open(sender_ns)?, open(receiver_ns)?);
+                Ok((
+                    open(user_ns)?,
+                    Built { request: request.clone(), sender_ns, receiver_ns, hub_ns, facts },
+                ))
+            };
+            take().map_err(|e: io::Error| failed(format!("the holder's descriptors cannot be opened: {e}")))
         }
         None => Err(failed("the holder gave no answer".into())),
     };

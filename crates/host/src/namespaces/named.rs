@@ -75,6 +75,7 @@ pub fn open(path: &str) -> Result<NamespacePair, Unavailable> {
     Ok(NamespacePair {
         sender: side(near.namespace, near_end),
         receiver: side(far.namespace, far_end),
+        hub: None,
         facts,
     })
 }

@@ -14,9 +14,23 @@ pub fn explain_here(refused: RefusedStep) -> Unavailable {
 }
 
 fn explain(refused: &RefusedStep, root: &Root) -> Unavailable {
+    // A device that keeps one on says so by this error, or by nothing at all.
+    if let (BuildStep::Offload, Some(libc::EOPNOTSUPP) | None) = (&refused.step, refused.errno) {
+        return Unavailable {
+            reason: format!(
+                "offloads = off is not possible on this link: a device of it keeps one on ({refused})"
+            ),
+            remedy: "leave them on (--offloads on), or measure another path: --path veth".into(),
+        };
+    }
     let (why, remedy) = cause(refused, root);
+    let what = match &refused.step {
+        BuildStep::Link(kind) => kind,
+        BuildStep::Configure | BuildStep::Offload => "such link between network namespaces",
+        BuildStep::UserNamespace | BuildStep::NetworkNamespace => "network namespaces",
+    };
     Unavailable {
-        reason: format!("no network namespaces here: {why} ({refused})"),
+        reason: format!("no {what} here: {why} ({refused})"),
         remedy: format!("{remedy}, {LOOPBACK}"),
     }
 }
@@ -24,6 +38,10 @@ fn explain(refused: &RefusedStep, root: &Root) -> Unavailable {
 fn cause(refused: &RefusedStep, root: &Root) -> (String, String) {
     let switch = |name: &str| root.number(&format!("proc/sys/kernel/{name}"));
     let text = |why: &str, remedy: &str| (why.to_string(), remedy.to_string());
+    if let (Some(libc::EOPNOTSUPP), BuildStep::Link(kind)) = (refused.errno, &refused.step) {
+        let why = format!("this kernel has no {kind} devices (CONFIG_{})", kind.to_uppercase());
+        return (why, format!("sudo modprobe {kind}"));
+    }
     match refused.errno {
         Some(libc::ENOSPC | libc::EUSERS) => {
             let kind = if refused.step == BuildStep::UserNamespace { "user" } else { "net" };
@@ -61,9 +79,6 @@ fn cause(refused: &RefusedStep, root: &Root) -> (String, String) {
         Some(libc::EINVAL | libc::ENOSYS) if refused.step == BuildStep::NetworkNamespace => {
             text("this kernel has none (CONFIG_NET_NS)", "use another kernel")
         }
-        Some(libc::EOPNOTSUPP) if refused.step == BuildStep::Veth => {
-            text("this kernel has no veth devices (CONFIG_VETH)", "sudo modprobe veth")
-        }
         Some(libc::EMFILE) => {
             text("this process may not open more files", "raise the limit (ulimit -n 4096)")
         }
@@ -82,21 +97,29 @@ mod tests {
     }
 
     #[test]
+    fn an_offload_that_a_device_keeps_is_said_and_not_a_missing_link() {
+        let why = explain(&refused(BuildStep::Offload, libc::EOPNOTSUPP), &Machine::empty().root());
+        assert!(why.reason.contains("keeps one on") && why.remedy.contains("--offloads on"), "{why:?}");
+    }
+
+    #[test]
     fn each_switch_is_named_with_its_remedy() {
         let switch = "proc/sys/kernel/unprivileged_userns_clone";
         let ubuntu = "proc/sys/kernel/apparmor_restrict_unprivileged_userns";
         let (filter, seccomp) = ("proc/self/status", "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n");
         let (user, net) = ("proc/sys/user/max_user_namespaces", "proc/sys/user/max_net_namespaces");
-        use BuildStep::{NetworkNamespace, UserNamespace, Veth};
+        use BuildStep::{NetworkNamespace, UserNamespace};
+        let link = |kind: &str| BuildStep::Link(kind.into());
         let cases = [
             (UserNamespace, libc::ENOSPC, user, "0\n", "user.max_user_namespaces=15000"),
             (NetworkNamespace, libc::ENOSPC, net, "4\n", "user.max_net_namespaces=15000"),
             (UserNamespace, libc::EPERM, switch, "0\n", "unprivileged_userns_clone=1"),
-            (Veth, libc::EPERM, ubuntu, "1\n", "apparmor_restrict_unprivileged_userns=0"),
+            (link("veth"), libc::EPERM, ubuntu, "1\n", "apparmor_restrict_unprivileged_userns=0"),
             (UserNamespace, libc::EPERM, filter, seccomp, "--cap-add SYS_ADMIN"),
             (NetworkNamespace, libc::ENOSYS, filter, seccomp, "--cap-add SYS_ADMIN"),
             (UserNamespace, libc::EINVAL, "unused", "", "run as root"),
-            (Veth, libc::EOPNOTSUPP, "unused", "", "modprobe veth"),
+            (link("veth"), libc::EOPNOTSUPP, "unused", "", "modprobe veth"),
+            (link("vxlan"), libc::EOPNOTSUPP, "unused", "", "modprobe vxlan"),
         ];
         for (step, errno, file, text, remedy) in cases {
             let machine = Machine::empty();

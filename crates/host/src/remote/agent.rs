@@ -1,15 +1,16 @@
-//! The agent: the harness's process on another host, started by ssh, one for each run.
+//! The agent: the harness's process elsewhere, started by a [`super::transport`], one for each run.
 //!
 //! It starts fresh workers, carries their standard input and output, and tells the time. It ends with all its workers
 //! when its input ends, or after a silence: a lost network closes no connection. It opens no port but the one that it
 //! is asked to try, and writes no file.
 
 use super::frame::{self, AgentMessage, AgentQuestion, Ask, CONTROL, Hello, PIECE, PROTOCOL, Reply};
+use super::reach::NoConnection;
 use super::{SILENCE, reach};
 use crate::{Unavailable, clock, fingerprint, link, namespaces};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
@@ -24,19 +25,25 @@ pub const SUBCOMMAND: &str = "agent";
 /// Exit status of an agent whose harness went away.
 const ORPHANED: i32 = 3;
 const LAST_WORDS_BYTES: u64 = 4096;
+/// A node of a cluster has one for each of its containers.
+pub const MOST_ADDRESSES: usize = 64;
 
 /// Can this machine do what these values of axes ask of it?
 pub type Allows = fn(&serde_json::Value) -> Result<(), Unavailable>;
 
 /// Runs the agent; `worker` is the subcommand that makes this binary a worker.
 pub fn main(worker: &'static str, allows: Allows) -> i32 {
-    // Its parent is a shell of sshd's, whose end says nothing that the end of the input does not.
+    // Its parent is a shell of sshd's or the like, whose end says nothing that the end of the input does not.
     let ended = serve(worker, allows);
     // Threads that carry output may hang in a write that nobody takes: the process ends without them.
     process::exit_now(if ended.is_ok() { 0 } else { ORPHANED })
 }
 
 fn serve(worker: &'static str, allows: Allows) -> io::Result<()> {
+    // Where a shell started us, it has greeted; else the mark is our argument.
+    if let Some(mark) = std::env::args().nth(2) {
+        writeln!(io::stdout(), "\n{mark}\n{}", this_system())?;
+    }
     let mut input =
         AgentInput { input: File::from(io::stdin().as_fd().try_clone_to_owned()?), heard: Instant::now() };
     let output = AgentOutput(Arc::new(Mutex::new(File::from(io::stdout().as_fd().try_clone_to_owned()?))));
@@ -54,12 +61,22 @@ fn serve(worker: &'static str, allows: Allows) -> io::Result<()> {
     Ok(())
 }
 
+/// As `uname -s -m` has it.
+pub fn this_system() -> String {
+    format!("Linux {}", std::env::consts::ARCH)
+}
+
 fn hello() -> io::Result<Hello> {
     Ok(Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
         sha256: program::sha256()?,
         connection: std::env::var("SSH_CONNECTION").unwrap_or_default(),
+        addresses: link::addresses()
+            .into_iter()
+            .filter(|address| !address.is_loopback())
+            .take(MOST_ADDRESSES)
+            .collect(),
         facts: fingerprint::facts(),
         tsc_hz: clock::constant_tick_rate(),
     })
@@ -129,11 +146,7 @@ impl Agent {
                 Ok(()) => Reply::Allowed,
                 Err(Unavailable { reason, remedy }) => Reply::Unable { reason, remedy },
             }),
-            AgentQuestion::Time => Ok(Reply::Time { unix_ns: unix_ns() }),
-            AgentQuestion::End { address, toward } => end(address, toward).map(|facts| Reply::End { facts }),
-            AgentQuestion::Listen { address, ports, token } => {
-                reach::listen(address, ports, token).map(|port| Reply::Listening { port })
-            }
+            about_this_host => answer(about_this_host),
         };
         let answer = answer.unwrap_or_else(|error| Reply::Refused { why: error.to_string() });
         self.output.say(&AgentMessage::Reply { number, answer })
@@ -152,7 +165,7 @@ impl Agent {
         std::thread::Builder::new().spawn(move || {
             let mut piece = vec![0; PIECE];
             while let Ok(length @ 1..) = said.read(&mut piece) {
-                if frame::write(&mut *output.file(), channel, &piece[..length]).is_err() {
+                if frame::carry(&mut *output.file(), channel, &piece[..length]).is_err() {
                     return;
                 }
             }
@@ -160,7 +173,7 @@ impl Agent {
             let _ = errors.take(LAST_WORDS_BYTES).read_to_end(&mut words);
             let words = String::from_utf8_lossy(&words).trim().to_string();
             let _ = output.say(&AgentMessage::Ended { channel, words });
-            let _ = frame::write(&mut *output.file(), channel, &[]);
+            let _ = frame::carry(&mut *output.file(), channel, &[]);
         })?;
         self.workers.insert(channel, AgentWorker { child, input });
         Ok(())
@@ -170,6 +183,27 @@ impl Agent {
     fn pass(&mut self, channel: u32, payload: &[u8]) {
         if let Some(worker) = self.workers.get_mut(&channel) {
             let _ = io::Write::write_all(&mut worker.input, payload);
+        }
+    }
+}
+
+/// What any syscost answers about the machine that it runs on: the agent to the harness, and the harness to itself.
+pub fn answer(question: AgentQuestion) -> io::Result<Reply> {
+    match question {
+        AgentQuestion::Time => Ok(Reply::Time { unix_ns: unix_ns() }),
+        AgentQuestion::End { address, toward } => end(address, toward).map(|facts| Reply::End { facts }),
+        AgentQuestion::Listen { address, ports, token } => {
+            reach::listen(address, ports, token).map(|port| Reply::Listening { port })
+        }
+        AgentQuestion::Source { toward } => {
+            link::source_toward(toward).map(|address| Reply::Source { address })
+        }
+        AgentQuestion::Connect { from, to, token } => Ok(match reach::connect(from, to, &token) {
+            Ok(mtu) => Reply::Connected { mtu },
+            Err(error) => Reply::NotConnected { because: NoConnection::of(&error), words: error.to_string() },
+        }),
+        AgentQuestion::Start { .. } | AgentQuestion::Allows { .. } => {
+            Err(io::Error::other("only an agent starts workers"))
         }
     }
 }

@@ -1,16 +1,16 @@
-//! The near end of one ssh connection to an agent: questions, and workers' pipes.
+//! The near end of one connection to an agent, through the pipes of a process that leads there: questions, and workers'
+//! pipes.
 //!
 //! One connection carries everything, so a round pays for no handshake and nothing has to be found and
-//! removed later: when this process, ssh, sshd or the network ends, both ends see it. The system's ssh
-//! client authenticates and encrypts; it is never asked for anything (BatchMode).
-//! Source: ssh(1), ssh_config(5).
+//! removed later: when this process, the one that leads there, or the network ends, both ends see it.
 
 use super::frame::{self, AgentQuestion, Ask, CONTROL, Hello, Reply};
 use super::incoming::{Heard, Incoming, NOBODY, lock};
 use super::target::Target;
 use super::{HEARTBEAT, patience, plain};
+use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -28,32 +28,37 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 const LAST_WORDS: usize = 4096;
 /// How often a waiting harness looks whether it was interrupted.
 const LOOK: Duration = Duration::from_millis(100);
-/// ssh ends by itself when its input does.
+/// It ends by itself when its input does.
 const PARTING: Duration = Duration::from_secs(2);
 
-/// How ssh is asked to behave, whatever the user's configuration says of these.
-const OPTIONS: [&str; 8] = [
-    "BatchMode=yes",
-    "ConnectTimeout=10",
-    "ServerAliveInterval=5",
-    "ServerAliveCountMax=3",
-    // A master that is there is used; none is made that would outlive the run.
-    "ControlMaster=no",
-    "ClearAllForwardings=yes",
-    "ForwardAgent=no",
-    "RemoteCommand=none",
-];
+/// How a process is started there.
+pub struct Launch<'a> {
+    /// The words of the process, after those that lead there.
+    pub words: &'a [String],
+    /// What it reads first.
+    pub input: &'a str,
+    /// A file that it inherits, by the number of its descriptor.
+    pub lends: Option<&'a File>,
+}
 
-/// `ssh` with this remote command, its pipes, and an end that comes with ours.
-pub fn ssh(target: &Target, command: &str) -> Command {
-    let mut ssh = Command::new("ssh");
-    ssh.arg("-T").args(OPTIONS.iter().flat_map(|option| ["-o", *option]));
-    ssh.args(target.arguments()).arg(command);
-    ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Ctrl-C reaches the harness alone.
-    ssh.process_group(0);
-    process::die_with_parent_on_exec(&mut ssh);
-    ssh
+impl Launch<'_> {
+    /// With its pipes, and an end that comes with ours.
+    pub fn command(&self, target: &Target) -> Command {
+        let words = target.words();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).args(self.words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // By which address a user logged in here says nothing of another place.
+        command.env_remove("SSH_CONNECTION");
+        target.transport().forgets().iter().for_each(|name| _ = command.env_remove(name));
+        // Ctrl-C reaches the harness alone.
+        command.process_group(0);
+        process::die_with_parent_on_exec(&mut command);
+        if let Some(file) = self.lends {
+            process::inherit_on_exec(&mut command, file.as_raw_fd());
+        }
+        command
+    }
 }
 
 /// Why a line could not be opened.
@@ -61,15 +66,15 @@ pub fn ssh(target: &Target, command: &str) -> Command {
 pub struct NotOpened {
     /// `Linux x86_64`; `None`: our command was never run there.
     pub system: Option<String>,
-    /// ssh's exit status, where it ended by itself.
+    /// Exit status of what leads there, where it ended by itself.
     pub status: Option<i32>,
     pub words: String,
 }
 
-/// An open line. Dropping it ends the agent and ssh.
+/// An open line. Dropping it ends the agent and what leads there.
 pub struct Connection {
-    ssh: Mutex<Child>,
-    /// `None` once the line is being closed: ssh then ends.
+    leads_there: Mutex<Child>,
+    /// `None` once the line is being closed: that process then ends.
     input: Mutex<Option<ChildStdin>>,
     incoming: Arc<Incoming>,
     answers: Mutex<Receiver<(u64, Reply)>>,
@@ -83,12 +88,15 @@ impl Connection {
     /// and then speaks in frames.
     pub fn open(
         target: &Target,
-        command: &str,
+        launch: &Launch<'_>,
         mark: &str,
     ) -> Result<(Arc<Connection>, String, Hello), NotOpened> {
         let failed = |words: String| NotOpened { system: None, status: None, words };
-        let mut child = ssh(target, command).spawn().map_err(|error| failed(cannot_start(&error)))?;
-        let input = child.stdin.take();
+        let mut child =
+            launch.command(target).spawn().map_err(|error| failed(cannot_start(target, &error)))?;
+        let mut input = child.stdin.take();
+        // It fits into the pipe; who ended already has said why.
+        let _ = input.as_mut().map(|input| input.write_all(launch.input.as_bytes()));
         let output = child.stdout.take().expect("piped above");
         let errors = child.stderr.take().expect("piped above");
         let words = Arc::new(Mutex::new(Vec::new()));
@@ -96,7 +104,7 @@ impl Connection {
         let (tell_answer, answers) = mpsc::sync_channel(1);
         let incoming = Arc::new(Incoming::new(words.clone()));
         let line = Arc::new(Connection {
-            ssh: Mutex::new(child),
+            leads_there: Mutex::new(child),
             input: Mutex::new(input),
             incoming: incoming.clone(),
             answers: Mutex::new(answers),
@@ -197,15 +205,15 @@ impl Connection {
         }
     }
 
-    /// Why the line ended: ssh's exit status and what it said.
+    /// Why the line ended: the exit status of what leads there, and what it said.
     pub fn parting(&self) -> (Option<i32>, String) {
         drop(lock(&self.input).take());
-        let status = end_of(&mut lock(&self.ssh));
+        let status = end_of(&mut lock(&self.leads_there));
         // A silent line has cost its wait already.
         let said = if status.is_some() { heard_out(&self.words) } else { lock(&self.words).clone() };
         let said = plain(&last_lines(&String::from_utf8_lossy(&said)));
         let words = match (said.as_str(), status) {
-            ("", Some(status)) => format!("ssh ended ({status})"),
+            ("", Some(status)) => format!("the process that leads there ended ({status})"),
             ("", None) => "the agent ended".to_string(),
             (said, _) => said.to_string(),
         };
@@ -213,8 +221,8 @@ impl Connection {
     }
 }
 
-/// All that was said, once its listener has heard the end: on a busy machine it may do so after ssh has ended. Whatever
-/// holds ssh's standard error open (a master) is not waited for.
+/// All that was said, once its listener has heard the end: on a busy machine it may do so after the process has ended. Whatever
+/// holds its standard error open (a master) is not waited for.
 fn heard_out(words: &Arc<Mutex<Vec<u8>>>) -> Vec<u8> {
     let end = Instant::now() + PARTING;
     while Arc::strong_count(words) > 1 && Instant::now() < end {
@@ -226,20 +234,20 @@ fn heard_out(words: &Arc<Mutex<Vec<u8>>>) -> Vec<u8> {
 impl Drop for Connection {
     fn drop(&mut self) {
         drop(lock(&self.input).take());
-        let mut ssh = lock(&self.ssh);
-        end_of(&mut ssh);
-        if matches!(ssh.try_wait(), Ok(None)) {
-            process::kill_group(ssh.id());
-            let _ = ssh.wait();
+        let mut leads_there = lock(&self.leads_there);
+        end_of(&mut leads_there);
+        if matches!(leads_there.try_wait(), Ok(None)) {
+            process::kill_group(leads_there.id());
+            let _ = leads_there.wait();
         }
     }
 }
 
-/// With which status ssh ended, within a moment.
-fn end_of(ssh: &mut Child) -> Option<ExitStatus> {
+/// With which status it ended, within a moment.
+fn end_of(child: &mut Child) -> Option<ExitStatus> {
     let end = Instant::now() + PARTING;
     loop {
-        match ssh.try_wait() {
+        match child.try_wait() {
             Ok(None) if Instant::now() < end => sleep(Duration::from_millis(5)),
             status => return status.ok().flatten(),
         }
@@ -297,14 +305,14 @@ impl Drop for FarWorker {
     }
 }
 
-/// ssh and loaders tell the cause last, sometimes below a banner.
+/// Programs and loaders tell the cause last, sometimes below a banner.
 fn last_lines(words: &str) -> String {
     const SHOWN: usize = 3;
     let lines: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(SHOWN)..].join("; ")
 }
 
-/// Keeps the end of what ssh and the far side's standard error say.
+/// Keeps the end of what the process and the far side's standard error say.
 fn listen_to_errors(mut errors: impl Read + Send + 'static, words: Arc<Mutex<Vec<u8>>>) -> io::Result<()> {
     let listen = move || {
         let _ = capability::hold_only(CapabilitySet::empty());
@@ -335,11 +343,12 @@ fn beat(line: &Arc<Connection>) {
     });
 }
 
-fn cannot_start(error: &io::Error) -> String {
+fn cannot_start(target: &Target, error: &io::Error) -> String {
+    let program = target.words().swap_remove(0);
     if error.kind() == io::ErrorKind::NotFound {
-        return super::refusal::NO_SSH.into();
+        return format!("{} {}", super::refusal::NO_PROGRAM, plain(&program));
     }
-    format!("cannot start ssh: {error}")
+    format!("cannot start {}: {error}", plain(&program))
 }
 
 #[cfg(test)]
@@ -347,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ssh_said_is_heard_to_its_end() {
+    fn what_it_said_is_heard_to_its_end() {
         let (mut said, errors) = UnixStream::pair().unwrap();
         let words = Arc::new(Mutex::new(Vec::new()));
         listen_to_errors(errors, words.clone()).unwrap();

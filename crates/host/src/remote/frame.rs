@@ -9,14 +9,17 @@ use crate::Fact;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Both sides speak the same one, or nothing is measured.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 /// What the two say to each other.
 pub const CONTROL: u32 = 0;
 /// No honest frame is larger: workers' output comes in pieces.
 const LARGEST: usize = 1 << 20;
+/// What carries an agent's words may pass on whole lines only, as srun does: each thing said ends one. Of itself it
+/// says nothing.
+pub const END_OF_LINE: &[u8] = b"\n";
 /// What login shells may print before our own words come.
 const LARGEST_GREETING: u64 = 64 << 10;
 /// How much of a worker's output is carried at once.
@@ -30,6 +33,9 @@ pub struct Hello {
     pub sha256: String,
     /// `SSH_CONNECTION` as sshd set it.
     pub connection: String,
+    /// Its own addresses that a peer could reach, in the order of its devices.
+    #[serde(default)]
+    pub addresses: Vec<IpAddr>,
     pub facts: Vec<Fact>,
     /// Rate of the far time-stamp counter, where it is constant.
     pub tsc_hz: Option<f64>,
@@ -55,6 +61,10 @@ pub enum AgentQuestion {
     Allows { wanted: serde_json::Value },
     /// Wait a moment for one connection that presents the token.
     Listen { address: IpAddr, ports: Option<super::target::Ports>, token: String },
+    /// The address from which that machine sends to this one.
+    Source { toward: IpAddr },
+    /// Make that connection.
+    Connect { from: IpAddr, to: SocketAddr, token: String },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,6 +98,17 @@ pub enum Reply {
     Listening {
         port: u16,
     },
+    Source {
+        address: IpAddr,
+    },
+    /// With the path's MTU, where the kernel tells it.
+    Connected {
+        mtu: Option<u32>,
+    },
+    NotConnected {
+        because: super::reach::NoConnection,
+        words: String,
+    },
     Refused {
         why: String,
     },
@@ -104,13 +125,20 @@ pub fn write(out: &mut impl Write, channel: u32, payload: &[u8]) -> io::Result<(
 }
 
 pub fn say<T: Serialize>(out: &mut impl Write, what: &T) -> io::Result<()> {
-    write(out, CONTROL, &serde_json::to_vec(what).map_err(io::Error::other)?)
+    let mut payload = serde_json::to_vec(what).map_err(io::Error::other)?;
+    payload.extend(END_OF_LINE);
+    write(out, CONTROL, &payload)
 }
 
-/// Skips what login shells print, up to the mark; the line after it. `Ok(Err(said))`: the mark did not come, but this.
-pub fn greeting(input: &mut impl BufRead, mark: &str) -> io::Result<Result<String, String>> {
+/// A worker's output, and the end of a line.
+pub fn carry(out: &mut impl Write, channel: u32, payload: &[u8]) -> io::Result<()> {
+    write(out, channel, payload)?;
+    write(out, CONTROL, END_OF_LINE)
+}
+
+/// Skips what login shells print, up to the mark. `Ok(Err(said))`: the mark did not come, but this.
+pub fn skip_to(input: &mut impl BufRead, mark: &str) -> io::Result<Result<(), String>> {
     let mut left = LARGEST_GREETING;
-    let mut marked = false;
     let mut said = String::new();
     loop {
         let mut words = Vec::new();
@@ -120,11 +148,22 @@ pub fn greeting(input: &mut impl BufRead, mark: &str) -> io::Result<Result<Strin
         }
         left -= got as u64;
         let words = String::from_utf8_lossy(&words);
-        if marked {
-            return Ok(Ok(words.trim().to_string()));
+        if words.trim_end() == mark {
+            return Ok(Ok(()));
         }
-        marked = words.trim_end() == mark;
         said.push_str(&words);
+    }
+}
+
+/// The line after the mark.
+pub fn greeting(input: &mut impl BufRead, mark: &str) -> io::Result<Result<String, String>> {
+    if let Err(said) = skip_to(input, mark)? {
+        return Ok(Err(said));
+    }
+    let mut words = Vec::new();
+    match input.by_ref().take(LARGEST_GREETING).read_until(b'\n', &mut words)? {
+        0 => Ok(Err(String::new())),
+        _ => Ok(Ok(String::from_utf8_lossy(&words).trim().to_string())),
     }
 }
 
@@ -181,6 +220,7 @@ mod tests {
         let mut bytes = Vec::new();
         write(&mut bytes, 7, b"abc").unwrap();
         say(&mut bytes, &AgentMessage::Reply { number: 3, answer: Reply::Time { unix_ns: 9 } }).unwrap();
+        assert_eq!(bytes.last(), Some(&b'\n'), "what is said ends a line");
         write(&mut bytes, 7, b"").unwrap();
         let mut input = bytes.as_slice();
         assert_eq!(read(&mut input).unwrap(), Some((7, b"abc".to_vec())));

@@ -74,7 +74,7 @@ impl Incoming {
         tell: &Sender<Heard>,
         answers: &SyncSender<(u64, Reply)>,
     ) {
-        // What ends it is told by ssh's own words, or by those of the agent.
+        // What ends it is told by the words of what leads there, or by those of the agent.
         let _ = self.hear_frames(output, mark, tell, answers);
         let mut channels = self.channels();
         channels.gone = true;
@@ -102,6 +102,7 @@ impl Incoming {
         let _ = tell.send(Heard::Hello(Box::new(frame::understand(&payload)?)));
         while let Some((channel, payload)) = frame::read(&mut output)? {
             match channel {
+                CONTROL if payload == frame::END_OF_LINE => {}
                 CONTROL => self.understand(frame::understand(&payload)?, answers),
                 _ => self.hand_over(channel, &payload),
             }

@@ -5,6 +5,7 @@
 
 use super::target::Ports;
 use crate::acceptor::{self, Acceptor};
+use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -43,6 +44,27 @@ pub fn listener<E: From<io::Error>>(
         }
     }
     Err(last.unwrap_or_else(|| io::ErrorKind::AddrInUse.into()).into())
+}
+
+/// What kept a connection from being made: each has another remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoConnection {
+    NoAnswer,
+    Refused,
+    Unreachable,
+    Other,
+}
+
+impl NoConnection {
+    pub fn of(error: &io::Error) -> NoConnection {
+        match error.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => NoConnection::NoAnswer,
+            io::ErrorKind::ConnectionRefused => NoConnection::Refused,
+            io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => NoConnection::Unreachable,
+            _ => NoConnection::Other,
+        }
+    }
 }
 
 /// Listens on a thread of its own until the connection was there; the port.

@@ -7,7 +7,7 @@
 //! the median, because their spread is theirs. The overhead is subtracted in the metric, in the
 //! open: the gross figure and the overhead are recorded and shown.
 
-use super::{metrics, quantities};
+use super::{Probe, metrics, quantities};
 use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Quantity, Sample};
 
@@ -32,6 +32,14 @@ const GROSS: &str = "the same before the overhead is subtracted";
 const OVERHEAD: &str = "what was measured beside the operation and subtracted";
 const WORST: &str = "the slowest batch or operation of a window, overhead included";
 
+/// Instructions in a nanosecond: a quantity of samples whose clock counts instructions, which no file holds.
+pub const CLOCK_INSTRUCTIONS: &str = "clock_instructions";
+/// What is compared of a stream of messages where clocks count instructions.
+pub const MESSAGE_INSTRUCTIONS: &str = "instructions_per_message";
+/// The same of an operation.
+pub const INSTRUCTIONS: &str = "instructions_per_operation";
+const EXECUTED: &str = "5 % quantile of the instructions of an operation, less the loop's: where an emulated machine's clock counts them";
+
 /// For operations of nanoseconds: loads, calls, timer reads, system calls.
 pub const NANOSECOND: &[Metric] = metrics! {
     "cost", Nanoseconds, Lower, "cost",
@@ -45,6 +53,7 @@ pub const NANOSECOND: &[Metric] = metrics! {
         median_net;
     "p99", Nanoseconds, Lower, "99 % quantile", "99 % quantile, overhead included", |s, _| s.get("p99_ns");
     "worst", Nanoseconds, Neither, "largest", WORST, |s, _| s.get("max_ns");
+    "instructions_per_operation", Count, Lower, "instructions", EXECUTED, |s, p| executed(s, low_net(s, p));
 };
 
 /// For operations of microseconds and more: the distribution of single operations.
@@ -59,7 +68,15 @@ pub const SYSTEM: &[Metric] = metrics! {
     "p90", Nanoseconds, Lower, "90 % quantile", "90 % quantile, overhead included", |s, _| s.get("p90_ns");
     "p99", Nanoseconds, Lower, "99 % quantile", "99 % quantile, overhead included", |s, _| s.get("p99_ns");
     "worst", Nanoseconds, Neither, "largest", WORST, |s, _| s.get("max_ns");
+    "instructions_per_operation", Count, Lower, "instructions", EXECUTED, |s, p| executed(s, low_net(s, p));
 };
+
+/// What a probe's cases show and are compared by where clocks count instructions.
+pub fn counted_metric(probe: &dyn Probe) -> Option<Metric> {
+    let metrics = probe.metrics();
+    let named = |id: &str| metrics.iter().find(|metric| metric.id == id).copied();
+    named(MESSAGE_INSTRUCTIONS).or_else(|| named(INSTRUCTIONS))
+}
 
 fn low_net(sample: &Sample, _: &Point) -> Option<f64> {
     Some(sample.get("low_ns")? - sample.get("overhead_ns")?)
@@ -67,6 +84,10 @@ fn low_net(sample: &Sample, _: &Point) -> Option<f64> {
 
 fn median_net(sample: &Sample, _: &Point) -> Option<f64> {
     Some(sample.get("median_ns")? - sample.get("overhead_ns")?)
+}
+
+fn executed(sample: &Sample, ns: Option<f64>) -> Option<f64> {
+    Some(ns? * sample.get(CLOCK_INSTRUCTIONS)?)
 }
 
 fn in_cycles(sample: &Sample, ns: Option<f64>) -> Option<f64> {

@@ -4,7 +4,7 @@
 //! drivers/char/random.c of the kernel.
 
 use super::prediction::{CostAccount, Inputs};
-use super::row::{Drawing, Row, Shape};
+use super::row::{Drawing, Row};
 use super::{
     Channel, Figures, OS_MORE_SUITE, OsOperation, Probe, ProbeAbout, RoleReport, Task, batch, system_call,
 };
@@ -135,12 +135,7 @@ impl OsOperation for Getrandom {
     }
 
     fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing {
-            title: "Random bytes, by their number",
-            metric: "cost",
-            shape: Shape::Curve { along: RANDOM_BYTES.id, log_y: true, levels: false },
-            includes: |_| true,
-        }]
+        vec![Drawing::of_cost("Random bytes, by their number", RANDOM_BYTES.id)]
     }
 }
 

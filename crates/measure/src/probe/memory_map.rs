@@ -5,10 +5,10 @@
 //! operations" (SOSP 2019), LEBench.
 
 use super::prediction::{CostAccount, Inputs, RowRef};
-use super::row::{Drawing, Row, Shape};
+use super::row::{Drawing, Row};
 use super::{
     Channel, Needs, OS_MORE_SUITE, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch,
-    page_fault,
+    page_fault, primitive,
 };
 use anyhow::{Context, Result, ensure};
 use syscost_core::axis::DefaultValues::{Ints, Names};
@@ -156,7 +156,7 @@ impl OsOperation for MemoryMap {
     }
 
     /// Of memory that nobody touches there is nothing but its description, whatever its size. A touched page is a
-    /// fault; giving it back is in no row.
+    /// fault, and is given back.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let bytes = point.int(AREA_BYTES)?;
         if !point.on(TOUCHED) && bytes == LEAST_BYTES {
@@ -168,17 +168,14 @@ impl OsOperation for MemoryMap {
         }
         let pages = inputs.constant("pages", pages_of(bytes) as f64, Unit::Count, "base pages of the area");
         let fault = inputs.row("fault", page_fault::fault("minor_anonymous"));
-        let software = map.zip(fault).map(|(map, fault)| map + pages * fault);
-        Some(inputs.sum("map + pages * fault", Some(0.0), software))
+        let freed = inputs.row("freed_page", primitive::cost_of("freed_page"));
+        let page = fault.zip(freed).map(|(fault, freed)| fault + freed);
+        let software = map.zip(page).map(|(map, page)| map + pages * page);
+        Some(inputs.sum("map + pages * (fault + freed_page)", Some(0.0), software))
     }
 
     fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing {
-            title: "Mapping and unmapping memory, by its size",
-            metric: "cost",
-            shape: Shape::Curve { along: AREA_BYTES.id, log_y: true, levels: false },
-            includes: |_| true,
-        }]
+        vec![Drawing::of_cost("Mapping and unmapping memory, by its size", AREA_BYTES.id)]
     }
 }
 
@@ -200,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_touched_area_costs_a_fault_for_each_page_and_an_untouched_one_nothing_for_its_size() {
-        let known = Costs::of(&[(ID, 1000.0), ("page_fault", 500.0)]);
+        let known = Costs::of(&[(ID, 1000.0), ("page_fault", 400.0), ("primitive", 100.0)]);
         let predicted = |touched: &str, bytes: u64| {
             let mut point = Point::default();
             point.set(TOUCHED.id, Value::text(touched));

@@ -4,7 +4,7 @@
 
 use super::memory_map::{AREA_BYTES, area_axis, pages_of};
 use super::prediction::{CostAccount, Inputs};
-use super::row::{Drawing, Row, Shape};
+use super::row::{Drawing, Row};
 use super::{
     Channel, Needs, OS_MORE_SUITE, OsOperation, Probe, ProbeAbout, RoleReport, Task, batch, primitive,
 };
@@ -110,12 +110,7 @@ impl OsOperation for MemoryProtect {
     }
 
     fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing {
-            title: "Protecting memory, by its size",
-            metric: "cost",
-            shape: Shape::Curve { along: AREA_BYTES.id, log_y: true, levels: false },
-            includes: |_| true,
-        }]
+        vec![Drawing::of_cost("Protecting memory, by its size", AREA_BYTES.id)]
     }
 }
 

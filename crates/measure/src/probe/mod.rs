@@ -15,8 +15,8 @@ pub mod batch;
 pub mod blocks;
 pub mod cost;
 pub mod directory;
-pub mod hierarchy;
 pub mod meter;
+pub mod named_file;
 pub mod network;
 pub mod passes;
 pub mod prediction;
@@ -56,6 +56,8 @@ pub struct ProbeAbout {
     pub alternatives: Option<&'static dyn Alternatives>,
     /// What another probe's figures may be held against.
     pub ruler: Option<Ruler>,
+    /// What it takes is of one CPU alone: no other thread, device or wake-up.
+    pub yardstick: bool,
 }
 
 impl ProbeAbout {
@@ -71,6 +73,7 @@ impl ProbeAbout {
         axis_rules: None,
         alternatives: None,
         ruler: None,
+        yardstick: false,
     };
 }
 
@@ -170,12 +173,19 @@ syscost_core::registry! {
         pub file_contention::FileContention,
         pub memory_map::MemoryMap,
         pub memory_protect::MemoryProtect,
+        pub memory_advise::MemoryAdvise,
+        pub user_fault::UserFault,
         pub ready_descriptor::ReadyDescriptor,
         pub signal_to_self::SignalToSelf,
         pub contention::Contention,
         pub clock_read::ClockRead,
         pub getrandom::Getrandom,
-        pub seccomp_filter::SeccompFilter,
+        pub uring_nop::UringNop,
+        pub program_start::ProgramStart,
+        pub file_name::FileName,
+        pub namespace_create::NamespaceCreate,
+        pub control_group::ControlGroup,
+        pub watched_call::WatchedCall,
         pub primitive::Primitive,
     ];
 }

@@ -147,6 +147,20 @@ impl<'a> Inputs<'a> {
     }
 
     /// The rows asked for so far.
+    /// A number that is made of others by more than a formula says. The rows that it needs are asked for as well.
+    pub fn derived(
+        &mut self,
+        name: &str,
+        unit: Unit,
+        source: &str,
+        make: impl FnOnce(&mut Inputs<'a>) -> f64,
+    ) -> f64 {
+        let mut inner = Inputs::new(self.known);
+        let value = make(&mut inner);
+        self.rows.extend(inner.rows);
+        self.constant(name, value, unit, source)
+    }
+
     pub fn rows(&self) -> &[RowRef] {
         &self.rows
     }

@@ -7,10 +7,10 @@
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; fork(2), vfork(2), posix_spawn(3).
 
 use super::prediction::{CostAccount, Inputs, RowRef};
-use super::row::{Drawing, Row, Shape};
+use super::row::{Drawing, Row};
 use super::{
-    Channel, Needs, OsOperation, OtherWay, Probe, ProbeAbout, RoleReport, Task, Timing, batch, page_fault,
-    primitive, system_call,
+    Channel, Needs, OsOperation, OtherWay, Probe, ProbeAbout, RoleReport, Task, Timing, batch,
+    memory_latency, page_fault, primitive, system_call,
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -212,12 +212,7 @@ impl OsOperation for ProcessCreate {
     }
 
     fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing {
-            title: "Making a process, by the memory of its parent",
-            metric: "cost",
-            shape: Shape::Curve { along: "resident_bytes", log_y: true, levels: false },
-            includes: |_| true,
-        }]
+        vec![Drawing::of_cost("Making a process, by the memory of its parent", "resident_bytes")]
     }
 }
 
@@ -241,8 +236,23 @@ fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> CostAccount {
     let page = inputs.row("fork_page", primitive::cost_of("fork_page"));
     let pages = (resident_bytes / page_bytes()) as f64;
     let pages = inputs.constant("pages", pages, Unit::Count, "the touched memory in base pages");
-    let software = base.zip(page).map(|(base, page)| base + pages * page);
-    inputs.sum("fork_base + pages * fork_page", Some(0.0), software)
+    // struct page on 64-bit machines: include/linux/mm_types.h.
+    let descriptor_bytes = 64.0;
+    let touches = inputs.constant(
+        "touches",
+        2.0,
+        Unit::Count,
+        "each page's count goes up when its entry is copied, and down when it is dropped: copy_present_ptes, zap_present_ptes",
+    );
+    // fork_page is of so few pages that a private cache holds their descriptors.
+    // A machine that tells no caches: its descriptors count as cached.
+    let source = "a load of a working set of 64 bytes a page, between those of the levels above";
+    let bytes = (pages * descriptor_bytes) as u64;
+    let load = inputs.derived("load", Unit::Nanoseconds, source, |inputs| {
+        memory_latency::levels::between(bytes, inputs).unwrap_or(0.0)
+    });
+    let software = base.zip(page).map(|(base, page)| base + pages * (page + touches * load));
+    inputs.sum("fork_base + pages * (fork_page + touches * load)", Some(0.0), software)
 }
 
 /// The child, and a dynamically linked program that it becomes.

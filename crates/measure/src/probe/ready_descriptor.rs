@@ -5,7 +5,7 @@
 //! lat_select; Banga, Mogul and Druschel, "A scalable and explicit event delivery mechanism for UNIX" (1999).
 
 use super::prediction::{CostAccount, Inputs};
-use super::row::{Drawing, Row, Shape};
+use super::row::{Drawing, Row};
 use super::{
     Channel, Figures, OS_MORE_SUITE, OsOperation, OtherWay, Probe, ProbeAbout, RoleReport, Task, batch,
     system_call,
@@ -186,12 +186,7 @@ impl OsOperation for ReadyDescriptor {
     }
 
     fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing {
-            title: "Finding a ready descriptor, by how many are waited for",
-            metric: "cost",
-            shape: Shape::Curve { along: DESCRIPTORS.id, log_y: true, levels: false },
-            includes: |_| true,
-        }]
+        vec![Drawing::of_cost("Finding a ready descriptor, by how many are waited for", DESCRIPTORS.id)]
     }
 }
 

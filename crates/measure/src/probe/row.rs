@@ -49,6 +49,14 @@ pub struct Drawing {
     pub includes: fn(&Point) -> bool,
 }
 
+impl Drawing {
+    /// The cost of every case along an axis of sizes or numbers, both logarithmic.
+    pub fn of_cost(title: &'static str, along: &'static str) -> Drawing {
+        let shape = Shape::Curve { along, log_y: true, levels: false };
+        Drawing { title, metric: "cost", shape, includes: |_| true }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// The metric over a numeric axis; a line for each combination of the other axes that vary.

@@ -32,6 +32,9 @@ pub struct BlockTask {
     pub passes: u32,
     /// Of the order of every pass.
     pub seed: u64,
+    /// Another run measures beside this one: the descriptor by which the sender passes the baton after every slice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baton: Option<i32>,
 }
 
 /// One slice of one rival.

@@ -22,6 +22,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
+use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
@@ -36,6 +37,7 @@ pub struct TcpConnect;
 const ID: &str = "tcp_connect";
 const SETUP: &str = "setup";
 const CLOSE: &str = "close";
+const WHOLE: &str = "whole";
 const WINDOW_NS: u64 = 4_000_000;
 /// Closed connections keep their port for a minute (TIME_WAIT): twenty rounds of three such windows
 /// take an eighth of the ports that there are.
@@ -68,9 +70,11 @@ impl Probe for TcpConnect {
             network::path_axis(),
             network::placement_axis(),
             PHASE
-                .names(|| vec![SETUP, CLOSE])
+                .names(|| vec![SETUP, CLOSE, WHOLE])
                 .flag("phase", "phase of a connection")
-                .help("setup: connect until it returns; close: close until it returns"),
+                .help("setup: connect until it returns; close: close until it returns; whole: socket, bind, connect, and close \
+                       when the other side has closed")
+                .default_on(Names(&[SETUP, CLOSE])),
         ]
     }
 
@@ -123,20 +127,40 @@ impl OsOperation for TcpConnect {
         if path != network::LOOPBACK {
             return Some(row);
         }
-        let operation = if phase == SETUP { "connection_setup" } else { "connection_close" };
-        Some(row.as_published(operation, path))
+        Some(match phase {
+            SETUP => row.as_published("connection_setup", path),
+            CLOSE => row.as_published("connection_close", path),
+            _ => row,
+        })
     }
 
     /// The kernels answer each other as they answer an echo of two packets: the handshake is three segments, a close one and
     /// its acknowledgement. Either wakes the other side, which sleeps.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+        if point.text(PHASE)? == WHOLE {
+            return None;
+        }
         let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));
-        let sleeper = if point.text(PLACEMENT) == Some("same") { "wake_up" } else { "wake_sender" };
-        let wake = inputs.row("wake", primitive::cost_of(sleeper));
+        let shared = point.text(PLACEMENT) == Some("same");
+        let wake = inputs.row("wake", primitive::cost_of(if shared { "wake_up" } else { "wake_sender" }));
         let setup = point.text(PHASE)? == SETUP;
-        let (formula, echoes) =
-            if setup { ("3/2 * icmp_echo + wake", 1.5) } else { ("icmp_echo + wake", 1.0) };
-        let software = echo.zip(wake).map(|(echo, wake)| echoes * echo + wake);
+        // On one CPU the sleeper that was woken goes first: it answers, and sleeps again, before the call returns.
+        let switch = if shared {
+            inputs.row("process_switch", primitive::cost_of("process_switch"))
+        } else {
+            Some(0.0)
+        };
+        let (formula, echoes, switches) = match (setup, shared) {
+            (true, false) => ("3/2 * icmp_echo + wake", 1.5, 0.0),
+            (true, true) => ("3/2 * icmp_echo + wake + 2 * process_switch", 1.5, 2.0),
+            (false, false) => ("icmp_echo + wake", 1.0, 0.0),
+            // The other side's own close is as much again.
+            (false, true) => ("2 * icmp_echo + wake + 2 * process_switch", 2.0, 2.0),
+        };
+        let software = match (echo, wake, switch) {
+            (Some(echo), Some(wake), Some(switch)) => Some(echoes * echo + wake + switches * switch),
+            _ => None,
+        };
         Some(inputs.sum(formula, Some(0.0), software))
     }
 }
@@ -206,6 +230,28 @@ impl Client<'_> {
         Ok(monotonic_ns() - start)
     }
 
+    /// From socket(2) until a connection that the server ends at once is closed: everything that a short-lived one costs
+    /// beside its requests.
+    fn whole(&mut self) -> Result<u64> {
+        let start = monotonic_ns();
+        let socket = self.open()?;
+        socket.bind(&SocketAddr::from(([0, 0, 0, 0], 0)).into()).context("cannot bind")?;
+        socket
+            .connect(&self.address.into())
+            .map_err(|error| connection::cannot_connect(self.address, error))?;
+        let mut stream = TcpStream::from(socket);
+        let connected = monotonic_ns();
+        connection::introduce(&mut stream, self.address, self.token, 0)?;
+        let proven = monotonic_ns();
+        stream.shutdown(Shutdown::Write).context("cannot shut down")?;
+        let got = stream.read(&mut [0]).context("the server does not close")?;
+        drop(stream);
+        let end = monotonic_ns();
+        ensure!(got == 0, "the server says more than its greeting");
+        self.connections += 1;
+        Ok(end - start - (proven - connected))
+    }
+
     /// From shutdown to the other side's end of stream.
     fn close_both_ways(&mut self) -> Result<u64> {
         let (mut stream, _) = self.connect()?;
@@ -228,7 +274,7 @@ impl Client<'_> {
 fn connect(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let address = connection::offered_address(task)?;
     let mut client = Client { address, token: &task.token, connections: 0 };
-    let closes = task.point.text(PHASE) == Some(CLOSE);
+    let phase = task.point.text(PHASE).context("no phase")?;
     let mut report = RoleReport { facts: network::settle(task, false)?, ..RoleReport::default() };
     let overhead_ns = batch::clock_overhead_ns();
     channel.ready()?;
@@ -236,22 +282,24 @@ fn connect(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         client.set_up()?;
     }
     for _ in 0..task.timing.windows {
-        report.windows.push(window(task, &mut client, closes, overhead_ns)?);
+        report.windows.push(window(task, &mut client, phase, overhead_ns)?);
     }
     client.end()?;
     report.totals.insert("connections".into(), client.connections as f64);
     Ok(report)
 }
 
-fn window(task: &Task, client: &mut Client<'_>, closes: bool, overhead_ns: f64) -> Result<Window> {
+fn window(task: &Task, client: &mut Client<'_>, phase: &str, overhead_ns: f64) -> Result<Window> {
     let mut recorder = BatchRecorder::start();
     let mut peer_closed = Vec::new();
-    for _ in 0..MOST_A_WINDOW / if closes { 2 } else { 1 } {
-        if closes {
-            recorder.record(client.close()? as f64, 1);
-            peer_closed.push(client.close_both_ways()? as f64);
-        } else {
-            recorder.record(client.set_up()? as f64, 1);
+    for _ in 0..MOST_A_WINDOW / if phase == CLOSE { 2 } else { 1 } {
+        match phase {
+            CLOSE => {
+                recorder.record(client.close()? as f64, 1);
+                peer_closed.push(client.close_both_ways()? as f64);
+            }
+            WHOLE => recorder.record(client.whole()? as f64, 1),
+            _ => recorder.record(client.set_up()? as f64, 1),
         }
         if recorder.elapsed_ns() >= task.timing.window_ns {
             break;

@@ -59,7 +59,6 @@ impl TimedClock {
 }
 
 const RDTSC: Theory = Theory::Steps(25.0, "Agner Fog, instruction tables: RDTSC, Skylake");
-const RDTSCP: Theory = Theory::Steps(32.0, "Agner Fog, instruction tables: RDTSCP, Skylake");
 
 const EMPTY: Option<fn(u64)> = Some(|n| repeat(n, || ()));
 const GETTIME: Option<fn(u64)> = Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC)));
@@ -77,7 +76,7 @@ const CLOCKS: &[TimedClock] = &[
         Theory::Steps(1.0, "a predicted, taken branch a cycle"),
     ),
     TimedClock::of("rdtsc", "rdtsc", clocks::RDTSC, RDTSC).published(),
-    TimedClock::of("rdtscp", "rdtscp", clocks::RDTSCP, RDTSCP),
+    TimedClock::of("rdtscp", "rdtscp", clocks::RDTSCP, Theory::Fenced("rdtsc")),
     TimedClock::of("lfence_rdtsc", "lfence; rdtsc", clocks::LFENCE_RDTSC, Theory::Fenced("rdtsc")),
     TimedClock::of("rdtscp_lfence", "rdtscp; lfence", clocks::RDTSCP_LFENCE, Theory::Fenced("rdtscp")),
     TimedClock::of("cntvct", "cntvct_el0", clocks::CNTVCT, Theory::Unpredicted).published(),

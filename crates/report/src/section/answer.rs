@@ -37,6 +37,7 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     let warned = [unfinished(m), empty(m)].into_iter().flatten();
     let mut cards: Vec<AnswerCard> =
         warned.map(|said| AnswerCard { headlines: vec![said], ..AnswerCard::default() }).collect();
+    cards.extend(layers(m));
     cards.extend(situations.map(card));
     // What holds at the same place is said of the first.
     for i in (1..cards.len()).rev() {
@@ -47,16 +48,30 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     // Beside advice the costs of rulers are details.
     let confidence = m.run.record.spec.confidence;
     let costs = if m.compared() { Vec::new() } else { costs::statements(&m.analysis.operations, confidence) };
-    let limits = text::latency::statements(latency, &Words::of(m.run));
-    let found: Vec<Statement> = limits.into_iter().chain(costs).collect();
-    if !found.is_empty() {
-        cards.push(folded(AnswerCard::default(), found));
+    let words = Words::of(m.run);
+    let limits = text::latency::statements(latency, &words);
+    let mut dear = m.analysis.answers.iter().flat_map(|answer| text::expensive::opening(answer, &words));
+    let headlines: Vec<Statement> = dear.next().into_iter().collect();
+    let found: Vec<Statement> = limits.into_iter().chain(dear).chain(costs).collect();
+    if !found.is_empty() || !headlines.is_empty() {
+        cards.push(folded(AnswerCard { headlines, ..AnswerCard::default() }, found));
     }
     if !notes.is_empty() {
         let title = "What this run cannot say".into();
         cards.push(AnswerCard { title, shown: notes, ..AnswerCard::default() });
     }
     cards
+}
+
+/// What each layer of a network costs, where the run asked for that.
+fn layers(m: &Material) -> Option<AnswerCard> {
+    let answer = m.analysis.answers.iter().find(|answer| answer.question == text::layers::TEXT.id)?;
+    let said = text::answer(answer, &Words::of(m.run));
+    let cells = answer.shown.iter().flat_map(|shown| shown.cells.clone()).collect();
+    let headline = Statement { text: said.headline, cells };
+    let title = "What each layer costs".into();
+    let card = AnswerCard { title, headlines: vec![headline], ..AnswerCard::default() };
+    (!said.statements.is_empty()).then(|| folded(card, said.statements))
 }
 
 /// Every sentence of the answer, in the order of reading.

@@ -70,13 +70,16 @@ const TURNS: &str = " CPU: of the short turns that verdicts compare.";
 /// A table for each number of threads.
 fn of_metric(m: &Material, field: &RivalField, tab: &CostTab, at: usize) -> Vec<Block> {
     let study = tab.study.and_then(|id| study(m, id));
+    // Looks at every case: once for all tables.
+    let scale = field.layout.metric(tab.metric).map_or(1.0, |metric| unit(field, &metric).0);
     let tables = field.scopes().into_iter().filter_map(|scope| {
         let name = match scope {
             FieldScope::Over if field.along_threads() => String::new(),
             FieldScope::Over => "all threads".into(),
             FieldScope::At(count) => threads(count),
         };
-        let costs = CostTable { field, tab, study, scope, id: format!("costs-{at}-{}-{name}", tab.metric) };
+        let costs =
+            CostTable { field, tab, study, scope, scale, id: format!("costs-{at}-{}-{name}", tab.metric) };
         let blocks = if field.ways.len() > COLUMNS { costs.by_way() } else { costs.by_size() };
         (!blocks.is_empty()).then_some((name, blocks))
     });
@@ -88,6 +91,8 @@ struct CostTable<'a> {
     tab: &'a CostTab,
     study: Option<&'a Study>,
     scope: FieldScope,
+    /// Of the unit that figures are in.
+    scale: f64,
     id: String,
 }
 
@@ -182,8 +187,6 @@ impl CostTable<'_> {
 
     fn entry(&self, way: usize, row: FieldRow, unbeaten: &[usize]) -> Entry {
         let Some(figure) = self.field.middle(way, self.tab.metric, row) else { return Entry::Missing };
-        let Some(metric) = self.field.layout.metric(self.tab.metric) else { return Entry::Missing };
-        let (scale, _) = unit(self.field, &metric);
         let ratio = self.study.and_then(|study| self.field.ratio(study, way, row));
         let with = match (&ratio, self.study) {
             _ if way == self.field.control => ComparedWith::Nothing,
@@ -193,7 +196,7 @@ impl CostTable<'_> {
             (Some((ratio, _)), _) => ComparedWith::Ratio(ratio_text(ratio.value)),
         };
         Entry::Compared(Compared {
-            value: digits(figure.value / scale, width(&figure)),
+            value: digits(figure.value / self.scale, width(&figure)),
             within: within(&figure),
             with,
             best: unbeaten.contains(&way),

@@ -68,8 +68,10 @@ fn table(m: &Material, made: &[(&Profile, ProfileBreakdown)]) -> Table {
         .into_iter()
         .filter(|class| made.iter().any(|(_, breakdown)| breakdown.share(*class).share > 0.0))
         .collect();
-    let titles: Vec<&str> =
-        ["case", "CPU time an operation"].into_iter().chain(classes.iter().map(|c| title(*c))).collect();
+    let titles: Vec<&str> = ["case", "CPU time an operation while sampled"]
+        .into_iter()
+        .chain(classes.iter().map(|c| title(*c)))
+        .collect();
     let row = |(profile, breakdown): &(&Profile, ProfileBreakdown)| {
         let per_op =
             breakdown.per_op.map_or(Entry::Missing, |spent| Entry::Number(spent, profile.event.unit()));

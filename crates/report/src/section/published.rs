@@ -24,6 +24,9 @@ const ENOUGH: usize = 8;
 /// Curves that are not folded away.
 const DRAWINGS: usize = 2;
 
+/// What the last columns say.
+const BY_HARDWARE: &str = "By hardware alone: the ratio that base hardware or clocks explain.";
+
 /// The published figures that a run of the same operations is shown beside.
 pub fn of(analysis: &Analysis) -> Option<Beside> {
     let beside = Beside::published();
@@ -84,7 +87,12 @@ fn rows(m: &Material, here: &ComparedMachine) -> Option<Block> {
     }
     let rows: Vec<Vec<Entry>> = shown.iter().take(ROWS).map(|o| row(m, o, here)).collect();
     let left = measured.len() - rows.len();
-    let note = (left > 0).then(|| format!("{} below, by probe.", plural(left, "more row")));
+    let mut notes: Vec<String> =
+        if left > 0 { vec![format!("{} below, by probe.", plural(left, "more row"))] } else { Vec::new() };
+    if !m.beside.is_empty() {
+        notes.push(BY_HARDWARE.into());
+    }
+    let note = (!notes.is_empty()).then(|| notes.join(" "));
     let mut table = Table { id: "operations-rows".into(), columns, rows, note, ..Table::default() };
     without_empty_columns(&mut table);
     (!table.rows.is_empty()).then_some(Block::Table(table))

@@ -5,7 +5,7 @@ use crate::text::words::{capital, figure};
 use syscost_analyze::cause::{Cause, PricedEvents};
 use syscost_core::axis::{Point, Value};
 use syscost_core::stats::Estimate;
-use syscost_core::units::{Unit, significant};
+use syscost_core::units::{Unit, and, significant};
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, THREADS};
 use syscost_measure::probe::{self, Probe, transfer};
 
@@ -16,6 +16,13 @@ pub fn sentence(cause: &Cause) -> String {
             let each: Vec<String> =
                 events.iter().map(|one| format!("{}.", capital(&explained(one)))).collect();
             each.join(" ")
+        }
+        Cause::Together { events: all, share, .. } => {
+            let each: Vec<String> = all
+                .iter()
+                .map(|one| format!("{} ({})", events(one.metric), percent(one.share.value)))
+                .collect();
+            format!("Together, {} explain {}.", and(&each), of_it(share))
         }
         Cause::NotShown { nearest: None, .. } => "Cause not shown by this run.".into(),
         Cause::NotShown { nearest: Some(nearest), .. } => {
@@ -35,16 +42,18 @@ pub fn price(one: &PricedEvents) -> String {
 }
 
 fn explained(one: &PricedEvents) -> String {
-    let share = |share: f64| format!("{:.0} %", (share * 100.0).round() + 0.0);
-    let Estimate { value, low, high, level, .. } = one.share;
-    format!(
-        "{} explain {} of it ({:.0} % CI {} to {})",
-        events(one.metric),
-        share(value),
-        (level * 100.0 + 1e-9).floor(),
-        share(low),
-        share(high)
-    )
+    format!("{} explain {}", events(one.metric), of_it(&one.share))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", (share * 100.0).round() + 0.0)
+}
+
+/// `82 % of it (95 % CI 61 % to 104 %)`
+fn of_it(share: &Estimate) -> String {
+    let Estimate { value, low, high, level, .. } = share;
+    let level = (level * 100.0 + 1e-9).floor();
+    format!("{} of it ({level:.0} % CI {} to {})", percent(*value), percent(*low), percent(*high))
 }
 
 /// Of a counter: `sleeps of the receiver`

@@ -2,9 +2,10 @@
 
 use super::figures::{interval, times};
 use super::{QuestionText, each, headline_of};
-use crate::text::words::{capital, count};
-use syscost_analyze::finding::Says;
+use crate::Statement;
+use crate::text::words::{Words, capital, count};
 use syscost_analyze::finding::expensive::{CheaperWay, DearRow, Expense};
+use syscost_analyze::finding::{Answer, Says};
 use syscost_analyze::operations::operation::row_name;
 use syscost_core::axis::Point;
 use syscost_measure::probe;
@@ -24,7 +25,9 @@ fn headline(expense: &Expense) -> String {
     match expense {
         Expense::Dear { dear: 0, .. } => "No row surely costs more than twice what its parts predict.".into(),
         Expense::Dear { rows, dear, of, .. } => {
-            let worst = rows.first().map(|row| format!(", the dearest {}", times(row.ratio.value)));
+            let worst = rows
+                .first()
+                .map(|row| format!(", most {}: {}", name(&row.probe, &row.place), times(row.ratio.value)));
             format!(
                 "{dear} of {} surely cost more than twice what their parts predict{}.",
                 count(*of, "row"),
@@ -35,6 +38,17 @@ fn headline(expense: &Expense) -> String {
         Expense::ClockByKernel { .. } => "Reading the clock enters the kernel.".into(),
         Expense::Governor { name } => format!("The governor of CPU frequency is {name}."),
     }
+}
+
+/// What a report of operations opens with: what is dear, then what would change it, a sentence each.
+pub fn opening(answer: &Answer, words: &Words) -> Vec<Statement> {
+    let short = |says: &Says, _: &Words| {
+        known(says).map(|expense| match expense {
+            Expense::Governor { .. } | Expense::ClockByKernel { .. } => sentence(expense),
+            _ => headline(expense),
+        })
+    };
+    if answer.question == TEXT.id { each(answer, words, short) } else { Vec::new() }
 }
 
 fn sentence(expense: &Expense) -> String {

@@ -10,7 +10,8 @@ mod along;
 mod cause;
 mod cache_levels;
 mod connections;
-mod expensive;
+pub mod expensive;
+pub mod layers;
 pub mod copies;
 pub mod costs;
 pub mod ending;
@@ -49,6 +50,7 @@ pub struct QuestionText {
 /// In the order of reports.
 static QUESTIONS: &[QuestionText] = &[
     expensive::TEXT,
+    layers::TEXT,
     scatter_gather::TEXT,
     zero_copy::TEXT,
     not_fastest::TEXT,
@@ -138,7 +140,7 @@ fn caveat(caveat: &Caveat) -> String {
             .into(),
         Caveat::CausesArePriced => {
             "A cause is named only where its events, at prices measured in this run, explain at least half of the \
-             difference."
+             difference. Up to three are added up."
                 .into()
         }
         Caveat::MitigationsNotPriced { of } => format!(
@@ -166,6 +168,7 @@ fn lack(lack: &Lack) -> String {
         }
         Lack::SeveralThreadCounts => "the same transfer with two thread counts".into(),
         Lack::SeveralConnectionCounts => "the same transfer with two numbers of connections".into(),
+        Lack::SeveralLayers => "the same transfer over two paths of one machine".into(),
         Lack::PredictedRows => "a row with a prediction, or two ways of doing the same".into(),
         Lack::SleepsBesideThroughput => {
             "throughput and sleeps of two read sizes, or of a mechanism beside the control".into()

@@ -3,7 +3,7 @@
 use super::figures::{short_place, times, times_range};
 use super::{QuestionText, cause, each, headline_of};
 use crate::text::words::{Words, and, count, figure, row_name};
-use syscost_analyze::cause::Cause;
+
 use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
 use syscost_analyze::finding::{Answer, Says};
 use syscost_core::axis::Value;
@@ -89,7 +89,7 @@ fn sought(kind: Surprise) -> &'static str {
 
 /// Where the cause is not shown, the command that would show it.
 fn next(place: &SurprisingPlace) -> String {
-    if matches!(place.cause, Cause::Priced(_)) {
+    if place.cause.is_shown() {
         return String::new();
     }
     let step = match &place.seen {

@@ -3,7 +3,7 @@
 use super::figures::{short_place, times};
 use super::{QuestionText, cause, each, headline_of};
 use crate::text::words::{Words, count};
-use syscost_analyze::cause::Cause;
+
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::wakeups::{DecidedPair, WakeupPairs};
 use syscost_measure::probe::transfer::axes::MECHANISM;
@@ -53,14 +53,14 @@ fn sentence(pairs: &WakeupPairs, words: &Words) -> String {
 
 /// `At 64 B and 1 thread, message is 1.8x faster than buffer. Sleeps of the receiver explain 82 % of it ..`
 fn largest(pairs: &WakeupPairs, most: &DecidedPair, words: &Words) -> String {
-    let DecidedPair { place, ratio, sleeps, .. } = most;
+    let DecidedPair { place, ratio, cause: why, .. } = most;
     format!(
         "At {}, {} is {} faster than {}. {} {}",
         short_place(place),
         words.value(pairs.axis, &most.fast),
         times(ratio.value),
         words.value(pairs.axis, &most.slow),
-        cause::sentence(&Cause::Priced(vec![sleeps.clone()])),
-        cause::price(sleeps)
+        cause::sentence(why),
+        why.events().first().map(cause::price).unwrap_or_default()
     )
 }

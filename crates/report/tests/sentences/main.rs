@@ -21,6 +21,7 @@ use syscost_analyze::finding::{self, Says};
 use syscost_analyze::limits::limiter::Limit;
 use syscost_analyze::trust::TrustFact;
 use syscost_analyze::whole::Analysis;
+use syscost_core::decide::Verdict;
 use syscost_experiment::run::Run;
 use syscost_report::text::words::Words;
 use syscost_report::text::{self, limits};
@@ -39,8 +40,8 @@ macro_rules! kinds {
 
 kinds! {
     ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, WakeUps, Regimes, Overtaking, LargerIsWorse,
-    LargerIsCheaper, MoreThreadsAreSlower, TwoLevels, OffTheModel, Caused, Limits, Recommended, Twins,
-    Dear, CheaperWay,
+    LargerIsCheaper, MoreThreadsAreSlower, TwoLevels, OffTheModel, Caused, CausedTogether, Limits, Recommended, Twins,
+    Dear, CheaperWay, Layers,
 }
 
 /// What a kind is walked over.
@@ -106,6 +107,17 @@ fn walk(kind: SentenceKind) -> Walk {
                 _ => false,
             })
         }),
+        SentenceKind::Layers => Walk {
+            null: worlds::layers_alike,
+            ..inference(worlds::layered, |seen| {
+                seen.any(|says| match says {
+                    Says::Layers(cost) => {
+                        cost.layer == "bridge" && cost.places.iter().all(|p| p.verdict == Verdict::More)
+                    }
+                    _ => false,
+                })
+            })
+        },
         SentenceKind::Along => inference(worlds::connected, |seen| {
             seen.any(|says| match says {
                 Says::Along(all) => all.changes.first().is_some_and(|change| {
@@ -122,7 +134,8 @@ fn walk(kind: SentenceKind) -> Walk {
                     Says::WakeUps(pairs) => {
                         let most = pairs.largest.as_ref();
                         let holds = |share: f64| {
-                            most.is_some_and(|m| m.sleeps.share.low <= share && share <= m.sleeps.share.high)
+                            most.and_then(|m| m.cause.share())
+                                .is_some_and(|e| e.low <= share && share <= e.high)
                         };
                         pairs.decided > 0 && holds(1.0)
                     }
@@ -173,6 +186,19 @@ fn walk(kind: SentenceKind) -> Walk {
         SentenceKind::Caused => Walk {
             null: worlds::cliff_of_others,
             ..inference(worlds::cliff_of_sleeps, |seen| seen.asserted().contains(&SentenceKind::Caused))
+        },
+        SentenceKind::CausedTogether => Walk {
+            null: worlds::two_small_causes,
+            ..inference(worlds::two_causes, |seen| {
+                let places = seen.surprises(Surprise::LargerIsCheaper);
+                let holds = |cause: &Cause| match cause {
+                    Cause::Together { events, share, .. } => {
+                        events.len() == 2 && share.low <= 0.76 && 0.76 <= share.high
+                    }
+                    Cause::Priced(_) | Cause::NotShown { .. } => false,
+                };
+                places.first().is_some_and(|place| holds(&place.cause))
+            })
         },
         SentenceKind::Limits => Walk {
             null: worlds::nearly_busy_sender,
@@ -324,6 +350,10 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
             let told = first.is_some_and(|change| change.more.is_some() || change.less.is_some());
             when(SentenceKind::Along, told)
         }
+        Says::Layers(cost) => {
+            let told = |verdict| matches!(verdict, Verdict::More | Verdict::Less);
+            when(SentenceKind::Layers, cost.places.iter().any(|place| told(place.verdict)))
+        }
         Says::WakeUps(pairs) => when(SentenceKind::WakeUps, pairs.decided > 0),
         Says::Expensive(Expense::Dear { dear, .. }) => when(SentenceKind::Dear, *dear > 0),
         Says::Expensive(Expense::OtherWay(way)) => when(SentenceKind::CheaperWay, way.cheaper > 0),
@@ -338,8 +368,12 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
                 Surprise::TwoLevels => SentenceKind::TwoLevels,
                 Surprise::OffTheModel => SentenceKind::OffTheModel,
             };
-            let caused = places.iter().any(|place| matches!(place.cause, Cause::Priced(_)));
-            std::iter::once(kind).chain(caused.then_some(SentenceKind::Caused)).collect()
+            let cause = |place: &SurprisingPlace| match place.cause {
+                Cause::Priced(_) => Some(SentenceKind::Caused),
+                Cause::Together { .. } => Some(SentenceKind::CausedTogether),
+                Cause::NotShown { .. } => None,
+            };
+            std::iter::once(kind).chain(places.iter().find_map(cause)).collect()
         }
     }
 }
@@ -360,7 +394,7 @@ fn no_kind_of_sentence_is_false_beyond_its_error_or_silent_where_its_truth_is_pl
         let (null, nulls) = match shared {
             true => (nothing.clone(), NULLS),
             false => {
-                ((0..NULLS / 2).map(|seed| WalkedRun::of((walk.null)(seed)).asserted()).collect(), NULLS / 2)
+                ((0..2 * NULLS).map(|seed| WalkedRun::of((walk.null)(seed)).asserted()).collect(), 2 * NULLS)
             }
         };
         let falsely = null.iter().filter(|asserted| asserted.contains(kind)).count();

@@ -178,6 +178,27 @@ pub fn connected(seed: u64) -> Run {
     synthetic.run_of(cases)
 }
 
+/// Over a bridge everything costs a third more.
+pub fn layered(seed: u64) -> Run {
+    over_a_bridge(seed, |p| smooth(p) * if p.text_at("path") == Some("bridge") { 1.33 } else { 1.0 })
+}
+
+/// A bridge adds nothing.
+pub fn layers_alike(seed: u64) -> Run {
+    over_a_bridge(seed, smooth)
+}
+
+fn over_a_bridge(seed: u64, cost: fn(&Point) -> f64) -> Run {
+    let synthetic = base(seed, cost);
+    let mut cases = synthetic.cases();
+    for mut case in cases.clone() {
+        case.point.set("path", Value::text("bridge"));
+        case.index = cases.len();
+        cases.push(case);
+    }
+    synthetic.run_of(cases)
+}
+
 /// By slices the rivals are alike; by windows one costs 30 % more.
 pub fn two_regimes(seed: u64) -> Run {
     let mut run = base(seed, |p| smooth(p) * if is(p, "sendmsg") { 1.3 } else { 1.0 }).run();
@@ -230,6 +251,34 @@ pub fn cliff_of_sleeps(seed: u64) -> Run {
 /// Less than half by the clock and by CPU time.
 pub fn cliff_of_others(seed: u64) -> Run {
     cliff(seed, 0.28)
+}
+
+/// As on the cliff, with send calls beside the sleeps: each explains so much of the CPU time that a message loses.
+fn cliff_of_two(seed: u64, sleeps: f64, calls: f64) -> Run {
+    let steep = |p: &Point| is(p, "sendmsg") && p.int_at("message_bytes") == Some(4096);
+    let cost = |p: &Point| {
+        let steep = is(p, "sendmsg") && p.int_at("message_bytes") == Some(4096);
+        if steep { 400_000.0 } else { smooth(p) }
+    };
+    let mut run = base(seed, cost).run();
+    let mut random = Random::new(seed);
+    let prices =
+        StepPrices { sleeping: 350_000.0, waking: 35_000.0, send_call: 385_000.0, ..StepPrices::default() };
+    for (quantity, each) in [("receiver_voluntary_switches", sleeps), ("sender_system_calls", calls)] {
+        counted(&mut run, &mut random, quantity, &|p| if steep(p) { each } else { 1e-3 });
+    }
+    prices.measured(&mut run, 6, 0.03, &mut random);
+    run
+}
+
+/// Neither is half of it, both are.
+pub fn two_causes(seed: u64) -> Run {
+    cliff_of_two(seed, 0.36, 0.4)
+}
+
+/// Both are less than half.
+pub fn two_small_causes(seed: u64) -> Run {
+    cliff_of_two(seed, 0.2, 0.22)
 }
 
 /// Every third round or so one case is three times as slow, for the life of its workers.

@@ -4,15 +4,17 @@
 //! peer's command in a random order; a command that measures several rows runs once a round, where
 //! the first of them comes up. docs/comparison.md is made from the record alone.
 
-mod call;
+pub(crate) mod call;
 mod compare;
+pub(crate) mod likewise;
 mod options;
 mod ours;
 mod page;
-mod peer;
-mod props;
+pub(crate) mod peer;
+pub(crate) mod props;
 mod record;
 pub mod row;
+mod steady;
 
 use crate::machine;
 use crate::output;
@@ -20,6 +22,7 @@ use crate::process::Interrupted;
 use crate::usage::{Usage, command_line};
 use anyhow::Result;
 use call::Setting;
+use likewise::{How, Likewise};
 pub use options::Options;
 use ours::Ours;
 use peer::{Measure, Peer};
@@ -87,6 +90,10 @@ fn measure(options: &Options, stop: &Arc<AtomicBool>) -> Result<()> {
     let cpus = machine::two_cpus()?;
     facts.extend(machine_facts(cpus, options));
     let file = ReadFile::make(&options.dir)?;
+    let (recorder, first_round) = match options.add && options.record.exists() {
+        true => Recorder::add_to(&options.record, &facts)?,
+        false => (Recorder::create(&options.record, &facts)?, 0),
+    };
     let mut visits = Visits {
         options,
         peers,
@@ -95,7 +102,8 @@ fn measure(options: &Options, stop: &Arc<AtomicBool>) -> Result<()> {
         cpus,
         stop,
         deadline: started + options.time_limit,
-        recorder: Recorder::create(&options.record, &facts)?,
+        recorder,
+        first_round,
     };
     visits.all(&rows)
 }
@@ -152,12 +160,22 @@ struct Visits<'a> {
     stop: &'a AtomicBool,
     deadline: Instant,
     recorder: Recorder,
+    first_round: u32,
+}
+
+/// What is visited at a row.
+#[derive(Clone, Copy)]
+enum RowVisit {
+    Ours,
+    Peer(&'static dyn Peer, &'static Measure),
+    Likewise(&'static Likewise),
 }
 
 impl Visits<'_> {
     fn all(&mut self, rows: &[&'static Row]) -> Result<()> {
-        let mut random = Random::new(self.options.seed);
-        for round in 0..self.options.rounds {
+        let first = self.first_round;
+        let mut random = Random::new(Random::derived(self.options.seed, u64::from(first)));
+        for round in first..first + self.options.rounds {
             let mut order = rows.to_vec();
             random.shuffle(&mut order);
             let mut done: Vec<&'static str> = Vec::new();
@@ -183,16 +201,18 @@ impl Visits<'_> {
         done: &mut Vec<&'static str>,
         random: &mut Random,
     ) -> Result<()> {
-        let mut order: Vec<Option<(&'static dyn Peer, &'static Measure)>> = vec![None];
+        let mut order = vec![RowVisit::Ours];
         for peer in &self.peers {
             let due = measures(*peer, row).filter(|measure| !done.contains(&measure.command));
-            order.extend(due.map(|measure| Some((*peer, measure))));
+            order.extend(due.map(|measure| RowVisit::Peer(*peer, measure)));
+            order.extend(likewise::of(row.id, peer.id()).map(RowVisit::Likewise));
         }
         random.shuffle(&mut order);
         for visit in order {
             match visit {
-                None => self.visit_ours(round, row)?,
-                Some((peer, measure)) => {
+                RowVisit::Ours => self.visit_ours(round, row)?,
+                RowVisit::Likewise(likewise) => self.visit_likewise(round, row, likewise)?,
+                RowVisit::Peer(peer, measure) => {
                     done.push(measure.command);
                     self.visit_peer(round, peer, measure, asked)?;
                 }
@@ -205,12 +225,28 @@ impl Visits<'_> {
     }
 
     fn visit_ours(&mut self, round: u32, row: &Row) -> Result<()> {
-        let outcome = self.ours.figure(row, self.stop);
+        let outcome = self.ours.figure(row, &[], self.stop);
         if outcome.as_ref().is_err_and(|error| error.is::<Interrupted>()) {
             return Ok(());
         }
         let command = ours_as_typed(row);
         self.keep(round, row.id, OURS, &command, outcome)
+    }
+
+    /// Ours, done as a peer does it.
+    fn visit_likewise(&mut self, round: u32, row: &'static Row, likewise: &Likewise) -> Result<()> {
+        let outcome = match likewise.how {
+            How::At(instead) => self.ours.figure(row, instead, self.stop),
+            How::Gross => self.ours.figure(&Row { metric: "gross", ..*row }, &[], self.stop),
+            How::Own(how) => {
+                let setting = Setting { cpus: self.cpus, file: self.file.path(), stop: self.stop };
+                likewise::figure(how, &setting)
+            }
+        };
+        if outcome.as_ref().is_err_and(|error| error.is::<Interrupted>()) {
+            return Ok(());
+        }
+        self.keep(round, row.id, &likewise::tool(likewise.peer), likewise.what, outcome)
     }
 
     fn visit_peer(

@@ -31,6 +31,9 @@ pub struct Options {
     /// Where every figure is recorded
     #[arg(long, default_value = "target/peers/operations.csv", value_name = "FILE")]
     pub record: PathBuf,
+    /// Go on with the record: rounds are added to those that it has, from the same binary on the same machine
+    #[arg(long)]
+    pub add: bool,
     /// Measure nothing: make the page from the record
     #[arg(long)]
     pub rebuild: bool,

@@ -41,8 +41,14 @@ impl Ours {
         Ok((version, Ours { paths, scratch, tsc_hz, directory: directory.into(), rounds }))
     }
 
-    pub fn figure(&mut self, row: &Row, stop: &AtomicBool) -> Result<f64> {
-        let (point, metric) = row.resolve(&self.directory)?;
+    /// `instead`: coordinates of a variant.
+    pub fn figure(
+        &mut self,
+        row: &Row,
+        instead: &[(&'static str, &'static str)],
+        stop: &AtomicBool,
+    ) -> Result<f64> {
+        let (point, metric) = row.resolve(instead, &self.directory)?;
         let probe = probe::find(row.probe).context("resolved above")?;
         probe.available(&point)?;
         let case = Case { index: 0, probe: row.probe.into(), point, twin_of: None };

@@ -1,12 +1,24 @@
 //! The comparison as text: a table for the terminal, and the page. Pure.
 
-use super::compare::{AGREEMENT, Against, Compared, LEVEL, Verdict};
+use super::compare::{AGREEMENT, Against, Compared, LEVEL, Steadier, VariantShown, Verdict};
 use super::peer;
 use super::record::{OURS, Record};
 use crate::aligned;
 
 const HEADERS: [&str; 8] =
     ["row", "syscost", "peer", "its figure", "syscost / peer", "our spread", "its spread", "within 10 %"];
+const SHOWN: [&str; 7] = [
+    "row",
+    "peer",
+    "syscost / peer",
+    "ours, done as the peer does it",
+    "its figure",
+    "that / peer",
+    "explained",
+];
+const STEADY: [&str; 6] = ["row", "our spread", "steadiest peer", "its spread", "p", "p by Holm"];
+/// Where the chance is smaller, we scatter more than the peer.
+const ALPHA: f64 = 0.05;
 
 pub fn terminal(rows: &[Compared]) -> String {
     let cells: Vec<_> = table_rows(rows).iter().map(|cells| cells.to_vec()).collect();
@@ -20,6 +32,8 @@ pub fn markdown(record: &Record, rows: &[Compared]) -> String {
     text += &line(&HEADERS.map(String::from));
     text += &format!("|{}\n", "---|".repeat(HEADERS.len()));
     table_rows(rows).iter().for_each(|cells| text += &line(cells));
+    text += &who_is_right(rows);
+    text += &steadiness(rows);
     text += "\n### Where they do not agree, and why\n\n";
     let explained: Vec<String> = rows.iter().flat_map(explanations).collect();
     text += &if explained.is_empty() { "Nowhere.\n".to_string() } else { explained.concat() };
@@ -32,6 +46,72 @@ pub fn markdown(record: &Record, rows: &[Compared]) -> String {
     text += "\n| measured with | |\n|---|---|\n";
     record.facts.iter().for_each(|(label, value)| text += &line(&[label.clone(), value.replace('|', "/")]));
     text
+}
+
+/// The variants that were measured beside a comparison.
+fn who_is_right(rows: &[Compared]) -> String {
+    let cells = |row: &Compared, against: &Against| {
+        let (shown, ratio) = (against.likewise.as_ref()?, against.ratio.as_ref()?);
+        Some(line(&[
+            row.row.title.into(),
+            against.peer.tool.clone(),
+            format!("{:.2}", ratio.value),
+            shown.what.clone(),
+            row.row.unit.format(shown.median),
+            format!("{:.2} [{:.2}-{:.2}]", shown.ratio.value, shown.ratio.low, shown.ratio.high),
+            explained(against, shown),
+        ]))
+    };
+    let lines: Vec<String> =
+        rows.iter().flat_map(|row| row.against.iter().filter_map(move |a| cells(row, a))).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let intro = "\n### Who is right: ours, done as the peer does it\n\nEach was measured in the same rounds. Where it agrees with \
+                 the peer and ours does not, what it does otherwise makes the difference. A share is of the logarithm of the ratio.\n\n";
+    format!("{intro}{}|{}\n{}", line(&SHOWN.map(String::from)), "---|".repeat(SHOWN.len()), lines.concat())
+}
+
+fn explained(against: &Against, shown: &VariantShown) -> String {
+    match (against.verdict(), shown.share) {
+        (Verdict::Agrees, _) | (_, None) => "nothing to explain".into(),
+        _ if shown.agrees() => "yes".into(),
+        (_, Some(share)) if share > 0.0 => format!("in part ({:.0} %)", 100.0 * share.min(1.0)),
+        _ => "no".into(),
+    }
+}
+
+/// Do our figures scatter more from round to round than those of the steadiest peer?
+fn steadiness(rows: &[Compared]) -> String {
+    let tested: Vec<(&Compared, &Steadier)> =
+        rows.iter().filter_map(|row| Some((row, row.steadier.as_ref()?))).collect();
+    if tested.is_empty() {
+        return String::new();
+    }
+    let worse: Vec<&str> =
+        tested.iter().filter(|(_, s)| s.holm <= ALPHA).map(|(row, _)| row.row.title).collect();
+    let said = match worse.is_empty() {
+        true => format!("In none of {} rows", tested.len()),
+        false => format!("In {} of {} rows ({})", worse.len(), tested.len(), worse.join("; ")),
+    };
+    let cells = |row: &Compared, steadier: &Steadier| {
+        let peer = row.against.iter().find(|against| against.peer.tool == steadier.peer);
+        line(&[
+            row.row.title.into(),
+            percent(row.ours.as_ref().and_then(|figures| figures.spread)),
+            steadier.peer.clone(),
+            percent(peer.and_then(|against| against.peer.spread)),
+            format!("{:.4}", steadier.p),
+            format!("{:.3}", steadier.holm),
+        ])
+    };
+    let lines: String = tested.iter().map(|(row, steadier)| cells(row, steadier)).collect();
+    format!(
+        "\n### Steadiness\n\n{said} our figures scatter significantly more from round to round than those of the steadiest peer \
+         (one-sided permutation test of the mean distance from the median, in logarithms; Holm over rows, {ALPHA}).\n\n{}|{}\n{lines}",
+        line(&STEADY.map(String::from)),
+        "---|".repeat(STEADY.len())
+    )
 }
 
 fn line(cells: &[String]) -> String {
@@ -111,7 +191,11 @@ fn explanations(row: &Compared) -> Vec<String> {
     let item = |against: &Against| {
         let ratio = against.ratio.map_or(f64::NAN, |ratio| ratio.value);
         let why = differs(against).unwrap_or("no reason is known");
-        format!("- {}, {:.2} times `{}`: {why}.\n", row.row.title, ratio, against.peer.tool)
+        let shown = against.likewise.as_ref().map_or(" No variant of ours shows it.".into(), |shown| {
+            let (low, high) = (shown.ratio.low, shown.ratio.high);
+            format!(" Ours, {}, is {:.2} [{low:.2}-{high:.2}] times it.", shown.what, shown.ratio.value)
+        });
+        format!("- {}, {:.2} times `{}`: {why}.{shown}\n", row.row.title, ratio, against.peer.tool)
     };
     apart.map(item).collect()
 }

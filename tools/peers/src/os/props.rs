@@ -64,7 +64,10 @@ impl Drop for ReadFile {
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+        let maker = name.to_str().and_then(|name| {
+            // Variants make files beside it, named likewise with an ending.
+            name.strip_prefix(PREFIX)?.split('.').next()?.parse::<u32>().ok()
+        });
         if maker.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
             let _ = fs::remove_file(entry.path());
         }

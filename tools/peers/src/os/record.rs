@@ -3,7 +3,7 @@
 
 use super::row;
 use crate::recorded;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -38,7 +38,26 @@ pub struct Recorder {
     sequence: u64,
 }
 
+/// What has to be alike in all sessions of a record.
+const SAME: [&str; 4] = [OURS, "CPU", "kernel", "CPUs used"];
+
 impl Recorder {
+    /// Goes on with a record of the same binary and machine; the first round that it lacks.
+    pub fn add_to(path: &Path, facts: &[(String, String)]) -> Result<(Recorder, u32)> {
+        let record = read(path)?;
+        let fact = |facts: &[(String, String)], label: &str| {
+            facts.iter().find(|(known, _)| known == label).map(|(_, value)| value.clone())
+        };
+        for label in SAME {
+            let (then, now) = (fact(&record.facts, label), fact(facts, label));
+            ensure!(then == now, "the record is of another {label}: {then:?}, not {now:?}");
+        }
+        let last = record.visits.iter().map(|visit| visit.round).max();
+        let file = File::options().append(true).open(path)?;
+        let sequence = record.visits.len() as u64;
+        Ok((Recorder { file: csv::Writer::from_writer(file), sequence }, last.map_or(0, |last| last + 1)))
+    }
+
     pub fn create(path: &Path, facts: &[(String, String)]) -> Result<Recorder> {
         let cannot = || format!("cannot write {}", path.display());
         if let Some(folder) = path.parent() {

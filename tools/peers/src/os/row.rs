@@ -57,6 +57,13 @@ pub const ALL: &[Row] = &[
         "context_switch", &[("between", "process"), ("placement", "same"), ("token", "pipe")]) },
     Row { metric: "gross", times: 2.0, ..cost("pipe_threads", "pipe round trip of threads, same CPU",
         "context_switch", &[("between", "thread"), ("placement", "same"), ("token", "pipe")]) },
+    cost("signal_install", "signal handler installed", "signal_to_self", &[("signal_act", "install")]),
+    cost("signal_caught", "signal to oneself, handled", "signal_to_self", &[("signal_act", "deliver")]),
+    cost("select_100", "select of 100 descriptors", "ready_descriptor",
+        &[("wait_call", "select"), ("descriptors", "100")]),
+    cost("stat", "stat of a name", "file_name", &[("file_call", "stat"), ("path_depth", "1")]),
+    cost("open_close", "open and close", "file_name", &[("file_call", "open_close")]),
+    cost("user_fault", "page fault answered by the process", "user_fault", &[("answer", "copy")]),
     cost("core_to_core", "cache line, core to core", "core_to_core", &[]),
     cost("load_16k", "load, 16 KiB", "memory_latency", &[("working_set_bytes", "16K"), ("huge_pages", "off")]),
     cost("load_512k", "load, 512 KiB", "memory_latency", &[("working_set_bytes", "512K"), ("huge_pages", "off")]),
@@ -90,8 +97,12 @@ pub fn find(id: &str) -> Option<&'static Row> {
 }
 
 impl Row {
-    /// The coordinates of our case and the metric that is compared.
-    pub fn resolve(&self, directory: &str) -> Result<(Point, Metric)> {
+    /// The coordinates of our case, some of them others than the row's, and the metric that is compared.
+    pub fn resolve(
+        &self,
+        instead: &[(&'static str, &'static str)],
+        directory: &str,
+    ) -> Result<(Point, Metric)> {
         let probe = probe::find(self.probe).with_context(|| format!("no probe {}", self.probe))?;
         let axes = probe.axes();
         let mut point = Point::default();
@@ -99,7 +110,7 @@ impl Row {
             if !probe.applies(axis.id, &point) {
                 continue;
             }
-            let asked = self.at.iter().find(|(id, _)| *id == axis.id).map(|(_, text)| *text);
+            let asked = instead.iter().chain(self.at).find(|(id, _)| *id == axis.id).map(|(_, text)| *text);
             let asked = asked.or((axis.id == "directory").then_some(directory));
             let value = match asked {
                 Some(text) => axis.parse(text)?,

@@ -12,6 +12,7 @@ pub mod mbw;
 pub mod neper;
 pub mod netperf;
 pub mod nuttcp;
+pub mod osbench;
 pub mod perf_bench;
 pub mod ping;
 pub mod qperf;

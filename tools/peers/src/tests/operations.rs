@@ -80,6 +80,12 @@ const RECORDED: &[(&str, Reader, &str, f64)] = &[
         2_941.60,
     ),
     (
+        "osbench create_threads",
+        parse::osbench::each,
+        include_str!("../../fixtures/osbench-create_threads.txt"),
+        33_469.2,
+    ),
+    (
         "sysbench memory",
         parse::sysbench::bytes_per_second,
         include_str!("../../fixtures/sysbench-memory.txt"),

@@ -1,6 +1,6 @@
 //! What a column holds, by its values: a heading alone says too little (`bytes`, `time`, `test`, `type`).
 
-use super::heading::TableHeading;
+use super::heading::{HeadingPlace, TableHeading};
 use super::layout::TableRecord;
 use crate::cells::{self, CellReading};
 use crate::unit::{self, Dimension};
@@ -16,6 +16,12 @@ const MOST: f64 = 0.6;
 const MOST_THREADS: f64 = 65536.0;
 /// Bytes of a whole run, not of a message.
 const FEWEST_TOTAL: f64 = 1e6;
+
+/// Of a whole run.
+const FEWEST_CYCLES: f64 = 1e5;
+
+/// How names count copies.
+pub const COPIES: [&str; 3] = ["zero", "one", "two"];
 
 /// The cells under headings, without those that say nothing.
 pub struct Below<'r> {
@@ -82,11 +88,18 @@ impl<'r> Below<'r> {
         !numbers.is_empty() && numbers.iter().all(|n| n.fract() == 0.0 && *n >= 0.0)
     }
 
+    /// `two`, `one` and `zero` count copies where zero is among them: nobody calls an experiment so.
+    pub fn counts_copies(&self, at: usize) -> bool {
+        let words: BTreeSet<String> = self.filled(at).into_iter().map(bare).collect();
+        words.len() > 1 && words.contains("zero") && words.iter().all(|word| COPIES.contains(&word.as_str()))
+    }
+
     /// Do its texts name roles?
     fn has_roles(&self, at: usize) -> bool {
-        self.share(at, |cell| {
-            vocabulary::role(cell).is_some() || self.cells.mapping.mechanism(cell).is_some()
-        }) >= MOST
+        self.counts_copies(at)
+            || self.share(at, |cell| {
+                vocabulary::role(cell).is_some() || self.cells.mapping.mechanism(cell).is_some()
+            }) >= MOST
     }
 
     /// A number without a unit of its own.
@@ -102,6 +115,12 @@ impl<'r> Below<'r> {
         let figures = figures.filter_map(|cell| unit::number(cells::plain(cell), self.cells.decimal));
         let units: Option<Vec<unit::UnitScale>> = figures.map(|(.., unit)| unit::parse(unit?).ok()).collect();
         units?.first().copied()
+    }
+
+    /// The text that all its cells are.
+    pub fn only_text(&self, at: usize) -> Option<&'r str> {
+        let all: BTreeSet<&str> = self.filled(at).into_iter().collect();
+        all.first().copied().filter(|_| all.len() == 1)
     }
 
     pub fn distinct(&self, at: usize) -> usize {
@@ -128,7 +147,10 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
     }
     totals(headings, below);
     extremes(headings);
+    one_sided(headings);
     mechanism(headings, below);
+    variants(headings, below);
+    misses(headings);
     operations(headings);
     of_runs(headings);
 }
@@ -155,6 +177,17 @@ fn is_possible(heading: &TableHeading, below: &Below, at: usize) -> bool {
             below.is_whole(at) && below.numbers(at).iter().all(|n| (1.0..=MOST_THREADS).contains(n))
         }
         TableColumn::Repetition => below.is_whole(at),
+        // Of a run; what is told in parts of one is told in millions, or of one message.
+        TableColumn::Cycles | TableColumn::Instructions => {
+            let numbers = below.numbers(at);
+            let few = |n: &f64| *n < FEWEST_CYCLES;
+            let scaled = heading.unit.is_some() || below.unit(at).is_some();
+            below.has_figures(at) && (scaled || below.is_whole(at) || !numbers.iter().all(few))
+        }
+        // Without a unit they are left out: a table is not refused for them.
+        TableColumn::Jitter | TableColumn::CpuPerByte => {
+            below.has_figures(at) && (heading.unit.is_some() || below.unit(at).is_some())
+        }
         _ => !below.is_text(at),
     }
 }
@@ -173,6 +206,20 @@ fn extremes(headings: &mut [TableHeading]) {
         } else if sides == 1 && best {
             headings[at].forget();
         }
+    }
+}
+
+/// A tail (p99, max) is another figure and no spread, unless the other end stands beside it.
+fn one_sided(headings: &mut [TableHeading]) {
+    let sides = |of: &[&str]| -> Vec<usize> {
+        let is = |heading: &TableHeading| {
+            heading.column == Some(TableColumn::Spread) && naming::side_of_spread(&heading.text, of)
+        };
+        (0..headings.len()).filter(|at| is(&headings[*at])).collect()
+    };
+    let (low, high) = (sides(naming::LOWS), sides(naming::HIGHS));
+    if low.is_empty() || high.is_empty() {
+        low.into_iter().chain(high).for_each(|at| headings[at].forget());
     }
 }
 
@@ -235,10 +282,53 @@ fn mechanism(headings: &mut [TableHeading], below: &Below) {
     headings[chosen].column = Some(TableColumn::Mechanism);
 }
 
+/// Where nothing else names the rows of a transfer, variants are its ways.
+fn variants(headings: &mut [TableHeading], below: &Below) {
+    use TableColumn::{Latency, MessageBytes, Operation, Throughput, Variant};
+    let transfer = has(headings, MessageBytes) && (has(headings, Throughput) || has(headings, Latency));
+    let of = |h: &&mut TableHeading| h.is_plain() && h.column == Some(Variant);
+    if transfer
+        && !has(headings, TableColumn::Mechanism)
+        && !has(headings, Operation)
+        && !along_mechanisms(headings)
+    {
+        let mut all = headings.iter_mut().enumerate().filter(|(_, h)| of(h));
+        if let (Some((at, only)), None) = (all.next(), all.next())
+            && below.is_text(at)
+        {
+            only.column = Some(TableColumn::Mechanism);
+        }
+    }
+}
+
 /// `time_us`, `Avg Duration (us)`
 fn is_of_one(text: &str) -> bool {
     bare(text).starts_with("time")
         || vocabulary::tokens(text).iter().any(|word| ["avg", "average", "mean"].contains(&word.as_str()))
+}
+
+/// Beside the time of one call, that of all of them is none.
+fn sums_of_calls(headings: &mut [TableHeading]) {
+    let timed = |h: &TableHeading| {
+        h.is_plain() && h.column.is_some_and(|c| [TableColumn::Latency, TableColumn::Elapsed].contains(&c))
+    };
+    let one = headings.iter().any(|h| timed(h) && is_of_one(&h.text) && !naming::sums_up(&h.text));
+    if one && has(headings, TableColumn::Operation) {
+        headings.iter_mut().filter(|h| timed(h) && naming::sums_up(&h.text)).for_each(TableHeading::forget);
+    }
+}
+
+/// How far a prediction was off is no spread.
+fn misses(headings: &mut [TableHeading]) {
+    let off = |h: &&mut TableHeading| {
+        let words = vocabulary::tokens(&h.text);
+        let off = |word: &String| ["error", "err", "deviation", "accuracy"].contains(&word.as_str());
+        let spread = |word: &String| word.starts_with("st") || word == "sd";
+        h.column == Some(TableColumn::Spread) && words.iter().any(off) && !words.iter().any(spread)
+    };
+    if has(headings, TableColumn::Predicted) {
+        headings.iter_mut().filter(off).for_each(TableHeading::forget);
+    }
 }
 
 /// Rows of operations have one figure; rows of transfers have names.
@@ -250,9 +340,16 @@ fn operations(headings: &mut [TableHeading]) {
     let transfers = [Throughput, ContextSwitches, Threads].into_iter().any(|c| has(headings, c))
         || along_mechanisms(headings);
     let names = has(headings, Operation);
+    sums_of_calls(headings);
     let predicted = has(headings, Predicted) || has(headings, BaseHardware);
     for heading in headings.iter_mut().filter(|h| h.place.is_some() && h.column == Some(Measured)) {
         heading.column = naming::measured(heading.unit).or(heading.column);
+    }
+    let of_run = |h: &TableHeading| h.place.as_ref().is_some_and(|place| place.repetition.is_some());
+    for heading in
+        headings.iter_mut().filter(|h| of_run(h) && names && !transfers && h.column == Some(Latency))
+    {
+        heading.column = Some(Measured);
     }
     for heading in headings.iter_mut().filter(|h| h.is_plain()) {
         let time = heading.unit.is_some_and(|unit| unit.dimension == Dimension::Time);
@@ -274,6 +371,18 @@ fn operations(headings: &mut [TableHeading]) {
         if let Some(heading) = first {
             heading.column = Some(Operation);
         }
+    }
+}
+
+/// Runs of an operation that stand side by side.
+pub fn unit_of_runs(headings: &[TableHeading], place: &HeadingPlace, row: &mut PublishedRow) {
+    let timed = |heading: &TableHeading| {
+        heading.column == Some(TableColumn::Measured)
+            && heading.place.as_ref() == Some(place)
+            && heading.unit.is_some_and(|unit| unit.dimension == Dimension::Time)
+    };
+    if headings.iter().any(timed) {
+        row.texts.insert(TableColumn::Unit, "ns".into());
     }
 }
 

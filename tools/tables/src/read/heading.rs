@@ -2,10 +2,12 @@
 //! (sizes, thread counts or mechanisms as columns).
 
 use crate::mapping::NameMeaning;
+use crate::memo::Memo;
 use crate::naming;
 use crate::unit::{self, DecimalMark, Dimension, UnitScale};
 use crate::vocabulary::{self, bare};
 use crate::{ColumnMapping, TableColumn};
+use std::collections::BTreeSet;
 
 /// Longer headings are not searched for places: every cut of the text is tried.
 const LONGEST: usize = 64;
@@ -53,10 +55,23 @@ pub struct TableHeading {
 
 impl TableHeading {
     pub fn of(text: &str, mapping: &ColumnMapping) -> TableHeading {
+        thread_local! {
+            static KNOWN: Memo<TableHeading> = Memo::default();
+        }
+        let look_up = |text: &str| TableHeading::looked_up(text, mapping);
+        if mapping.is_plain() { KNOWN.with(|known| known.of(text, look_up)) } else { look_up(text) }
+    }
+
+    fn looked_up(text: &str, mapping: &ColumnMapping) -> TableHeading {
         let heading =
             |column, unit, rank, place| TableHeading { text: text.into(), column, unit, rank, place };
         if let Some((column, unit)) = mapping.column(text) {
             return heading(Some(column), unit, 0, None);
+        }
+        // Most cells are numbers: nothing else is looked for in them.
+        if let Some((value, _, None)) = unit::number(text, DecimalMark::Point) {
+            let place = whole(value).map(|n| HeadingPlace { number: Some(n), ..Default::default() });
+            return heading(None, None, 0, place);
         }
         let of_size = text.starts_with(|c: char| c.is_ascii_digit()).then(|| sized(text)).flatten();
         if let Some(bytes) = of_size {
@@ -66,10 +81,13 @@ impl TableHeading {
         if bare(text).starts_with("log2") {
             return heading(None, None, 0, None);
         }
-        if let Some(named) = naming::column_of(text) {
+        let found = if text.len() <= LONGEST { place(text, mapping) } else { None };
+        // `A1, 64 B, L1 misses`: all of it is understood as a quantity at a place.
+        let whole =
+            found.as_ref().is_some_and(|said| said.column.is_some() && said.place.as_cells().len() > 1);
+        if let Some(named) = naming::column_of(text).filter(|_| !whole) {
             return heading(Some(named.column), named.unit, named.rank, None);
         }
-        let found = if text.len() <= LONGEST { place(text, mapping) } else { None };
         if let Some(said) = found {
             return heading(said.column, said.unit, said.rank, Some(said.place));
         }
@@ -180,7 +198,10 @@ fn named(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
     let mechanism = match mapping.mechanism(text) {
         Some(NameMeaning::Mechanism(id)) => id.to_string(),
         Some(NameMeaning::Role(_)) => text.trim().to_string(),
-        None => vocabulary::exact_role(text).map(|_| text.trim().to_string())?,
+        None if vocabulary::exact_role(text).is_some() || vocabulary::is_control(text) => {
+            text.trim().to_string()
+        }
+        None => return None,
     };
     Some(HeadingPart {
         place: HeadingPlace { mechanism: Some(mechanism), ..Default::default() },
@@ -224,6 +245,15 @@ fn part(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
     if let Some(part) = named(text, mapping) {
         return Some(part);
     }
+    // `p50_us`
+    if let Some(named) = naming::unit_alone(text).filter(|_| !digit) {
+        return Some(HeadingPart {
+            column: Some(named.column),
+            unit: named.unit,
+            rank: named.rank,
+            ..Default::default()
+        });
+    }
     if let Some(threads) = numbered(text, THREADS) {
         return said(HeadingPlace { threads: Some(threads), ..Default::default() });
     }
@@ -244,11 +274,20 @@ fn whole(value: f64) -> Option<u64> {
 
 /// `64 KB`, `64-byte messages`
 fn sized(text: &str) -> Option<u64> {
+    let text = SIZES.iter().find_map(|word| strip(text, word)).unwrap_or(text);
     let (value, _, unit) = unit::number(text, DecimalMark::Point)?;
     let unit = unit?.trim_start_matches('-').trim();
     let of_messages = unit.rsplit_once([' ', '-']).filter(|(_, last)| naming::is_message(last));
     let scale = unit::parse(of_messages.map_or(unit, |(unit, _)| unit)).ok()?;
     (scale.dimension == Dimension::Size).then(|| whole(value * scale.factor)).flatten()
+}
+
+/// `SIZE512B`
+const SIZES: &[&str] = &["size", "msg", "msgsize", "field"];
+
+fn strip<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let (head, rest) = text.split_at_checked(word.len())?;
+    (head.eq_ignore_ascii_case(word) && rest.starts_with(|c: char| c.is_ascii_digit())).then_some(rest)
 }
 
 const THREADS: &[&str] = &["threads", "thread", "cores", "core", "clients", "client", "streams", "thr", "t"];
@@ -262,6 +301,7 @@ fn numbered(text: &str, words: &[&str]) -> Option<u64> {
 
 /// Numbers alone become sizes or thread counts, whichever axis the table lacks.
 pub fn settle(headings: &mut [TableHeading]) -> Result<(), String> {
+    forget_call(headings);
     let along = |axis: fn(&HeadingPlace) -> Option<u64>| {
         headings.iter().filter_map(|h| h.place.as_ref()).any(|p| axis(p).is_some())
     };
@@ -279,11 +319,24 @@ pub fn settle(headings: &mut [TableHeading]) -> Result<(), String> {
             ));
         }
     };
+    // `64` beside `64K`
+    let sized =
+        headings.iter().filter_map(|h| h.place.as_ref()).any(|p| p.bytes.is_some() && p.number.is_none());
     for place in headings.iter_mut().filter_map(|h| h.place.as_mut()) {
         let Some(number) = place.number.take() else { continue };
+        let are_threads = are_threads && (!sized || place.bytes.is_some());
         *(if are_threads { &mut place.threads } else { &mut place.bytes }) = Some(number);
     }
     Ok(())
+}
+
+/// `send_us` beside no other way is the time of a call.
+fn forget_call(headings: &mut [TableHeading]) {
+    let way = |heading: &TableHeading| heading.place.as_ref()?.mechanism.clone();
+    let ways: BTreeSet<String> = headings.iter().filter_map(way).collect();
+    if ways.len() == 1 && ways.iter().all(|name| vocabulary::is_control(name)) {
+        headings.iter_mut().filter(|heading| way(heading).is_some()).for_each(TableHeading::forget);
+    }
 }
 
 #[cfg(test)]

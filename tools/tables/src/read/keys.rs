@@ -75,6 +75,10 @@ pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec
     if wide && !headings.iter().any(|h| h.is_plain()) {
         return said;
     }
+    if let Some(at) = name_alone(headings, below).filter(|_| !wide) {
+        headings[at].column = Some(TableColumn::Mechanism);
+        said.push(format!("{:?} names the rows", headings[at].text));
+    }
     for _ in 0..MOST_VARIANTS {
         let equal = repeated(headings, below, None);
         let candidates = (0..headings.len()).filter(|at| {
@@ -94,6 +98,21 @@ pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec
         said.push(format!("{:?} tells rows apart: it is a part of the name", headings[at].text));
     }
     said
+}
+
+/// Where no column says which row is which, one of texts that all differ does.
+fn name_alone(headings: &[TableHeading], below: &Below) -> Option<usize> {
+    use TableColumn::{Latency, MessageRate, Throughput};
+    let is_key = |h: &TableHeading| h.column.is_some_and(|c| c.is_place() || c.is_text());
+    let measured =
+        |h: &TableHeading| h.column.is_some_and(|c| [Latency, MessageRate, Throughput].contains(&c));
+    if headings.iter().any(is_key) || !headings.iter().any(measured) {
+        return None;
+    }
+    let unnamed =
+        |at: &usize| headings[*at].column.is_none() && !headings[*at].text.is_empty() && below.is_text(*at);
+    let at = (0..headings.len()).find(unnamed)?;
+    (below.rows() > 1 && below.distinct(at) == below.rows() && below.rows() <= MOST_KINDS).then_some(at)
 }
 
 fn names_kinds(below: &Below, at: usize) -> bool {

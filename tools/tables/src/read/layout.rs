@@ -1,9 +1,10 @@
 //! The records of a separated text: which mark separates, which is decimal, and at which line each stands.
 
+use super::heading::TableHeading;
 use super::{MOST_COLUMNS, titles};
 use crate::ColumnMapping;
 use crate::cells;
-use crate::unit::DecimalMark;
+use crate::unit::{self, DecimalMark};
 
 /// Lines that decide which mark separates.
 const LOOKED_AT: usize = 300;
@@ -24,9 +25,9 @@ impl TableRecords {
         let delimiter = delimiter(text);
         let separated = text.lines().filter(|line| line.as_bytes().contains(&delimiter)).count();
         // A mark in one line is none that separates: `./run | tee log`.
-        let spaced = if separated > 1 { None } else { spaced(text) };
         let titled = with_titles(text, mapping);
         let text = titled.as_str();
+        let spaced = if separated > 1 { None } else { spaced(text) };
         let framed = (delimiter == b'|' && spaced.is_none()).then(|| without_frame(text));
         let (text, delimiter) = spaced.as_deref().map_or((text, delimiter), |text| (text, b'\t'));
         let text = framed.as_deref().unwrap_or(text);
@@ -64,16 +65,43 @@ fn delimiter(text: &str) -> u8 {
     [b',', b'|', b';', b'\t'].into_iter().max_by_key(|mark| with(*mark)).unwrap_or(b',')
 }
 
-/// A comment that says whose the rows below are, or what they hold; its line stays.
+/// A comment that says whose the rows below are, or what they hold, and one that holds the headings; its line stays.
 fn with_titles(text: &str, mapping: &ColumnMapping) -> String {
-    let of =
-        |line: &str| match line.strip_prefix('#').map(|line| line.trim_matches(['#', '=', '-', ':', ' '])) {
-            Some(title) if titles::of(title, mapping).is_some() => {
-                title.replace([',', ';', '|', '\t'], " ") + "\n"
+    let lines: Vec<&str> = text.lines().collect();
+    let of = |(at, line): (usize, &&str)| match line.strip_prefix('#') {
+        Some(comment) if heads(comment, lines.get(at + 1), mapping) => comment.to_string() + "\n",
+        Some(comment) => {
+            let title = comment.trim_matches(['#', '=', '-', ':', ' ']);
+            if titles::of(title, mapping).is_none() {
+                return line.to_string() + "\n";
             }
-            _ => line.to_string() + "\n",
+            let words = title.replace([',', ';', '|', '\t'], " ");
+            words.split_whitespace().collect::<Vec<_>>().join(" ") + "\n"
+        }
+        None => line.to_string() + "\n",
+    };
+    lines.iter().enumerate().map(of).collect()
+}
+
+/// `# size  two_copy  zero_copy` right above the first row: what gnuplot takes for a comment.
+fn heads(comment: &str, below: Option<&&str>, mapping: &ColumnMapping) -> bool {
+    let Some(row) = below.filter(|row| !row.starts_with('#')) else { return false };
+    let apart = |line: &str| -> Vec<String> {
+        let marked = [',', ';', '\t', '|'].into_iter().find(|mark| row.contains(*mark));
+        let cells: Vec<&str> = match marked {
+            Some(mark) => line.split(mark).collect(),
+            None => line.split_whitespace().collect(),
         };
-    text.lines().map(of).collect()
+        cells.iter().map(|cell| cell.trim().to_string()).collect()
+    };
+    let (names, cells) = (apart(comment), apart(row));
+    let number = |cell: &&String| unit::number(cells::plain(cell), DecimalMark::Point).is_some();
+    let numbers = |of: &[String]| of.iter().filter(number).count();
+    names.len() > 1
+        && names.len() == cells.len()
+        && numbers(&names) == 0
+        && numbers(&cells) * 2 >= cells.len()
+        && names.iter().any(|name| TableHeading::of(name, mapping).is_understood())
 }
 
 /// `| **a** | b |`: the bars at both ends separate nothing, and marks of type are no text.
@@ -86,56 +114,75 @@ fn without_frame(text: &str) -> String {
     text.lines().map(inside).collect()
 }
 
-/// A table whose columns stand apart by spaces: two of them, or one where no cell has any.
+/// A line of words, and where it stands, from 0.
+type SpacedLine = (usize, Vec<String>);
+
+/// A table whose columns stand apart by spaces: two of them, or one where no cell has any. Each line stays where it is.
 fn spaced(text: &str) -> Option<String> {
-    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).collect();
+    let is_rule = |line: &str| line.chars().all(|c| "-=+_|* \t".contains(c));
+    let lines = text.lines().enumerate().filter(|(_, line)| !is_rule(line) && !line.starts_with('#'));
+    let lines: Vec<(usize, &str)> = lines.collect();
     let apart = |line: &str, by: &str| -> Vec<String> {
         line.split(by).map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_string).collect()
     };
     ["  ", " "].iter().find_map(|by| {
-        let rows: Vec<Vec<String>> = lines.iter().map(|line| apart(line, by)).collect();
-        let with = |columns: usize| rows.iter().filter(|row| row.len() == columns).count();
-        let columns = rows.iter().map(Vec::len).max_by_key(|columns| with(*columns))?;
-        let joined = || rows.iter().map(|row| row.join("\t") + "\n").collect();
+        let rows: Vec<SpacedLine> = lines.iter().map(|(at, line)| (*at, apart(line, by))).collect();
+        let with = |columns: usize| rows.iter().filter(|(_, row)| row.len() == columns).count();
+        let columns = rows.iter().map(|(_, row)| row.len()).max_by_key(|columns| with(*columns))?;
         if columns > 1 && rows.len() > 1 && with(columns) * 10 >= rows.len() * 9 {
-            return Some(joined());
+            return Some(placed(rows.iter().map(|(at, row)| (*at, row.join("\t")))));
         }
         block(&rows)
     })
+}
+
+/// Each text at its line.
+fn placed(lines: impl Iterator<Item = (usize, String)>) -> String {
+    let (mut text, mut next) = (String::new(), 0);
+    for (at, line) in lines {
+        text += &"\n".repeat(at.saturating_sub(next));
+        text += &(line + "\n");
+        next = at + 1;
+    }
+    text
 }
 
 /// Rows of a block are followed by as many of the same columns, at least.
 const SMALLEST_BLOCK: usize = 3;
 
 /// The longest block of rows with as many columns, among other lines: these stay whole.
-fn block(rows: &[Vec<String>]) -> Option<String> {
+fn block(rows: &[SpacedLine]) -> Option<String> {
     let mut from = 0;
-    let blocks = rows.chunk_by(|a, b| a.len() == b.len()).map(|block| {
+    let blocks = rows.chunk_by(|(_, a), (_, b)| a.len() == b.len()).map(|block| {
         from += block.len();
         (from - block.len(), block)
     });
-    let numbers = |row: &&Vec<String>| row.iter().any(|cell| cell.starts_with(|c: char| c.is_ascii_digit()));
-    let is_table = |(_, block): &(usize, &[Vec<String>])| {
+    let numbers =
+        |(_, row): &&SpacedLine| row.iter().any(|cell| cell.starts_with(|c: char| c.is_ascii_digit()));
+    let is_table = |(_, block): &(usize, &[SpacedLine])| {
         block.len() >= SMALLEST_BLOCK
-            && block[0].len() > 2
+            && block[0].1.len() > 2
             && block[1..].iter().filter(numbers).count() + 1 == block.len()
     };
     let (at, block) = blocks.filter(is_table).max_by_key(|(_, block)| block.len())?;
     let inside = at..at + block.len();
-    if let Some(above) = at.checked_sub(1).filter(|above| is_index(&rows[*above], block)) {
+    let joined = |(line, row): &SpacedLine| (*line, row.join("\t"));
+    if let Some((line, above)) =
+        at.checked_sub(1).map(|above| &rows[above]).filter(|(_, above)| is_index(above, block))
+    {
         // What pandas prints: an index without a heading.
-        let heading = std::iter::once(format!("\t{}\n", rows[above].join("\t")));
-        return Some(heading.chain(block.iter().map(|row| row.join("\t") + "\n")).collect());
+        let heading = std::iter::once((*line, format!("\t{}", above.join("\t"))));
+        return Some(placed(heading.chain(block.iter().map(joined))));
     }
-    let line = |(index, row): (usize, &Vec<String>)| {
-        row.join(if inside.contains(&index) { "\t" } else { " " }) + "\n"
+    let line = |(index, (line, row)): (usize, &SpacedLine)| {
+        (*line, row.join(if inside.contains(&index) { "\t" } else { " " }))
     };
-    Some(rows.iter().enumerate().map(line).collect())
+    Some(placed(rows.iter().enumerate().map(line)))
 }
 
-fn is_index(above: &[String], block: &[Vec<String>]) -> bool {
-    let counted = block.iter().enumerate().all(|(index, row)| row[0] == index.to_string());
-    above.len() + 1 == block[0].len() && counted
+fn is_index(above: &[String], block: &[SpacedLine]) -> bool {
+    let counted = block.iter().enumerate().all(|(index, (_, row))| row[0] == index.to_string());
+    above.len() + 1 == block[0].1.len() && counted
 }
 
 /// Digits, one mark, digits.

@@ -1,5 +1,6 @@
 //! From a file's text to a table: comma, tab, semicolon or bar separated, or the JSON of iperf3 and netperf.
 
+mod arithmetic;
 mod columns;
 mod heading;
 mod keys;
@@ -8,20 +9,32 @@ mod markup;
 mod objects;
 mod own;
 mod page;
+mod finish;
 mod pairs;
+mod perf;
+mod pgfplots;
 mod reshape;
 mod rows;
+mod script;
+mod script_calls;
+mod script_lists;
+mod script_tables;
+mod script_value;
 mod several;
+mod sockperf;
 mod titles;
 mod wide;
 
 use super::unit::DecimalMark;
 use super::{
-    BadTable, ColumnMapping, PublishedRow, PublishedTable, bench, fio, iperf_text, iperf3, lmbench, neper,
-    netperf, perf, sockperf,
+    BadTable, ColumnMapping, PublishedRow, PublishedTable, bench, cells, fio, iperf_text, iperf3, lmbench,
+    neper, netperf,
 };
 use layout::TableRecords;
 use serde_json::Value;
+
+/// How it is said that a script has lists that are not understood: sizes may be among them.
+pub const LISTS_LEFT: &str = "lists left out";
 
 /// More than any table of results; those that are not understood are told one by one.
 const MOST_COLUMNS: usize = 1000;
@@ -48,6 +61,7 @@ const TOOLS: &[TextOfTool] = &[
 const REFUSED: &[(&[&str], &str)] = &[
     (&["old time/op", "delta"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
     (&["sec/op", "vs base"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
+    (&["bytes from", "icmp_seq="], "ping times echoes of the kernel: no test of syscost applies to them"),
     (&["fio-", "groupid="], "fio's text is not read: run fio --output-format=json"),
     (&["Latency", "Req/Sec", "Requests/sec:"], "wrk's requests are no messages of one size: no test of syscost applies"),
 ];
@@ -73,6 +87,8 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
 /// Reads a table; `name` is the file's, for messages.
 pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     let text = text.trim_start_matches('\u{feff}');
+    let drawn = markup::without_boxes(text);
+    let text = drawn.as_deref().unwrap_or(text);
     page::table(name, text, mapping).unwrap_or_else(|| one(name, text, mapping))
 }
 
@@ -80,7 +96,15 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     if looks_like_json(text) {
         let json = serde_json::from_str(text).or_else(|error| objects::lines(text).ok_or(error));
         match json {
-            Ok(json) => return of_tool(name, &json).unwrap_or_else(|| of_objects(name, &json, mapping)),
+            Ok(json) => {
+                if let Some(code) = notebook(&json) {
+                    let nothing = whole(name, script::NOTHING);
+                    let table =
+                        of_script(name, &code, mapping).filter(|table| table.as_ref() != Err(&nothing));
+                    return table.unwrap_or_else(|| Err(whole(name, NOTEBOOK)));
+                }
+                return of_tool(name, &json).unwrap_or_else(|| of_objects(name, &json, mapping));
+            }
             Err(error) if documents(text).is_none() => {
                 return Err(whole(name, &format!("this is not JSON: {error}")));
             }
@@ -97,6 +121,15 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     {
         return Err(whole(name, instead));
     }
+    if let Some(table) = embedded(name, text, mapping) {
+        return table;
+    }
+    if let Some(table) = of_script(name, text, mapping) {
+        return table;
+    }
+    if let Some(all) = pgfplots::records(text) {
+        return rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
+    }
     if let Some(all) = pairs::records(text, mapping) {
         return rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
     }
@@ -104,6 +137,30 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     let records =
         TableRecords::of(barred.as_deref().unwrap_or(text), mapping).map_err(|why| whole(name, &why))?;
     own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))
+}
+
+const NOTEBOOK: &str = "a notebook without lists of plain figures: give the table that it reads or prints";
+
+fn of_script(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<PublishedTable, BadTable>> {
+    let table = |(all, said)| {
+        let mut table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping)?;
+        table.understood.extend::<Vec<String>>(said);
+        Ok(table)
+    };
+    let records = script::records(text, mapping)?;
+    Some(records.map_err(|why| whole(name, &why)).and_then(table))
+}
+
+/// A script's only text of several lines that is a table: `data = """size,gbps`.
+fn embedded(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<PublishedTable, BadTable>> {
+    let texts = script::is_script(text).then(|| text.split("\"\"\"").skip(1).step_by(2))?;
+    let table = |of: &&str| {
+        let rows: Vec<usize> = of.trim().lines().map(|line| line.matches([',', ';', '\t']).count()).collect();
+        rows.len() > 2 && rows[0] > 1 && rows.iter().all(|cells| *cells == rows[0])
+    };
+    let mut tables = texts.filter(table);
+    let only = tables.next().filter(|_| tables.next().is_none())?;
+    Some(one(name, only.trim(), mapping))
 }
 
 /// The JSON below a banner or warnings, and that of several runs one below the other.
@@ -133,7 +190,23 @@ fn of_documents(
 }
 
 fn of_tool(name: &str, json: &Value) -> Option<Result<PublishedTable, BadTable>> {
-    iperf3::table(name, json).or_else(|| fio::table(name, json)).or_else(|| netperf::from_json(name, json))
+    type JsonOfTool = fn(&str, &Value) -> Option<Result<PublishedTable, BadTable>>;
+    let tools: [JsonOfTool; 5] =
+        [iperf3::table, fio::table, netperf::from_json, perf::from_json, bench::from_json];
+    tools.iter().find_map(|tool| tool(name, json))
+}
+
+/// The code of a Jupyter notebook is a script.
+fn notebook(json: &Value) -> Option<String> {
+    json.get("nbformat")?;
+    let cells = json.get("cells")?.as_array()?.iter();
+    let code = cells.filter(|cell| cell.get("cell_type").and_then(Value::as_str) == Some("code"));
+    let lines = |source: &Value| match source {
+        Value::String(text) => text.clone(),
+        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
+        _ => String::new(),
+    };
+    Some(code.filter_map(|cell| cell.get("source")).map(|source| lines(source) + "\n").collect())
 }
 
 fn of_objects(name: &str, json: &Value, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
@@ -153,6 +226,11 @@ fn rows_of(
     mut records: TableRecords,
     mapping: &ColumnMapping,
 ) -> Result<PublishedTable, BadTable> {
+    for cell in records.all.iter_mut().flat_map(|record| &mut record.cells) {
+        if let Some(text) = cells::unit_of_both(cell) {
+            *cell = text;
+        }
+    }
     let reshaped = reshape::reshape(&mut records, mapping);
     let mut table = rows::table(name, &records, mapping)?;
     table.understood.extend(reshaped);

@@ -52,6 +52,9 @@ impl ObjectRows<'_> {
             Value::Object(of) => of,
             _ => return Vec::new(),
         };
+        if let Some(rows) = by_index(of) {
+            return rows;
+        }
         if self.is_keyed(of) {
             let rows = |(key, inner): (&String, &Value)| {
                 let named = outside.iter().cloned().chain(self.places(of, key, outside)).collect();
@@ -125,6 +128,21 @@ fn by_columns(of: &Map<String, Value>, fields: &RowFields) -> Option<Vec<RowFiel
         fields.iter().cloned().chain(cells).collect()
     };
     (columns.len() > 1 && even).then(|| (0..rows).map(row).collect())
+}
+
+/// What pandas writes unasked: each column an object by the numbers of the rows.
+fn by_index(of: &Map<String, Value>) -> Option<Vec<RowFields>> {
+    let columns: Option<Vec<_>> = of.iter().map(|(key, of)| Some((key, of.as_object()?))).collect();
+    let columns = columns.filter(|all| all.len() > 1)?;
+    let rows = columns[0].1.len();
+    let numbered = |of: &Map<String, Value>| {
+        of.len() == rows && (0..rows).all(|at| of.get(&at.to_string()).is_some_and(|cell| !cell.is_object()))
+    };
+    let row = |at: usize| {
+        let cells = columns.iter().flat_map(|(key, of)| flattened(key, &of[&at.to_string()]));
+        cells.collect()
+    };
+    (rows > 0 && columns.iter().all(|(_, of)| numbered(of))).then(|| (0..rows).map(row).collect())
 }
 
 /// `config`, `message_size`: the outer name is a word of the heading where both are understood together, or neither is

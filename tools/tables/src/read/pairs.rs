@@ -4,6 +4,7 @@
 use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::titles;
+use crate::unit::Dimension;
 use crate::{ColumnMapping, TableColumn, cells, naming, unit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,15 +27,23 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> 
     for (index, line) in lines {
         let (before, pairs) = pairs(line);
         let alone = pairs.is_empty();
-        let name = titles::of(before, mapping).and_then(|title| title.place.mechanism);
+        let place = titles::of(before, mapping).map(|title| title.place).unwrap_or_default();
+        let name = place.mechanism.clone();
         if name.is_some() || alone {
             blocks.end();
+            if alone {
+                blocks.places =
+                    place.as_cells().into_iter().filter(|(heading, _)| *heading != "mechanism").collect();
+            }
             blocks.named = name.is_some() || blocks.named;
             blocks.name = name.unwrap_or_else(|| before.trim_matches(|c: char| !c.is_alphanumeric()).into());
         }
         pairs.into_iter().for_each(|(key, value)| blocks.add(index + 1, key, value));
     }
     blocks.end();
+    if let Some(operations) = operations(&blocks, mapping) {
+        return Some(operations);
+    }
     let understood = |key: &&String| TableHeading::of(key, mapping).is_plain();
     // One row alone must say what its figures are.
     let figures = |row: &PairsRow| {
@@ -45,6 +54,33 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> 
     };
     let enough = blocks.rows.len() > 1 || blocks.rows.iter().any(figures);
     (enough && blocks.keys.iter().filter(understood).count() > 1).then(|| blocks.records())
+}
+
+/// `getpid: 412.2 cycles`: one figure a line, each of another operation, all times or all cycles.
+fn operations(blocks: &PairsReading, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
+    let [row] = &blocks.rows[..] else { return None };
+    let figures: Vec<(&String, f64, &str)> = row
+        .pairs
+        .iter()
+        .filter_map(|(key, value)| {
+            let (figure, _, of) = unit::number(cells::plain(value), unit::DecimalMark::Point)?;
+            Some((key, figure, of?))
+        })
+        .collect();
+    let dimension = |of: &str| unit::parse(of).ok().map(|unit| unit.dimension);
+    let first = dimension(figures.first()?.2)?;
+    let known = |key: &str| TableHeading::of(key, mapping).is_understood();
+    let alike = figures.len() >= FEWEST_KEYS
+        && figures.len() == row.pairs.len()
+        && [Dimension::Time, Dimension::Cycles].contains(&first)
+        && figures.iter().all(|(key, _, of)| dimension(of) == Some(first) && !known(key));
+    let line = |(index, (key, figure, of)): (usize, (&String, f64, &str))| {
+        let cells = vec![key.clone(), figure.to_string(), of.to_string()];
+        TableRecord { line: row.lines[index], cells }
+    };
+    let heading = ["operation", "measured", "unit"].map(String::from).to_vec();
+    let head = TableRecord { line: row.line, cells: heading };
+    alike.then(|| std::iter::once(head).chain(figures.into_iter().enumerate().map(line)).collect())
 }
 
 /// Among other lines, those of results have the same keys.
@@ -59,6 +95,8 @@ fn alike(text: &str) -> bool {
 
 struct PairsRow {
     line: usize,
+    /// Of each pair.
+    lines: Vec<usize>,
     name: String,
     pairs: Vec<(String, String)>,
 }
@@ -70,7 +108,10 @@ struct PairsReading {
     rows: Vec<PairsRow>,
     row: Vec<(String, String)>,
     line: usize,
+    lines: Vec<usize>,
     name: String,
+    /// The size and the threads that a line above says.
+    places: Vec<(&'static str, String)>,
     /// A name of a way to send was among the lines.
     named: bool,
 }
@@ -87,12 +128,23 @@ impl PairsReading {
             self.keys.push(key.into());
         }
         self.row.push((key.into(), value));
+        self.lines.push(line);
     }
 
     fn end(&mut self) {
         if !self.row.is_empty() {
-            let pairs = std::mem::take(&mut self.row);
-            self.rows.push(PairsRow { line: self.line, name: self.name.clone(), pairs });
+            let mut pairs = std::mem::take(&mut self.row);
+            let column = |key: &str| naming::column_of(key).map(|named| named.column);
+            for (heading, text) in self.places.clone() {
+                if !pairs.iter().any(|(known, _)| column(known) == column(heading)) {
+                    if !self.keys.iter().any(|known| known == heading) {
+                        self.keys.push(heading.into());
+                    }
+                    pairs.push((heading.into(), text));
+                }
+            }
+            let lines = std::mem::take(&mut self.lines);
+            self.rows.push(PairsRow { line: self.line, lines, name: self.name.clone(), pairs });
         }
     }
 
@@ -133,6 +185,9 @@ fn pairs(line: &str) -> (&str, Vec<(&str, String)>) {
         } else {
             head.rfind([',', ';']).map_or(0, |i| i + 1)
         };
+        // `Procedure call, 7 args: 12.9 cycles` is one name.
+        let whole = mark == ':' && at == 0 && line.matches(mark).count() == 1;
+        let from = if whole && naming::column_of(head[from..].trim()).is_none() { 0 } else { from };
         let key = head[from..].trim();
         let rest = &line[found + 1..];
         let next = rest

@@ -3,12 +3,12 @@
 
 use super::heading::{HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
-use super::several;
+use super::{arithmetic, several};
 use crate::cells;
 use crate::unit;
-use crate::vocabulary::bare;
-use crate::{ColumnMapping, naming};
-use std::collections::BTreeMap;
+use crate::vocabulary::{self, NOT, YES, bare};
+use crate::{ColumnMapping, TableColumn, naming};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The headings are among the first lines.
 const WITHIN: usize = 30;
@@ -28,6 +28,7 @@ const QUANTITIES: &[&str] = &[
 ];
 const VALUES: &[&str] = &[
     "value",
+    "count",
     "metricvalue",
     "countervalue",
     "result",
@@ -46,6 +47,12 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
         if at >= records.all.len() {
             break;
         }
+        if headings_by_axis(&mut records.all, at) {
+            done.push("each axis of the columns has a line".to_string());
+        }
+        if switched(&mut records.all, at) {
+            done.push("a column of yes and no is a part of the name".to_string());
+        }
         if units_below(&mut records.all, at) {
             done.push("units are in a line of their own".to_string());
         }
@@ -61,6 +68,7 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
                 done.push(told);
             }
         }
+        done.extend(arithmetic::done(&mut records.all, at, records.decimal));
         if transposed(&mut records.all, at, mapping) {
             done.push("quantities are rows".to_string());
             places_as_cells(&mut records.all, at, mapping);
@@ -89,6 +97,26 @@ fn quantity(text: &str) -> bool {
         .is_some_and(|n| !n.column.is_text() && !n.column.is_place())
 }
 
+/// `zerocopy` above `yes` and `no`: each row is of one of two ways.
+fn switched(all: &mut [TableRecord], at: usize) -> bool {
+    let (above, below) = all.split_at_mut(at + 1);
+    let headings = &mut above[at].cells;
+    let says = |cell: &String| [&NOT[..], &YES[..]].concat().contains(&bare(cell).as_str());
+    let is = |column: &usize| {
+        let mut cells = below.iter().filter_map(|record| record.cells.get(*column)).peekable();
+        cells.peek().is_some()
+            && vocabulary::exact_role(&headings[*column]).is_some()
+            && cells.clone().all(says)
+            && cells.map(|cell| bare(cell)).collect::<BTreeSet<_>>().len() == 2
+    };
+    let Some(column) = (0..headings.len()).find(is) else { return false };
+    for record in below.iter_mut().filter(|record| record.cells.len() > column) {
+        record.cells[column] = format!("{}={}", headings[column], record.cells[column]);
+    }
+    headings[column] = "mechanism".into();
+    true
+}
+
 fn units_below(all: &mut Vec<TableRecord>, at: usize) -> bool {
     let Some([above, below]) = all.get(at..at + 2) else { return false };
     let is_unit = |cell: &String| {
@@ -106,6 +134,45 @@ fn units_below(all: &mut Vec<TableRecord>, at: usize) -> bool {
             *cell += &format!(" ({})", unit.trim_matches(['(', ')', '[', ']']));
         }
     }
+    true
+}
+
+/// Lines of headings at most, as pandas writes a pivoted table.
+const MOST_LEVELS: usize = 5;
+
+/// `impl,A1,A1,A2` over `threads,1,4,1` over `msg_size,,,`: each line names its axis, and the last that of the rows.
+fn headings_by_axis(all: &mut Vec<TableRecord>, at: usize) -> bool {
+    let is_index = |record: &TableRecord| {
+        let (name, rest) = (&record.cells[0], &record.cells[1..]);
+        rest.len() > 1
+            && rest.iter().all(cells::is_empty)
+            && naming::column_of(name).is_some_and(|n| n.column.is_place() || n.column.is_text())
+    };
+    let Some(index) = (at + 1..all.len().min(at + MOST_LEVELS)).find(|index| is_index(&all[*index])) else {
+        return false;
+    };
+    let width = all[index].cells.len();
+    let levels = &all[at..index];
+    let is_level = |record: &TableRecord| {
+        let name = &record.cells[0];
+        record.cells.len() == width
+            && !record.cells[1..].iter().any(cells::is_empty)
+            && (cells::is_empty(name)
+                || naming::column_of(name).is_some_and(|n| n.column.is_place() || n.column.is_text()))
+    };
+    if !levels.iter().all(is_level) {
+        return false;
+    }
+    let heading = |column: usize| {
+        let part = |level: &TableRecord| match &level.cells[column] {
+            number if is_number_alone(number) => format!("{}={number}", level.cells[0]),
+            text => text.clone(),
+        };
+        levels.iter().map(part).collect::<Vec<_>>().join(" ")
+    };
+    let headings = std::iter::once(all[index].cells[0].clone()).chain((1..width).map(heading)).collect();
+    all[index].cells = headings;
+    all.drain(at..index);
     true
 }
 
@@ -199,7 +266,13 @@ fn transposed(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) ->
     if places.len() < 2 || below.len() > MOST_QUANTITIES || !places.iter().all(alone) {
         return false;
     }
-    let named = below.iter().filter(|record| quantity(&record.cells[0])).count();
+    // `Two-Copy Throughput (Gbps)`
+    let of_a_name = |text: &str| {
+        let heading = TableHeading::of(text, mapping);
+        heading.place.is_some() && heading.column.is_some_and(TableColumn::is_measure)
+    };
+    let named =
+        below.iter().filter(|record| quantity(&record.cells[0]) || of_a_name(&record.cells[0])).count();
     if named < 2 || (named as f64) < MOST * below.len() as f64 {
         return false;
     }

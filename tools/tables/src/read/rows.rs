@@ -2,8 +2,8 @@
 
 use super::columns::{self, Below};
 use super::heading::{self, HeadingPlace, TableHeading};
-use super::keys;
 use super::layout::{TableRecord, TableRecords};
+use super::{finish, keys};
 use super::{titles, whole};
 use crate::cells::{self, CellReading};
 use crate::mapping::NameMeaning;
@@ -40,6 +40,7 @@ pub fn table(
         figures: None,
         section: None,
         sections: 0,
+        copies_counted: false,
         seen: BTreeMap::new(),
     };
     let widest = records.all.iter().map(|r| r.cells.len()).max().unwrap_or(0);
@@ -71,26 +72,7 @@ pub fn table(
             ),
         ));
     }
-    if reading.table.rows.is_empty() {
-        return Err(whole(name, "it has headings and no row"));
-    }
-    if !reading
-        .table
-        .rows
-        .iter()
-        .any(|row| row.figures.keys().any(|c| c.is_measure() && *c != TableColumn::Spread))
-    {
-        let others = reading.table.left_out.join(", ");
-        let which = if others.is_empty() { String::new() } else { format!(" What are {others}?") };
-        return Err(whole(
-            name,
-            &format!(
-                "no column holds figures known here.{which} Write a line such as \"Throughput (Gbit/s)\" above the \
-                 headings, or name the columns in a mapping file (--mapping FILE)"
-            ),
-        ));
-    }
-    Ok(reading.table)
+    finish::finished(reading.table)
 }
 
 /// A row of headings and what stands under it; a file may have several.
@@ -108,7 +90,7 @@ type RowKey = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>);
 
 pub struct RowReading<'m> {
     pub(super) mapping: &'m ColumnMapping,
-    cells: CellReading<'m>,
+    pub(super) cells: CellReading<'m>,
     pub(super) table: PublishedTable,
     /// Names that were told: a table may call each row otherwise, and none is looked for among all that was said.
     noted: BTreeSet<String>,
@@ -123,6 +105,8 @@ pub struct RowReading<'m> {
     pub(super) figures: Option<(Vec<String>, TableHeading)>,
     section: Option<TableSection>,
     sections: usize,
+    /// Names are numbers of copies.
+    copies_counted: bool,
     /// The rows of each key, with the section that began them.
     seen: BTreeMap<RowKey, Vec<(usize, usize)>>,
 }
@@ -206,6 +190,7 @@ impl RowReading<'_> {
     fn begin(&mut self, mut headings: Vec<TableHeading>, below: &[TableRecord]) -> Result<(), String> {
         heading::settle(&mut headings)?;
         self.name_corner(&mut headings);
+        self.titled_below(below.first());
         let end = below
             .iter()
             .position(|record| {
@@ -216,6 +201,7 @@ impl RowReading<'_> {
         let below = Below::of(&below[..end], &cells);
         self.name_figures(&mut headings, &below)?;
         columns::correct(&mut headings, &below);
+        self.copies_counted |= (0..headings.len()).any(|at| below.counts_copies(at));
         let chosen = keys::choose(&mut headings, &below)?;
         let wide = headings.iter().any(|h| h.place.is_some());
         let completed = keys::complete(&mut headings, &below, wide);
@@ -267,6 +253,11 @@ impl RowReading<'_> {
             return;
         }
         match (heading.column, &heading.place) {
+            (Some(TableColumn::Bytes), None)
+                if heading.unit.is_some_and(|unit| unit.factor.log10() % 3.0 == 0.0 && unit.factor > 1.0) =>
+            {
+                self.table.understood.push(format!("{text:?} is in powers of 1000"));
+            }
             (Some(TableColumn::Elapsed), None) if heading.unit.is_none() => {
                 self.table.understood.push(format!("{text:?} is duration in seconds"));
             }
@@ -324,7 +315,7 @@ impl RowReading<'_> {
             let row = heading.place.as_ref().map_or(&mut base, |place| along.entry(place).or_default());
             if cells::is_empty(cell) {
                 self.table.empty += usize::from(!AXES.contains(&column) && !column.is_text());
-            } else if column.is_text() || column.is_place() || self.cells.is_figure(cell) {
+            } else if column.is_text() || column.is_place() || self.cells.is_figure_of(column, cell) {
                 self.fill(row, column, heading, cell)?;
             } else {
                 self.table.empty += 1;
@@ -344,6 +335,7 @@ impl RowReading<'_> {
                 continue;
             }
             row.line = base.line;
+            columns::unit_of_runs(headings, place, &mut row);
             row.texts.extend(base.texts.clone());
             row.figures.extend(base.figures.clone());
             if let Some(mechanism) = &place.mechanism {
@@ -458,6 +450,7 @@ impl RowReading<'_> {
 
     /// `two` below `Copy` is two-copy.
     fn name_under(&mut self, text: &str, heading: &str) {
+        let heading = if self.copies_counted { "copy" } else { heading };
         let both = format!("{text} {heading}");
         if let Some(role) = vocabulary::exact_role(&both).filter(|_| vocabulary::role(text).is_none()) {
             self.table.roles.entry(text.trim().into()).or_insert(role);

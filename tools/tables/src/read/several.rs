@@ -149,10 +149,11 @@ fn repeated(
     mapping: &ColumnMapping,
 ) -> bool {
     let is_run = |cell: &String| TableHeading::of(cell, mapping).column == Some(TableColumn::Repetition);
-    if runs.is_empty() || all[at].cells.iter().any(is_run) {
+    let width = all[at].cells.len();
+    // A line may be longer than its heading: nothing says what stands beyond it.
+    if runs.is_empty() || runs.iter().any(|of| of.column >= width) || all[at].cells.iter().any(is_run) {
         return false;
     }
-    let width = all[at].cells.len();
     all[at].cells.push("run".into());
     let below: Vec<TableRecord> = all.drain(at + 1..).collect();
     for record in below {

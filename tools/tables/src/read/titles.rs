@@ -2,6 +2,7 @@
 //! count: `## two_copy results`, `=== 4 threads ===`, `# Throughput in Gbit/s`.
 
 use super::heading::{HeadingPlace, TableHeading};
+use crate::unit::{self, Dimension};
 use crate::vocabulary;
 use crate::{ColumnMapping, TableColumn, naming};
 
@@ -9,6 +10,7 @@ use crate::{ColumnMapping, TableColumn, naming};
 const LONGEST: usize = 120;
 /// A heading that is cut at every place costs the square of them.
 const WORDS_OF_A_HEADING: usize = 6;
+const LONGEST_PART: usize = 24;
 /// Words that say one thing together.
 const TOGETHER: usize = 4;
 /// First words of lines about the table.
@@ -43,12 +45,24 @@ pub fn of(line: &str, mapping: &ColumnMapping) -> Option<TitleLine> {
     let mut title = TitleLine { figures: figures(line, mapping), ..Default::default() };
     title.place.mechanism = name(line);
     if !vocabulary::tokens(line).iter().any(|word| MACHINE.contains(&word.as_str())) {
-        let numbered = windows(line, TOGETHER).into_iter().filter(|text| text.contains(char::is_numeric));
+        let numbered = windows(line, TOGETHER)
+            .into_iter()
+            .filter(|text| text.contains(char::is_numeric) && !is_cut_before_unit(line, text));
         let places: Vec<HeadingPlace> = numbered.filter_map(|text| place(text, mapping)).collect();
-        title.place.bytes = only(places.iter().filter_map(|place| place.bytes));
+        title.place.bytes =
+            only(places.iter().filter_map(|place| place.bytes)).or_else(|| listed_size(line, mapping));
         title.place.threads = only(places.iter().filter_map(|place| place.threads));
     }
     (title.figures.is_some() || title.place != HeadingPlace::default()).then_some(title)
+}
+
+/// `size 4` of `size 4 KiB` is another size.
+fn is_cut_before_unit(line: &str, part: &str) -> bool {
+    let end = part.as_ptr() as usize - line.as_ptr() as usize + part.len();
+    let next = line[end..].split_whitespace().next().unwrap_or_default();
+    part.ends_with(|c: char| c.is_ascii_digit())
+        && unit::parse(next.trim_end_matches([',', ';', ')', ':']))
+            .is_ok_and(|of| of.dimension == Dimension::Size)
 }
 
 /// So many words that follow each other, the fewest first.
@@ -66,9 +80,11 @@ fn windows(line: &str, most: usize) -> Vec<&str> {
 fn name(line: &str) -> Option<String> {
     vocabulary::role(line)?;
     let whole = || vocabulary::exact_role(line).map(|_| line);
-    let part = || windows(line, TOGETHER).into_iter().find(|text| vocabulary::exact_role(text).is_some());
-    let name = whole().or_else(part).unwrap_or(line);
-    Some(name.trim_matches([':', ',', '-']).to_string())
+    // `impl=two_copy`
+    let value = |text: &'_ str| text.rsplit_once('=').map_or(text.len(), |(_, value)| value.len());
+    let parts = windows(line, TOGETHER).into_iter().map(|text| &text[text.len() - value(text)..]);
+    let name = whole().or_else(|| parts.clone().find(|text| vocabulary::exact_role(text).is_some()));
+    Some(name.unwrap_or(line).trim_matches([':', ',', '-']).to_string())
 }
 
 /// A quantity with its unit, or the one quantity that is named.
@@ -84,8 +100,22 @@ fn figures(line: &str, mapping: &ColumnMapping) -> Option<TableHeading> {
     let found = |text: &str| {
         let text = text.trim_start_matches(['(', '[']).trim_end_matches([',', ':']);
         let named = naming::column_of(text)?;
-        use TableColumn::{Cycles, CyclesPerByte, Latency, MessageRate, Throughput};
-        [Throughput, Latency, MessageRate, CyclesPerByte, Cycles].contains(&named.column).then(|| {
+        use TableColumn::{
+            CacheMisses, ContextSwitches, Cycles, CyclesPerByte, L1Misses, Latency, LlcMisses, MessageRate,
+            Throughput,
+        };
+        let quantities = [
+            Throughput,
+            Latency,
+            MessageRate,
+            CyclesPerByte,
+            Cycles,
+            CacheMisses,
+            L1Misses,
+            LlcMisses,
+            ContextSwitches,
+        ];
+        quantities.contains(&named.column).then(|| {
             let heading = TableHeading::of(text, mapping);
             TableHeading { text: line.into(), ..heading }
         })
@@ -100,6 +130,20 @@ fn figures(line: &str, mapping: &ColumnMapping) -> Option<TableHeading> {
     let unit = || line.split(marks).find_map(|word| naming::unit_for(title.column?, word).ok());
     title.unit = title.unit.or_else(unit);
     Some(title)
+}
+
+/// `A1, 1024 bytes, 4 threads`: where all parts are places, a size is one, too.
+fn listed_size(line: &str, mapping: &ColumnMapping) -> Option<u64> {
+    let parts: Vec<&str> = line.split([',', ';', '/']).map(str::trim).collect();
+    if parts.len() < 2 || parts.iter().any(|part| part.len() > LONGEST_PART) {
+        return None;
+    }
+    let alone = |part: &&str| {
+        let heading = TableHeading::of(part, mapping);
+        heading.place.filter(|place| heading.column.is_none() && place.number.is_none())
+    };
+    let places: Option<Vec<HeadingPlace>> = parts.iter().map(alone).collect();
+    only(places?.iter().filter_map(|place| place.bytes))
 }
 
 /// `4 threads`, `size=64`, `64-byte messages`

@@ -2,11 +2,12 @@
 
 use super::columns::{Below, along_mechanisms};
 use super::heading::{HeadingPlace, TableHeading, cut_unit};
+use super::layout::TableRecord;
 use super::rows::{AXES, RowReading, axes};
 use super::titles;
-use crate::unit::Dimension;
-use crate::vocabulary::tokens;
-use crate::{TableColumn, naming};
+use crate::unit::{self, Dimension};
+use crate::vocabulary::{self, tokens};
+use crate::{TableColumn, cells, naming};
 
 impl RowReading<'_> {
     /// The first heading of a wide table may name both axes, the figures, or nothing: its column is the axis that the
@@ -29,6 +30,16 @@ impl RowReading<'_> {
         corner.unit = None;
     }
 
+    /// A title may stand between the headings and the first row.
+    pub(super) fn titled_below(&mut self, first: Option<&TableRecord>) {
+        let cells = first.map(|record| record.cells.as_slice()).unwrap_or_default();
+        let mut filled = cells.iter().filter(|cell| !cells::is_empty(cell));
+        let (Some(alone), None) = (filled.next(), filled.next()) else { return };
+        if self.title.is_none() && !self.cells.is_number(alone) {
+            self.title = titles::of(alone, self.mapping).and_then(|title| title.figures);
+        }
+    }
+
     /// What the figures of a wide table are: its headings, its title or the unit given for all files say.
     pub(super) fn name_figures(
         &mut self,
@@ -45,6 +56,8 @@ impl RowReading<'_> {
         names_of_columns(headings, below, title.is_some());
         self.figures = title.clone().map(|title| (texts, title));
         let unnamed = |h: &TableHeading| h.place.is_some() && h.column.is_none();
+        let of_rows = headings.iter().position(|h| h.is_plain() && h.column == Some(TableColumn::Unit));
+        let of_rows = of_rows.and_then(|at| below.only_text(at)).and_then(|text| unit::parse(text).ok());
         for (at, heading) in headings.iter_mut().enumerate().filter(|(_, h)| unnamed(h)) {
             if let Some(title) = &title {
                 if of_file {
@@ -53,7 +66,7 @@ impl RowReading<'_> {
                 heading.column = title.column;
                 heading.unit = heading.unit.or(title.unit);
             } else if let Some(unit) =
-                heading.unit.or_else(|| below.unit(at)).or_else(|| self.mapping.only_unit())
+                heading.unit.or_else(|| below.unit(at)).or(of_rows).or_else(|| self.mapping.only_unit())
             {
                 heading.column = naming::measured(Some(unit));
                 heading.unit = Some(unit);
@@ -87,6 +100,13 @@ impl RowReading<'_> {
 /// Parts of one time, and no names.
 const CLOCKS: &[&str] = &["real", "user", "sys", "system", "cpu", "wall", "setup", "total"];
 
+/// Two ways in one figure.
+#[rustfmt::skip]
+const COMPARES: &[&str] = &[
+    "speedup", "speedups", "improvement", "improved", "gain", "gains", "ratio", "reduction", "change", "diff", "difference", "delta",
+    "winner", "normalized", "normalised", "relative", "factor", "vs", "versus", "over", "percent", "pct", "%", "x",
+];
+
 /// Columns of figures beside sizes or thread counts, with headings that say nothing else, are those of names: of ways
 /// to send where one is known, or where the table's title or the units of its cells say what its figures are.
 fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) {
@@ -95,7 +115,12 @@ fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) 
     let names: Vec<usize> = (0..headings.len())
         .filter(|at| {
             let heading = &headings[*at];
-            !heading.is_understood() && !heading.text.is_empty() && below.has_figures(*at)
+            let of_two = heading.text.split_once('/').is_some_and(|(one, other)| {
+                vocabulary::exact_role(one).is_some() && vocabulary::exact_role(other).is_some()
+            });
+            let compares =
+                of_two || tokens(&heading.text).iter().any(|word| COMPARES.contains(&word.as_str()));
+            !heading.is_understood() && !heading.text.is_empty() && !compares && below.has_figures(*at)
         })
         .collect();
     let known = along_mechanisms(headings);

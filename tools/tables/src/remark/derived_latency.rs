@@ -14,42 +14,102 @@ const SLACK: f64 = 0.03;
 const FEWEST: usize = 3;
 const MOST: f64 = 0.8;
 
+/// Latencies of other factors must differ as much: one latency everywhere is a multiple of any rate.
+const APART: f64 = 1.5;
+
+/// A latency by the rate: messages in flight, alone or by the thread.
+struct RateFormula<'r> {
+    rows: &'r [(&'r PublishedRow, f64, f64)],
+    by_thread: bool,
+    /// Messages in flight; what they are without units, nobody knows.
+    factor: f64,
+}
+
+impl<'r> RateFormula<'r> {
+    fn in_flight(&self, row: &PublishedRow, in_flight: f64) -> f64 {
+        if self.by_thread { in_flight / row.value(TableColumn::Threads).unwrap_or(1.0) } else { in_flight }
+    }
+
+    fn agreeing(&self) -> Vec<&'r PublishedRow> {
+        let agrees = |(row, in_flight, slack): &&(&PublishedRow, f64, f64)| {
+            (self.in_flight(row, *in_flight) / self.factor - 1.0).abs() <= *slack
+        };
+        self.rows.iter().filter(agrees).map(|(row, ..)| *row).collect()
+    }
+
+    /// Of the factor that half of the rows are above.
+    fn of_median(mut self) -> Self {
+        let mut all: Vec<f64> =
+            self.rows.iter().map(|(row, in_flight, _)| self.in_flight(row, *in_flight)).collect();
+        all.sort_by(f64::total_cmp);
+        self.factor = all[all.len() / 2];
+        self
+    }
+}
+
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     if !table.is_transfer() || table.fields {
         return constant(table);
     }
-    let rows: Vec<(&PublishedRow, f64, f64)> = table.rows.iter().filter_map(in_flight).collect();
+    let bare = table.has(TableColumn::BareLatency) && table.has(TableColumn::BareThroughput);
+    let of = if bare {
+        (TableColumn::BareLatency, TableColumn::BareThroughput)
+    } else if table.has(TableColumn::Throughput) {
+        (TableColumn::Latency, TableColumn::Throughput)
+    } else {
+        (TableColumn::Latency, TableColumn::MessageRate)
+    };
+    let rows: Vec<(&PublishedRow, f64, f64)> =
+        table.rows.iter().filter_map(|row| in_flight(row, of)).collect();
     if rows.len() < FEWEST {
         return Vec::new();
     }
-    type Guess = (fn(f64) -> f64, &'static str);
-    let guesses: [Guess; 4] = [
-        (|threads| threads, "threads / messages per second"),
-        (|_| 1.0, "1 / messages per second"),
-        (|threads| 2.0 * threads, "2 x threads / messages per second"),
-        (|threads| 0.5 * threads, "half of threads / messages per second"),
-    ];
-    for (guess, formula) in guesses {
-        let agrees = |(row, in_flight, slack): &&(&PublishedRow, f64, f64)| {
-            let wanted = guess(row.value(TableColumn::Threads).unwrap_or(1.0));
-            (in_flight / wanted - 1.0).abs() <= *slack
-        };
-        let agreeing: Vec<&(&PublishedRow, f64, f64)> = rows.iter().filter(agrees).collect();
-        if agreeing.len() as f64 >= MOST * rows.len() as f64 {
-            return vec![Remark {
-                id: "derived_latency",
-                kind: RemarkKind::Caution,
-                text: format!(
-                    "In {} of {} rows latency is {formula}. That is consistent with latency computed from the rate, or with \
-                     one message in flight: the table cannot say which. It says no more than the throughput.",
-                    agreeing.len(),
-                    rows.len()
-                ),
-                lines: agreeing.iter().map(|(row, _, _)| row.line).collect(),
-            }];
-        }
+    let latencies = rows.iter().filter_map(|(row, ..)| row.value(of.0));
+    let (least, most) = latencies.fold((f64::MAX, 0.0f64), |(a, b), of| (a.min(of), b.max(of)));
+    let formula = |by_thread, factor| RateFormula { rows: &rows, by_thread, factor };
+    // Where no column says threads, no sentence does.
+    let ways: &[bool] = if table.has(TableColumn::Threads) { &[true, false] } else { &[false] };
+    let exact = ways.iter().map(|by_thread| formula(*by_thread, 1.0)).filter(|_| !bare);
+    let others = ways.iter().map(|by_thread| formula(*by_thread, 1.0).of_median());
+    let others = others.filter(|_| most >= APART * least && rows.len() > FEWEST);
+    let fits = |of: &RateFormula| of.agreeing().len() as f64 >= MOST * rows.len() as f64;
+    match exact.chain(others).find(fits) {
+        Some(formula) => vec![told(&formula, bare)],
+        None => constant(table),
     }
-    constant(table)
+}
+
+fn told(formula: &RateFormula, bare: bool) -> Remark {
+    let agreeing = formula.agreeing();
+    let threads = if formula.by_thread { "threads" } else { "1" };
+    let factor = format!("{:.2}", formula.factor);
+    let factor = factor.trim_end_matches('0').trim_end_matches('.');
+    let each = if formula.by_thread { " a thread" } else { "" };
+    let (is, in_flight) = match (bare, factor) {
+        (true, _) => {
+            let by = if formula.by_thread { "threads x " } else { "" };
+            (
+                format!("the same multiple of {by}size / throughput"),
+                format!("a fixed number of messages in flight{each}"),
+            )
+        }
+        (false, "1") => (format!("{threads} / messages per second"), "one message in flight".into()),
+        (false, factor) => {
+            let by = if formula.by_thread { format!("{factor} x threads") } else { factor.to_string() };
+            (format!("{by} / messages per second"), format!("{factor} messages in flight{each}"))
+        }
+    };
+    Remark {
+        id: "derived_latency",
+        kind: RemarkKind::Caution,
+        text: format!(
+            "In {} of {} rows latency is {is}, within 3 %. That is consistent with latency computed from the rate, or with {in_flight}: \
+             the table cannot say which. It says no more than the throughput.",
+            agreeing.len(),
+            formula.rows.len()
+        ),
+        lines: agreeing.iter().map(|row| row.line).collect(),
+    }
 }
 
 /// Latency x throughput that is one figure at sizes which are far apart.
@@ -90,9 +150,12 @@ fn constant(table: &PublishedTable) -> Vec<Remark> {
 }
 
 /// Messages in flight by Little's law, and the share by which rounding may have moved it.
-fn in_flight(row: &PublishedRow) -> Option<(&PublishedRow, f64, f64)> {
-    let (latency, rate) = (row.figure(TableColumn::Latency)?, row.figure(TableColumn::Throughput)?);
-    let bits = row.value(TableColumn::MessageBytes)? * 8.0;
+fn in_flight(row: &PublishedRow, of: (TableColumn, TableColumn)) -> Option<(&PublishedRow, f64, f64)> {
+    let (latency, rate) = (row.figure(of.0)?, row.figure(of.1)?);
+    let bits = match of.1 {
+        TableColumn::MessageRate => 1.0,
+        _ => row.value(TableColumn::MessageBytes)? * 8.0,
+    };
     let share = |f: &PublishedFigure| f.rounding / f.value;
     let in_flight = latency.value * 1e-9 * rate.value / bits;
     (in_flight.is_finite() && in_flight > 0.0)
@@ -116,7 +179,18 @@ mod tests {
         assert!(told[0].text.contains("In 4 of 4 rows latency is threads / messages per second"), "{told:?}");
         assert_eq!(told[0].lines, [2, 3, 4, 5]);
         assert!(look(&rows(|us| us))[0].text.contains("latency is 1 / messages"));
+        assert!(look(&rows(|us| 8.0 * us))[0].text.contains("2 x threads / messages per second"));
         assert!(look(&rows(|us| 30.0 + us)).is_empty());
+        let rates = table(
+            "mechanism,message_bytes,threads,msgs_per_sec,latency_us\nA1,64,2,400000,20.0\nA1,1024,2,350877,22.8\n\
+             A1,65536,2,51282,156.0\nA2,64,2,421052,19.0\n",
+        );
+        assert!(look(&rates)[0].text.contains("4 x threads / messages per second"), "{:?}", look(&rates));
+        let bare = table(
+            "mechanism,message_bytes,threads,throughput,latency\nA1,1024,1,6.572,1.246\nA1,1024,4,13.06,0.627\n\
+             A1,32768,1,33.27,7.879\nA1,32768,4,78.33,3.347\n",
+        );
+        assert!(look(&bare)[0].text.contains("the same multiple of size / throughput"), "{:?}", look(&bare));
         assert!(
             told[0].kind == RemarkKind::Caution && told[0].text.contains("cannot say which"),
             "no accusation"

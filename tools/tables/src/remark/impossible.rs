@@ -44,17 +44,26 @@ fn remark(rows: Vec<(&PublishedRow, Impossible)>, of: usize) -> Remark {
 }
 
 /// Amounts of something; a column that is not known may be a difference.
-const AMOUNTS: [TableColumn; 6] = [
+const AMOUNTS: &[TableColumn] = &[
     TableColumn::MessageBytes,
     TableColumn::Threads,
     TableColumn::Throughput,
     TableColumn::Latency,
     TableColumn::Cycles,
     TableColumn::Bytes,
+    TableColumn::Instructions,
+    TableColumn::CacheMisses,
+    TableColumn::LlcMisses,
+    TableColumn::L1Misses,
+    TableColumn::ContextSwitches,
+    TableColumn::Messages,
+    TableColumn::MessageRate,
+    TableColumn::Elapsed,
 ];
 
 fn negative(row: &PublishedRow) -> Option<Impossible> {
-    let column = AMOUNTS.into_iter().find(|column| row.value(*column).is_some_and(|value| value < 0.0))?;
+    let column =
+        AMOUNTS.iter().copied().find(|column| row.value(*column).is_some_and(|value| value < 0.0))?;
     Some(Impossible {
         kind: "negative",
         why: format!("{} below zero", column.title()),

@@ -3,10 +3,11 @@
 use super::{Remark, RemarkKind};
 use crate::{PublishedTable, TableColumn};
 
-const COLUMNS: [(TableColumn, &str); 8] = [
+const COLUMNS: [(TableColumn, &str); 9] = [
     (TableColumn::Cycles, "Nothing runs in no cycles: they were not counted there"),
     (TableColumn::Instructions, "Nothing runs without instructions: they were not counted there"),
     (TableColumn::CyclesPerByte, "Nothing runs in no cycles: they were not counted there"),
+    (TableColumn::CyclesPerMessage, "Nothing runs in no cycles: they were not counted there"),
     (TableColumn::L1Misses, "Not counted there, or there were none"),
     (TableColumn::LlcMisses, "Not counted there, or there were none"),
     (TableColumn::CacheMisses, "Not counted there, or there were none"),

@@ -44,6 +44,8 @@ pub fn run(root: &Path, choice: MutantChoice, mut show: impl FnMut(&str)) -> Res
     let mut score = MutantScore::load(root, &mutants)?;
     mutants.retain(|mutant| choice.has(mutant) && !(choice.rest && score.is_killed(mutant)));
     ensure!(!mutants.is_empty(), "no mutant has {:?} in its promise, file or test", choice.wanted);
+    // Tests of one program share its build.
+    mutants.sort_by(|one, other| one.test.cmp(&other.test));
     let scratch = MutantTree::of(root)?;
     let before = unbroken(&scratch, &mutants, &mut show)?;
     let mut tried: BTreeMap<&str, usize> = BTreeMap::new();

@@ -15,7 +15,7 @@ pub const RECORD: &str = "docs/runs/mutants.json";
 #[serde(transparent)]
 pub struct MutantScore(Vec<TriedMutant>);
 
-/// A mutant as it was tried: one that was changed since was not.
+/// A mutant as it was tried: one that breaks something else by now was not.
 #[derive(Serialize, Deserialize)]
 struct TriedMutant {
     promise: String,
@@ -34,9 +34,9 @@ struct TriedMutant {
 }
 
 impl TriedMutant {
+    /// A promise in other words is the same one.
     fn is(&self, mutant: &Mutant) -> bool {
         let same = [
-            (&self.promise, &mutant.promise),
             (&self.test, &mutant.test),
             (&self.file, &mutant.file),
             (&self.find, &mutant.find),
@@ -47,14 +47,20 @@ impl TriedMutant {
 }
 
 impl MutantScore {
-    /// What is recorded of these mutants.
+    /// What is recorded of these mutants, with their promises as they are worded now.
     pub fn load(root: &Path, mutants: &[Mutant]) -> Result<MutantScore> {
         let path = root.join(RECORD);
         let mut score = match path.exists() {
             true => serde_json::from_str::<MutantScore>(&std::fs::read_to_string(path)?).context(RECORD)?,
             false => MutantScore::default(),
         };
-        score.0.retain(|tried| mutants.iter().any(|mutant| tried.is(mutant)));
+        score.0.retain_mut(|tried| {
+            let now = mutants.iter().find(|mutant| tried.is(mutant));
+            now.is_some_and(|mutant| {
+                tried.promise = mutant.promise.clone();
+                true
+            })
+        });
         Ok(score)
     }
 

@@ -169,8 +169,13 @@ fn target(scratch: &MutantTree, file: &Path) -> Option<Vec<String>> {
         ["tests", name, ..] => vec!["--test".into(), name.trim_end_matches(".rs").into()],
         _ => {
             let is_room = |folder: &&Path| scratch.tree.join(folder).join("Cargo.toml").is_file();
-            let manifest = file.ancestors().find(is_room).unwrap_or(Path::new("")).join("Cargo.toml");
-            vec!["--manifest-path".into(), manifest.display().to_string(), "--lib".into()]
+            let room = file.ancestors().find(is_room).unwrap_or(Path::new(""));
+            let manifest = fs::read_to_string(scratch.tree.join(room).join("Cargo.toml")).ok()?;
+            let name = manifest.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'))?;
+            // Beside the program, what it stands on has the features that other tests have built it with.
+            let chosen =
+                [name, "syscost"].into_iter().flat_map(|package| ["--package".into(), package.into()]);
+            chosen.chain(["--lib".into()]).collect()
         }
     })
 }
@@ -270,7 +275,7 @@ mod tests {
         assert_eq!(words("tests/live/reliability/a.rs").as_deref(), Some("--test live"));
         assert_eq!(words("tests/dependencies.rs").as_deref(), Some("--test dependencies"));
         let of_sys = words("crates/sys/src/uring/send.rs");
-        assert_eq!(of_sys.as_deref(), Some("--manifest-path crates/sys/Cargo.toml --lib"));
+        assert_eq!(of_sys.as_deref(), Some("--package syscost-sys --package syscost --lib"));
         assert_eq!(words(".ci/supply"), None);
     }
 }

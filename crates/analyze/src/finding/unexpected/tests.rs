@@ -50,10 +50,7 @@ fn step(place: &SurprisingPlace) -> (u64, u64, Vec<&'static str>) {
 
 /// Events that explain a surprise, and how often each comes a message where it is worse.
 fn events(place: &SurprisingPlace) -> Vec<(&'static str, f64)> {
-    match &place.cause {
-        Cause::Priced(events) => events.iter().map(|one| (one.metric, one.per_message.worse)).collect(),
-        Cause::NotShown { .. } => Vec::new(),
-    }
+    place.cause.events().iter().map(|one| (one.metric, one.per_message.worse)).collect()
 }
 
 /// No cause, and the most that any event explains.

@@ -220,6 +220,21 @@ static __always_inline __u32 headers_of(struct sk_buff *skb, unsigned char *tran
 	return transport - BPF_CORE_READ(skb, data) + (words >> 4) * 4;
 }
 
+/* Is this a packet of TCP as it is, not one that carries it within UDP (VXLAN, WireGuard)? Such a packet was counted when
+ * the device that encapsulates it took it. */
+static __always_inline int is_bare(struct sk_buff *skb)
+{
+	unsigned char *network = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, network_header);
+	__u8 version = 0, protocol = 0;
+
+	bpf_probe_read_kernel(&version, sizeof(version), network);
+	if (version >> 4 == 6) /* A segment has no extension headers before TCP's here. */
+		bpf_probe_read_kernel(&protocol, sizeof(protocol), network + 6);
+	else
+		bpf_probe_read_kernel(&protocol, sizeof(protocol), network + 9);
+	return protocol == TCP;
+}
+
 SEC("raw_tp/net_dev_start_xmit")
 int left(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -232,7 +247,7 @@ int left(struct bpf_raw_tracepoint_args *ctx)
 	__u64 fresh, all, kernel;
 	__u8 lent;
 
-	if (!w)
+	if (!w || !is_bare(skb))
 		return 0;
 	transport = transport_of(skb);
 	bpf_probe_read_kernel(&sequence, sizeof(sequence), transport + 4);
@@ -271,7 +286,7 @@ int dropped(struct bpf_raw_tracepoint_args *ctx)
 	struct sk_buff *skb = (void *)ctx->args[0];
 	__u32 length, headers;
 
-	if (!sends(BPF_CORE_READ(skb, sk)))
+	if (!sends(BPF_CORE_READ(skb, sk)) || !is_bare(skb))
 		return 0;
 	headers = headers_of(skb, transport_of(skb));
 	length = BPF_CORE_READ(skb, len);

@@ -12,6 +12,7 @@ use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::{
     Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, Window, batch, memory_latency,
+    primitive,
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -39,8 +40,6 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 const LOOKS: u32 = 1 << 16;
 /// Hops in a round trip.
 const HOPS: f64 = 2.0;
-/// A working set that the last shared cache holds and no core's own does.
-const IN_SHARED_CACHE: u64 = 8 << 20;
 
 pub struct CoreToCore;
 
@@ -198,7 +197,7 @@ impl OsOperation for CoreToCore {
     }
 
     fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let load = inputs.row("shared_cache_load", memory_latency::load_at(IN_SHARED_CACHE));
+        let load = inputs.row("shared_cache_load", primitive::cost_of(memory_latency::levels::BEYOND));
         let trips = inputs.constant(
             "trips",
             2.0,

@@ -14,7 +14,7 @@ pub use axes::FILE_SIZE;
 pub use predict::cached;
 
 use super::prediction::{CostAccount, Inputs, RowRef};
-use super::row::{Drawing, Row, Shape};
+use super::row::{Drawing, Row};
 use super::{
     AxisRules, Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory,
 };
@@ -158,8 +158,7 @@ impl OsOperation for FileRead {
     }
 
     fn drawings(&self) -> Vec<Drawing> {
-        let curve = Shape::Curve { along: FILE_BYTES.id, log_y: true, levels: false };
-        vec![Drawing { title: "Reading 4 KiB of a file", metric: "cost", shape: curve, includes: |_| true }]
+        vec![Drawing::of_cost("Reading 4 KiB of a file", FILE_BYTES.id)]
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod words;
 
-use super::hierarchy::Hierarchy;
 use super::passes;
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
@@ -28,12 +27,36 @@ use words::{BLOCK, MovedWords};
 
 pub struct MemoryBandwidth;
 
+/// Server cores of today load two words of 32 bytes a cycle and store one; some do more.
+const GUIDE: &str = "AMD, Software Optimization Guide for the Zen 4 Microarchitecture (57647): bytes a cycle";
+
+/// What holds a working set.
+enum Served {
+    First,
+    Cache,
+    Memory,
+}
+
+/// `None`: the caches are unknown.
+fn served(bytes: u64, inputs: &mut Inputs<'_>) -> Option<Served> {
+    let mut holds = |name: &str, id: &str| inputs.fact(name, id, Unit::Bytes);
+    let (l1, l2, l3) =
+        (holds("l1", "cache_l1d_bytes"), holds("l2", "cache_l2_bytes"), holds("l3", "cache_l3_bytes"));
+    let bytes = bytes as f64;
+    let (first, last) = (l1?, l3.or(l2)?);
+    Some(match bytes {
+        _ if bytes <= first => Served::First,
+        _ if bytes <= last => Served::Cache,
+        _ => Served::Memory,
+    })
+}
+
 const ID: &str = "memory_bandwidth";
 const OPERATION: NameAxis = NameAxis::new("operation");
 
 const CACHED: [u64; 3] = [16 << 10, 256 << 10, 4 << 20];
 /// More than the third-level caches that one core can fill hold; filling more takes long.
-const IN_MEMORY: u64 = 128 << 20;
+pub const IN_MEMORY: u64 = 128 << 20;
 /// One word of each line of a set that no cache holds: how fast lines come, whatever is done with them.
 const LINES_OF: (u64, u64) = (64 << 20, 64);
 /// One way of moving data.
@@ -41,21 +64,16 @@ struct MemoryOperation {
     id: &'static str,
     label: &'static str,
     published: Option<&'static str>,
-    /// Lines that cross to or from a cache for each line of payload: a store reads its line first
-    /// and writes it back later.
-    crossings: f64,
+    /// Lines that a core waits for, for each line of payload: a store reads its line first. What it writes back later takes
+    /// a way of its own.
+    fills: f64,
 }
 
 const OPERATIONS: &[MemoryOperation] = &[
-    MemoryOperation { id: "read", label: "read", published: Some("memory_read_bandwidth"), crossings: 1.0 },
-    MemoryOperation {
-        id: "write",
-        label: "write",
-        published: Some("memory_write_bandwidth"),
-        crossings: 2.0,
-    },
-    MemoryOperation { id: "copy", label: "copy", published: None, crossings: 3.0 },
-    MemoryOperation { id: "nt_write", label: "write past the caches", published: None, crossings: 1.0 },
+    MemoryOperation { id: "read", label: "read", published: Some("memory_read_bandwidth"), fills: 1.0 },
+    MemoryOperation { id: "write", label: "write", published: Some("memory_write_bandwidth"), fills: 1.0 },
+    MemoryOperation { id: "copy", label: "copy", published: None, fills: 2.0 },
+    MemoryOperation { id: "nt_write", label: "write past the caches", published: None, fills: 1.0 },
 ];
 
 fn operation(point: &Point) -> Option<&'static MemoryOperation> {
@@ -130,6 +148,7 @@ impl Probe for MemoryBandwidth {
             source: "McCalpin, STREAM: sustainable memory bandwidth in high performance computers; lmbench bw_mem",
             roles: &["mover"],
             operation: Some(&MemoryBandwidth),
+            yardstick: true,
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -218,36 +237,26 @@ impl OsOperation for MemoryBandwidth {
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let operation = operation(point)?;
         let (bytes, threads) = coordinates(point);
-        let caches = Hierarchy::ask(&mut inputs);
-        let source = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455): two loads and two stores of 32 bytes a cycle";
-        let l1 = inputs.constant("l1_bytes_per_cycle", 64.0, Unit::Bytes, source);
-        let guide = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)";
-        let l2 = inputs.constant("l2_bytes_per_cycle", 64.0, Unit::Bytes, guide);
-        let l3 = inputs.constant("l3_bytes_per_cycle", 32.0, Unit::Bytes, guide);
-        let crossings = inputs.constant(
-            "crossings",
-            operation.crossings,
-            Unit::Count,
-            "lines moved for each line of payload: a store reads its line and writes it back, unless it goes past the caches",
-        );
+        let level =
+            if operation.id == "nt_write" { Some(Served::Memory) } else { served(bytes, &mut inputs) };
+        let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
+        let mut per_cycle = |name: &str, bytes: f64| inputs.constant(name, bytes, Unit::Bytes, GUIDE);
+        let (loaded, stored) = (per_cycle("l1_loaded", 64.0), per_cycle("l1_stored", 32.0));
+        let filled = per_cycle("filled", 32.0);
+        let says = "lines that the core waits for, for each line of payload: a store reads its line";
+        let fills = inputs.constant("fills", operation.fills, Unit::Count, says);
         let line = inputs.constant("line", 64.0, Unit::Bytes, "the cache line of x86-64");
         let word = inputs.constant("word", 8.0, Unit::Bytes, "what the memory mountain reads of each line");
         let words = inputs.row("word_rate", memory_mountain::rate_at(LINES_OF.0, LINES_OF.1));
         let together = inputs.constant("threads", threads as f64, Unit::Count, "this case");
-        let rate = caches.and_then(|caches| {
-            let hertz = 1e9 / caches.ns_per_cycle;
-            let level =
-                if operation.id == "nt_write" { caches.caches() } else { caches.level_of(bytes as f64) };
-            let of_one = match level {
-                0 => l1 * hertz,
-                1 => (l2 * hertz / crossings).min(l1 * hertz),
-                level if level < caches.caches() => l3 * hertz / crossings,
-                _ => words? / word * line / crossings,
-            };
-            Some(of_one * together)
+        let of_one = level.and_then(|level| match level {
+            Served::First => hertz.map(|hertz| hertz * if operation.id == "read" { loaded } else { stored }),
+            Served::Cache => hertz.map(|hertz| hertz * filled / fills),
+            Served::Memory => words.map(|words| words / word * line / fills),
         });
-        let formula = "threads * (l1_bytes_per_cycle * frequency, or the line rate of the level that holds the working \
-                       set / crossings: l2_bytes_per_cycle, l3_bytes_per_cycle, or word_rate / word * line)";
+        let rate = of_one.map(|rate| rate * together);
+        let formula = "threads * (l1_loaded or l1_stored * frequency; filled * frequency / fills from the caches behind it; \
+                       word_rate / word * line / fills from memory)";
         Some(inputs.account(formula, rate, None, rate))
     }
 

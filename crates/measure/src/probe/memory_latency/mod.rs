@@ -4,13 +4,12 @@
 //! It only walks a chain and checks where it ends: the levels are found by the report. Huge pages
 //! are asked for or refused, and what the memory really got is read back in each round.
 
-mod levels;
+pub mod levels;
 mod order;
 
 use super::batch::{batches_of, settle_on_one_cpu};
 use super::blocks;
-use super::hierarchy::Hierarchy;
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
 use super::{
@@ -22,6 +21,7 @@ use std::collections::BTreeMap;
 use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
+use syscost_host::clock::monotonic_ns;
 use syscost_host::files::Root;
 use syscost_host::{Unavailable, huge_pages, memory};
 use syscost_sys::chase::{self, Chain};
@@ -45,12 +45,8 @@ const QUICK: [u64; 6] = [4 * KIB, 16 * KIB, 128 * KIB, 512 * KIB, 8 * MIB, 64 * 
 /// Loads from memory differ from one another: a batch of few would make its low quantile a matter
 /// of luck.
 const FEWEST_LOADS: u64 = 1024;
-
-/// The row of a size with base pages, as an input of other rows' predictions.
-pub fn load_at(bytes: u64) -> RowRef {
-    let coordinates = vec![(WORKING_SET.id, Value::Int(bytes)), (HUGE_PAGES.id, Value::text("off"))];
-    RowRef { probe: ID, coordinates, metric: "cost" }
-}
+/// Once through the largest of today's last caches takes less.
+const LONGEST_WARMING_NS: u64 = 100_000_000;
 
 /// 4 KiB to 512 MiB, or as much as a quarter of the memory there is to give.
 fn sizes() -> Vec<Value> {
@@ -82,13 +78,12 @@ fn line_bytes() -> usize {
 }
 
 /// The memory of a case, and what is known of its pages.
-fn memory_of(point: &Point) -> Result<(Mapping, BTreeMap<String, String>)> {
-    let bytes = working_set(point) as usize;
+fn memory_of(bytes: usize, huge_wanted: bool) -> Result<(Mapping, BTreeMap<String, String>)> {
     let fact = |huge: Option<u64>| {
         let said = huge.map_or("unknown".to_string(), |huge| huge.to_string());
         BTreeMap::from([("huge_page_bytes".to_string(), said)])
     };
-    if point.on(HUGE_PAGES) {
+    if huge_wanted {
         let memory = huge_pages::map(bytes)?;
         let facts = fact(huge_pages::huge_bytes_of(&memory));
         return Ok((memory, facts));
@@ -124,6 +119,15 @@ impl Course {
         self.loads += loads;
     }
 
+    /// Once through the set: what a cache will hold has to be in it, and a window is shorter than the first time through is.
+    /// No longer than pays where no cache holds it.
+    fn warm(&mut self) {
+        let (lines, start) = (self.lines as u64, monotonic_ns());
+        while self.loads < lines && monotonic_ns() - start < LONGEST_WARMING_NS {
+            self.walk(FEWEST_LOADS.min(lines - self.loads));
+        }
+    }
+
     /// Every load was made: the walk stands where arithmetic says.
     fn check(&self) -> Result<()> {
         let steps = (self.loads % self.lines as u64) as usize;
@@ -140,6 +144,31 @@ impl Course {
     }
 }
 
+/// Windows of a chase through so much memory, and what is known of its pages.
+pub fn chase(task: &Task, bytes: u64, huge: bool, channel: &mut dyn Channel) -> Result<RoleReport> {
+    let line_bytes = line_bytes();
+    let (memory, mut facts) = memory_of(bytes as usize, huge)?;
+    facts.insert("line_bytes".into(), line_bytes.to_string());
+    let mut course = Course::lay(memory, bytes as usize, line_bytes, blocks::seed(task));
+    course.warm();
+    channel.ready()?;
+    let windows = course.windows(task);
+    course.check()?;
+    // Pages can be split or joined under our feet; the figure must be of what it says.
+    let huge = huge_pages::huge_bytes_of(course.chain.memory());
+    if huge.is_some_and(|huge| Some(&huge.to_string()) != facts.get("huge_page_bytes")) {
+        bail!("the kernel changed the size of the pages while they were read");
+    }
+    Ok(RoleReport { windows, facts, ..RoleReport::default() })
+}
+
+/// How a round of a chase through so much memory spends its time.
+pub fn timing_of(bytes: u64, base: Timing) -> Timing {
+    // Fewer batches fit into a window where each takes a fifth of a millisecond.
+    let window_ns = if bytes > 16 * MIB { base.window_ns.saturating_mul(2) } else { base.window_ns };
+    Timing { window_ns, ..base }
+}
+
 impl Probe for MemoryLatency {
     fn about(&self) -> ProbeAbout {
         ProbeAbout {
@@ -147,7 +176,8 @@ impl Probe for MemoryLatency {
             title: "memory latency",
             method: "One thread follows a chain of pointers, one in each cache line, in a random order that is one \
                      cycle through the whole working set, so that each load waits for the one before it. The cost is \
-                     the 5 % quantile over batches of at least 1024 loads, less the bare loop; the order is fresh in \
+                     the 5 % quantile over batches of at least 1024 loads, less the bare loop, after once through the set (or a tenth of a \
+                     second of it, where that takes longer); the order is fresh in \
                      each round, and address translation is part of the cost.",
             source: "Drepper, What every programmer should know about memory (2007), 3.3.2; lmbench lat_mem_rd; multichase",
             roles: &["reader"],
@@ -186,32 +216,13 @@ impl Probe for MemoryLatency {
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let mut facts = settle_on_one_cpu();
-        let line_bytes = line_bytes();
-        let (memory, pages) = memory_of(&task.point)?;
-        facts.extend(pages);
-        facts.insert("line_bytes".into(), line_bytes.to_string());
-        let bytes = working_set(&task.point) as usize;
-        let mut course = Course::lay(memory, bytes, line_bytes, blocks::seed(task));
-        channel.ready()?;
-        let windows = course.windows(task);
-        course.check()?;
-        // Pages can be split or joined under our feet; the figure must be of what it says.
-        let huge = huge_pages::huge_bytes_of(course.chain.memory());
-        if huge.is_some_and(|huge| Some(&huge.to_string()) != facts.get("huge_page_bytes")) {
-            bail!("the kernel changed the size of the pages while they were read");
-        }
-        Ok(RoleReport { windows, facts, ..RoleReport::default() })
+        let chased = chase(task, working_set(&task.point), task.point.on(HUGE_PAGES), channel)?;
+        facts.extend(chased.facts);
+        Ok(RoleReport { windows: chased.windows, facts, ..RoleReport::default() })
     }
 
     fn timing(&self, point: &Point, base: Timing) -> Timing {
-        let bytes = working_set(point);
-        // What a cache will hold has to be in it: once through a set that a cache may hold, and no
-        // longer than pays where none does.
-        let lines = bytes / 64;
-        let warmup_ns = base.warmup_ns.saturating_add((lines * 20).min(10_000_000));
-        // Fewer batches fit into a window where each takes a fifth of a millisecond.
-        let window_ns = if bytes > 16 * MIB { base.window_ns.saturating_mul(2) } else { base.window_ns };
-        Timing { warmup_ns, window_ns, ..base }
+        timing_of(working_set(point), base)
     }
 }
 
@@ -235,19 +246,9 @@ impl OsOperation for MemoryLatency {
         Some(if telling { row.told_as("a load from memory (random order, base pages)") } else { row })
     }
 
-    /// Rows that stand for a level are predicted from documents; the others from those rows.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let bytes = working_set(point);
-        if let Some(account) = levels::between(bytes, point.on(HUGE_PAGES), &mut inputs) {
-            return Some(inputs.sum(levels::FORMULA, account, Some(0.0)));
-        }
-        let bytes = bytes as f64;
-        let caches = Hierarchy::ask(&mut inputs);
-        let load = caches.as_ref().map(|caches| caches.load_ns(bytes));
-        let walk = caches.as_ref().map(|caches| caches.walk_ns(bytes));
-        let formula = "each level's share of the working set * its latency (t1, t2, t3 cycles / frequency, memory) \
-                       + share beyond tlb_entries * page * latency of the page table's 8 bytes a page";
-        Some(inputs.sum(formula, load, walk))
+        let load = levels::between(working_set(point), &mut inputs);
+        Some(inputs.sum(levels::FORMULA, load, Some(0.0)))
     }
 
     fn drawings(&self) -> Vec<Drawing> {
@@ -274,6 +275,17 @@ mod tests {
         assert!(course.check().is_err(), "one load more than was counted");
     }
 
+    /// A cache that is to hold the set has seen all of it before anything is timed.
+    #[test]
+    fn every_line_is_loaded_once_before_the_first_window() {
+        let mut course =
+            Course::lay(Mapping::anonymous(MIB as usize, Pages::Base).unwrap(), MIB as usize, 64, 7);
+        course.warm();
+        assert_eq!(course.loads, MIB / 64);
+        course.check().unwrap();
+        assert_eq!(course.chain.line(), 0, "it stands where it began");
+    }
+
     #[test]
     fn the_sizes_are_whole_lines_and_ascend() {
         let sizes: Vec<u64> = sizes().iter().filter_map(Value::as_int).collect();
@@ -284,10 +296,7 @@ mod tests {
 
     #[test]
     fn memory_with_base_pages_has_no_huge_ones() {
-        let mut point = Point::default();
-        point.set(WORKING_SET.id, Value::Int(8 * MIB));
-        point.set(HUGE_PAGES.id, Value::text("off"));
-        let (_, facts) = memory_of(&point).unwrap();
+        let (_, facts) = memory_of(8 * MIB as usize, false).unwrap();
         assert!(["0", "unknown"].contains(&facts["huge_page_bytes"].as_str()), "{facts:?}");
     }
 }

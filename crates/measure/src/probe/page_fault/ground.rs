@@ -25,6 +25,11 @@ pub trait Ground {
     /// Faults of the right kind among those of a thread.
     fn faults(&self, usage: ThreadUsage) -> u64;
 
+    /// Is every touch a fault? Where not, the kernel may map neighbours at the first one.
+    fn faults_at_each_touch(&self) -> bool {
+        true
+    }
+
     /// Did this many touches get what the case is about? Asked beside the count of faults.
     fn check(&self, _touches: usize) -> Result<()> {
         Ok(())
@@ -123,10 +128,7 @@ impl Ground for Cached {
         self.mapping = None;
         let mapping =
             FileMapping::private_of(&self.file, FILE_BYTES as usize).context("cannot map the file")?;
-        let cached = cached_bytes(&self.file, FILE_BYTES)?;
-        if cached < FILE_BYTES {
-            bail!("only {cached} of the file's {FILE_BYTES} bytes are in the page cache");
-        }
+        refuse_uncached(&self.file)?;
         self.mapping = Some(mapping);
         Ok(())
     }
@@ -140,6 +142,51 @@ impl Ground for Cached {
     fn faults(&self, usage: ThreadUsage) -> u64 {
         usage.minor_faults
     }
+}
+
+/// A file in the page cache that is mapped and read. The kernel maps what lies around a fault too (fault-around), or the
+/// whole of a large folio.
+pub struct ReadMapped {
+    file: File,
+    mapping: Option<FileMapping>,
+}
+
+impl ReadMapped {
+    pub fn new(file: File) -> Result<ReadMapped> {
+        std::io::copy(&mut &file, &mut std::io::sink()).context("cannot read the file")?;
+        Ok(ReadMapped { file, mapping: None })
+    }
+}
+
+impl Ground for ReadMapped {
+    fn clear(&mut self) -> Result<()> {
+        self.mapping = None;
+        refuse_uncached(&self.file)?;
+        self.mapping = Some(FileMapping::of(&self.file, FILE_BYTES as usize).context("cannot map the file")?);
+        Ok(())
+    }
+
+    fn touch(&mut self, offset: usize) {
+        if let Some(mapping) = &self.mapping {
+            black_box(mapping.read(offset));
+        }
+    }
+
+    fn faults(&self, usage: ThreadUsage) -> u64 {
+        usage.minor_faults
+    }
+
+    fn faults_at_each_touch(&self) -> bool {
+        false
+    }
+}
+
+fn refuse_uncached(file: &File) -> Result<()> {
+    let cached = cached_bytes(file, FILE_BYTES)?;
+    if cached < FILE_BYTES {
+        bail!("only {cached} of the file's {FILE_BYTES} bytes are in the page cache");
+    }
+    Ok(())
 }
 
 /// More than the pages of code and data that a turn over few pages may need for the first time.
@@ -179,6 +226,19 @@ impl<'a> Toucher<'a> {
         Ok(ns)
     }
 
+    /// Time of touching every page once, and how many they are.
+    pub fn turn(&mut self) -> Result<(u64, usize)> {
+        self.start_over()?;
+        let start = monotonic_ns();
+        for offset in &self.offsets {
+            self.ground.touch(*offset);
+        }
+        let ns = monotonic_ns() - start;
+        self.next = self.offsets.len();
+        self.check()?;
+        Ok((ns, self.next))
+    }
+
     pub fn start_over(&mut self) -> Result<()> {
         self.ground.clear()?;
         self.random.shuffle(&mut self.offsets);
@@ -192,8 +252,11 @@ impl<'a> Toucher<'a> {
     pub fn check(&self) -> Result<()> {
         let faults = self.ground.faults(thread_usage()?.since(self.before));
         let touches = self.next as u64;
-        if faults < touches {
+        if faults < touches && self.ground.faults_at_each_touch() {
             bail!("{touches} touches made only {faults} faults of the right kind");
+        }
+        if faults == 0 && touches > 0 {
+            bail!("{touches} touches made no fault: the pages were mapped already");
         }
         if faults > touches + touches / 4 + FAULTS_OF_ITS_OWN {
             bail!("{touches} touches made {faults} faults");
@@ -297,6 +360,37 @@ mod tests {
         let mut cold = Cold::new(file_of(dir.path()));
         let error = cold.clear().unwrap_err();
         assert!(error.is::<Unavailable>(), "{error}");
+    }
+
+    /// The trap: a mapping that is there already. Touched twice, the second turn is an error.
+    #[test]
+    fn a_turn_over_a_mapped_file_faults_at_least_once() {
+        struct Kept(ReadMapped);
+        impl Ground for Kept {
+            fn clear(&mut self) -> Result<()> {
+                if self.0.mapping.is_none() { self.0.clear() } else { Ok(()) }
+            }
+            fn touch(&mut self, offset: usize) {
+                self.0.touch(offset);
+            }
+            fn faults(&self, usage: ThreadUsage) -> u64 {
+                usage.minor_faults
+            }
+            fn faults_at_each_touch(&self) -> bool {
+                false
+            }
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let mut read = ReadMapped::new(file_of(dir.path())).unwrap();
+        let (_, touches) =
+            Toucher::new(&mut read, FILE_BYTES as usize, page_bytes(), 1).unwrap().turn().unwrap();
+        assert_eq!(touches, FILE_BYTES as usize / page_bytes());
+        let mut kept = Kept(read);
+        kept.clear().unwrap();
+        let mut toucher = Toucher::new(&mut kept, FILE_BYTES as usize, page_bytes(), 1).unwrap();
+        // The first turn may find the pages of the turn before; the second always does.
+        let _ = toucher.turn();
+        assert!(toucher.turn().unwrap_err().to_string().contains("mapped already"));
     }
 
     #[test]

@@ -7,17 +7,18 @@
 
 mod ground;
 
-use super::batch::{self, settle_on_one_cpu};
+use super::batch::{self, BatchRecorder, settle_on_one_cpu};
 use super::file_read::{self, ReadWay};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{
-    AxisRules, Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory,
+    AxisRules, Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, Window, directory,
     memory_bandwidth, primitive, system_call,
 };
 use anyhow::{Context, Result, anyhow};
-use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Toucher};
+use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, ReadMapped, Toucher};
 use std::fs::File;
+use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::{Unavailable, huge_pages};
@@ -30,8 +31,6 @@ const FAULT: NameAxis = NameAxis::new("fault");
 
 const ANONYMOUS_PAGES: usize = 1024;
 const HUGE_PAGES: usize = 8;
-/// Pages that were given back are given out again: they are still in a cache of this size.
-const CACHED_BYTES: u64 = 4 << 20;
 /// The file whose random reads stand for those of a major fault.
 const READ_BYTES: u64 = 64 << 20;
 
@@ -47,11 +46,16 @@ const fn minor(id: &'static str, label: &'static str, of_file: bool) -> FaultKin
     FaultKind { id, label, of_file, published: None }
 }
 
+/// What a program pays that maps a file and reads it: not a fault, but a touch, of which most find their page mapped by an
+/// earlier one.
+const MAPPED_FILE: &str = "mapped_file";
+
 const FAULTS: &[FaultKind] = &[
     minor("minor_anonymous", "minor, anonymous page", false),
     minor("huge_anonymous", "minor, anonymous huge page", false),
     minor("minor_file", "minor, private copy of a cached file's page", true),
     FaultKind { published: Some("major mmap"), ..minor("major_file", "major, file on disk", true) },
+    minor(MAPPED_FILE, "a touch of a mapped cached file, faults around it included", true),
 ];
 
 fn find(point: &Point) -> Option<&'static FaultKind> {
@@ -83,11 +87,29 @@ fn ground(fault: &FaultKind, task: &Task) -> Result<(Box<dyn Ground>, usize, usi
             let file = File::open(path).with_context(|| format!("cannot open {path}"))?;
             let ground: Box<dyn Ground> = match kind {
                 "major_file" => Box::new(Cold::new(file)),
+                MAPPED_FILE => Box::new(ReadMapped::new(file)?),
                 _ => Box::new(Cached::new(file)?),
             };
             Ok((ground, FILE_BYTES as usize, page_bytes()))
         }
     }
+}
+
+/// Whole turns over the pages: most touches of one are no fault, so that none can be timed for itself.
+fn turns(task: &Task, toucher: &mut Toucher<'_>) -> Result<Vec<Window>> {
+    toucher.turn()?;
+    let mut windows = Vec::new();
+    for _ in 0..task.timing.windows {
+        let mut recorder = BatchRecorder::start();
+        let mut pages = 0;
+        while recorder.is_empty() || recorder.elapsed_ns() < task.timing.window_ns {
+            let (ns, touches) = toucher.turn()?;
+            recorder.record(ns as f64, touches as u64);
+            pages = touches;
+        }
+        windows.push(recorder.window(task, pages as f64, Some(batch::clock_overhead_ns() / pages as f64)));
+    }
+    Ok(windows)
 }
 
 impl Probe for PageFault {
@@ -98,7 +120,8 @@ impl Probe for PageFault {
             method: "One thread touches fresh pages one by one in random order and times each touch; the kernel's counts of \
                      minor or major faults must be those of the touches. A major fault reads from a file without readahead \
                      whose pages were dropped from the page cache and looked up to be gone; a minor fault of a file writes to \
-                     a private mapping, because the kernel maps many pages at once where one is read.",
+                     a private mapping, because the kernel maps many pages at once where one is read. mapped_file is that: the time \
+                     of touching a whole mapped file, by page.",
             source: "lmbench lat_pagefault; getrusage(2), madvise(2), posix_fadvise(2), mincore(2)",
             roles: &["toucher"],
             operation: Some(&PageFault),
@@ -111,7 +134,8 @@ impl Probe for PageFault {
         vec![
             FAULT
                 .names(|| FAULTS.iter().map(|f| f.id).collect())
-                .help("what the kernel has to do at the first touch of a page"),
+                .help("what the kernel has to do at the first touch of a page")
+                .default_on(Names(&["minor_anonymous", "huge_anonymous", "minor_file", "major_file"])),
             directory::axis(),
         ]
     }
@@ -146,6 +170,9 @@ impl Probe for PageFault {
         let mut toucher = Toucher::new(ground.as_mut(), bytes, step, seed)?;
         toucher.start_over()?;
         channel.ready()?;
+        if fault.id == MAPPED_FILE {
+            return Ok(RoleReport { windows: turns(task, &mut toucher)?, facts, ..RoleReport::default() });
+        }
         let windows = batch::operations(task, batch::clock_overhead_ns(), || toucher.touch())?;
         // The last turn has not come to its end, and counts as well.
         toucher.check()?;
@@ -188,6 +215,9 @@ impl OsOperation for PageFault {
     /// its accounting and its filling. A file's page has to be found too. Large ones are what fills them: zeroes or a disk.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let fault = find(point)?;
+        if fault.id == MAPPED_FILE {
+            return None;
+        }
         if fault.id.starts_with("minor") {
             return Some(predict_minor(fault, inputs));
         }
@@ -198,7 +228,9 @@ impl OsOperation for PageFault {
         } else {
             let bytes = huge_pages::bytes_of_one().map_or(2 << 20, |bytes| bytes as u64);
             let page = inputs.constant("page", bytes as f64, Unit::Bytes, "a huge page of this machine");
-            let rate = inputs.row("write_rate", memory_bandwidth::rate("write", CACHED_BYTES, 1));
+            // More than a core's own caches hold, and written without being read.
+            let write = memory_bandwidth::rate("nt_write", memory_bandwidth::IN_MEMORY, 1);
+            let rate = inputs.row("write_rate", write);
             ("trap + page / write_rate", rate.map(|rate| page * 1e9 / rate))
         };
         Some(inputs.sum(formula, filled, trap))

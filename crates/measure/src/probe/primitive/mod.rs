@@ -4,6 +4,8 @@
 //! here. What each stands for is said in its entry, and in the formula of the row that asks for it.
 
 mod calls;
+mod memory;
+mod names;
 mod other_core;
 mod pages;
 mod tasks;
@@ -11,8 +13,12 @@ mod tasks;
 use super::batch::{self, BatchRecorder};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
-use super::{Channel, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, Window, context_switch};
+use super::{
+    Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, Window, context_switch,
+    memory_latency,
+};
 use anyhow::{Context, Result};
+use memory_latency::levels;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
@@ -28,6 +34,8 @@ struct PrimitivePart {
     id: &'static str,
     label: &'static str,
     two_cores: bool,
+    /// Of a level of memory.
+    is_load: bool,
     /// Windows are so many times longer where one operation takes long.
     stretch: u64,
     measure: MeasurePart,
@@ -36,11 +44,22 @@ struct PrimitivePart {
 type MeasurePart = fn(&Task, Pinned, &mut dyn Channel) -> Result<Vec<Window>>;
 
 const fn part(id: &'static str, label: &'static str, stretch: u64, measure: MeasurePart) -> PrimitivePart {
-    PrimitivePart { id, label, two_cores: false, stretch, measure }
+    PrimitivePart { id, label, two_cores: false, is_load: false, stretch, measure }
 }
 
 const fn between_cores(id: &'static str, label: &'static str, measure: MeasurePart) -> PrimitivePart {
     PrimitivePart { two_cores: true, ..part(id, label, 3, measure) }
+}
+
+impl PrimitivePart {
+    /// In bytes; 0: it has none of a size that matters.
+    fn working_set(&self) -> Result<u64, Unavailable> {
+        if self.is_load { memory::bytes(self.id) } else { Ok(0) }
+    }
+}
+
+const fn load(id: &'static str, label: &'static str) -> PrimitivePart {
+    PrimitivePart { is_load: true, ..part(id, label, 1, memory::load) }
 }
 
 const PARTS: &[PrimitivePart] = &[
@@ -69,8 +88,20 @@ const PARTS: &[PrimitivePart] = &[
     part("fork_page", "what each touched page adds to it", 6, tasks::fork_page),
     part("zero_page", "fault that maps the page of zeroes", 1, pages::zero_page),
     part("fresh_page", "page that a file in memory grows by", 2, pages::fresh_page),
+    part("freed_page", "page that a file in memory gives back", 4, pages::freed_page),
     part("area_change", "mprotect of an untouched area", 1, pages::area_change),
     part("table_entry", "what each touched page adds to it", 4, pages::table_entry),
+    part("root_name", "look-up of a path: the root", 1, names::root_name),
+    part("each_name", "what each name of a path adds to it", 1, names::each_name),
+    part("descriptor", "a descriptor with its file, made and closed", 1, names::descriptor),
+    load(levels::IN_L1, "dependent load that the first cache serves"),
+    load(levels::IN_HALF_L2, "dependent load in less than half of the second cache"),
+    load(levels::IN_L2, "dependent load in more than half of the second cache"),
+    load(levels::BEYOND, "dependent load that the last cache serves"),
+    load(levels::EIGHTH, "dependent load in an eighth of the last cache"),
+    load(levels::QUARTER, "dependent load in a quarter of the last cache"),
+    load(levels::WHOLE, "dependent load in as much as the last cache"),
+    load(levels::MEMORY, "dependent load that memory serves"),
 ];
 
 fn find(point: &Point) -> Option<&'static PrimitivePart> {
@@ -130,7 +161,7 @@ impl Probe for Primitive {
             id: ID,
             title: "primitive",
             method: "Each by itself: calls in batches of about 10 us; switches and wake-ups between pinned threads, each checked; \
-                     what a page adds as the difference of two sizes that no row has. Predictions of other rows are made of them.",
+                     what a page adds as the difference of two sizes that no row has; loads in sizes that no row has. Predictions of other rows are made of them.",
             source: "sched_yield(2), futex(2), clone(2), madvise(2), memfd_create(2), mprotect(2)",
             roles: &["player"],
             operation: Some(&Primitive),
@@ -145,12 +176,26 @@ impl Probe for Primitive {
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        find(point).map_or(Ok(()), |part| pins(part).map(|_| ()))
+        let Some(part) = find(point) else {
+            return Ok(());
+        };
+        part.working_set()?;
+        pins(part).map(|_| ())
+    }
+
+    fn needs(&self, point: &Point) -> Needs {
+        let bytes = find(point).and_then(|part| part.working_set().ok());
+        Needs::memory(bytes.unwrap_or(0))
     }
 
     fn timing(&self, point: &Point, base: Timing) -> Timing {
-        let stretch = find(point).map_or(1, |part| part.stretch);
-        Timing { window_ns: base.window_ns * stretch, ..base }
+        let Some(part) = find(point) else {
+            return base;
+        };
+        if let (true, Ok(bytes)) = (part.is_load, part.working_set()) {
+            return memory_latency::timing_of(bytes, base);
+        }
+        Timing { window_ns: base.window_ns * part.stretch, ..base }
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {

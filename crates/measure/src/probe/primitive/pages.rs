@@ -66,6 +66,19 @@ pub fn fresh_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<V
     slope(task, (MANY - FEW) as u64, || grow(FEW), || grow(MANY))
 }
 
+/// A page taken out of the cache of a file in memory and given back to the kernel, by truncation.
+pub fn freed_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
+    let file = memfd_create("syscost", MemfdFlags::CLOEXEC).context("cannot make a file in memory")?;
+    let file = File::from(file);
+    let bytes = vec![1u8; MANY * page_bytes()];
+    let shrink = |pages: usize| {
+        std::os::unix::fs::FileExt::write_all_at(&file, &bytes[..pages * page_bytes()], 0)?;
+        timed(|| file.set_len(0))
+    };
+    channel.ready()?;
+    slope(task, (MANY - FEW) as u64, || shrink(FEW), || shrink(MANY))
+}
+
 fn there_and_back(area: &mut AnonymousArea) -> Result<u64> {
     Ok(timed(|| area.protect(false))? + timed(|| area.protect(true))?)
 }

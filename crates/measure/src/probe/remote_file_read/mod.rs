@@ -19,7 +19,7 @@ use super::rights::{
 use super::row::Row;
 use super::{
     Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory, file_read, network,
-    tcp_round_trip,
+    primitive, tcp_round_trip,
 };
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
 use crate::probe::transfer::axes::PATH;
@@ -128,6 +128,15 @@ impl OsOperation for RemoteFileRead {
         let link = inputs.constant("wire", 0.0, Unit::Nanoseconds, "a veth pair has none: veth(4)");
         let read = inputs.row("local_read", file_read::cost_of(way, random, bytes, place));
         let trip = inputs.row("round_trip", tcp_round_trip::exchange(axes::VETH));
-        Some(inputs.sum("wire + round_trip + local_read", Some(link), trip.zip(read).map(|(a, b)| a + b)))
+        let says = "threads that a request passes: the server's worker, and the client's kernel thread that takes the answer";
+        let hand_overs = inputs.constant("hand_overs", 2.0, Unit::Count, says);
+        let woken = inputs.row("wake_other_core", primitive::cost_of("wake_other_core"));
+        let software =
+            trip.zip(read).zip(woken).map(|((trip, read), woken)| trip + read + hand_overs * woken);
+        Some(inputs.sum(
+            "wire + round_trip + local_read + hand_overs * wake_other_core",
+            Some(link),
+            software,
+        ))
     }
 }

@@ -5,6 +5,7 @@
 //! joined into samples are here, and how one thread serves several connections ([`many`]); how bytes get from
 //! one process to the other is the probe's own.
 
+pub mod bursts;
 pub mod many;
 pub mod null;
 pub mod receiving;

@@ -2,6 +2,7 @@
 
 use super::super::meter::Meter;
 use super::super::{Task, Timing, Window};
+use super::bursts::Bursts;
 use super::receiving::{self, Source};
 use super::sending::Pump;
 use crate::mechanism::{Sender, Tally};
@@ -140,6 +141,10 @@ impl OwnCost {
         mut windows: impl FnMut(&Task, &mut Meter) -> Result<(Vec<Window>, u64)>,
     ) -> Result<OwnCost> {
         let mut turns = Vec::new();
+        // A window of bursts is no time; its steps are a burst each.
+        if Bursts::of(&task.point).is_some() {
+            return Ok(OwnCost::default());
+        }
         for window_ns in [0, STEPPING_NS].repeat(NULL_TURNS) {
             let timing = Timing { warmup_ns: 0, window_ns, windows: 1 };
             let task = Task { timing, counting: None, ..task.clone() };

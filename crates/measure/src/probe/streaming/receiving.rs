@@ -6,6 +6,7 @@
 
 use super::super::meter::{Meter, Stamp};
 use super::super::{Task, Window};
+use super::bursts::Bursts;
 use super::null::{self, OwnCost};
 use super::threads::Done;
 use crate::message;
@@ -228,6 +229,14 @@ fn until(source: &mut dyn Source, deadline: u64, open: &mut bool) -> Result<u64>
     Ok(looks)
 }
 
+/// Takes pieces until so many bytes have come in all.
+fn until_received(source: &mut dyn Source, bytes: u64, open: &mut bool) -> Result<()> {
+    while *open && source.bytes() < bytes {
+        *open = source.take_next()?;
+    }
+    Ok(())
+}
+
 /// Warm-up and windows, as the task's timing has them, and how often the clock was looked at in the windows. `open` turns false where the stream ends meanwhile.
 pub fn windows(
     task: &Task,
@@ -236,7 +245,13 @@ pub fn windows(
     open: &mut bool,
 ) -> Result<(Vec<Window>, u64)> {
     let (mut timed, mut looks) = (Vec::new(), 0);
-    until(source, clock::monotonic_ns() + task.timing.warmup_ns, open)?;
+    let message_bytes = source.message_bytes();
+    let bytes_until = |bursts: Bursts, windows| bursts.messages_until(windows) * message_bytes;
+    let bursts = Bursts::of(&task.point);
+    match bursts {
+        Some(bursts) => until_received(source, bytes_until(bursts, 0), open)?,
+        None => _ = until(source, clock::monotonic_ns() + task.timing.warmup_ns, open)?,
+    }
     source.warmed_up();
     for _ in 0..task.timing.windows {
         if !*open {
@@ -245,7 +260,10 @@ pub fn windows(
         source.verify(PIECE_BYTES)?;
         let before = SourceCounts::of(source);
         let from = meter.stamp();
-        looks += until(source, from.ns() + task.timing.window_ns, open)?;
+        match bursts {
+            Some(bursts) => until_received(source, bytes_until(bursts, timed.len() + 1), open)?,
+            None => looks += until(source, from.ns() + task.timing.window_ns, open)?,
+        }
         let to = meter.stamp();
         if !*open && to.ns() - from.ns() < task.timing.window_ns / 2 {
             // The stream ended: this piece of a window says little.

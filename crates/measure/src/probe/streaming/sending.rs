@@ -4,6 +4,7 @@
 
 use super::super::meter::{Meter, Stamp};
 use super::super::{Task, Timing, Window};
+use super::bursts::Bursts;
 use super::null::{self, OwnCost};
 use super::threads::Done;
 use crate::mechanism::{self, Sender, Tally, connections};
@@ -39,7 +40,9 @@ pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_
     let mut pump = Pump::of(sender, task)?;
     let windows = pump.windows(task, &mut meter, carried)?;
     let own_ns = own.total_ns(windows.len() as u64, pump.windows_steps);
-    pump.until(clock::monotonic_ns() + TAIL_NS)?;
+    if Bursts::of(&task.point).is_none() {
+        pump.until(clock::monotonic_ns() + TAIL_NS)?;
+    }
     pump.sender.settle()?;
     let tally = pump.sender.tally();
     let totals = vec![
@@ -106,8 +109,12 @@ impl Pump {
     /// Warm-up and windows, as the task's timing has them.
     pub fn windows(&mut self, task: &Task, meter: &mut Meter, carried: Carried<'_>) -> Result<Vec<Window>> {
         let Timing { warmup_ns, window_ns, windows } = task.timing;
+        let bursts = Bursts::of(&task.point);
         let mut timed = Vec::new();
-        self.until(clock::monotonic_ns() + warmup_ns)?;
+        match bursts {
+            Some(bursts) => bursts.warm_up(|messages| self.burst(messages))?,
+            None => self.until(clock::monotonic_ns() + warmup_ns)?,
+        }
         self.at_least(self.call * connections(&task.point))?;
         self.sender.settle()?;
         let mut before = self.reading(carried)?;
@@ -115,7 +122,10 @@ impl Pump {
         let mut from = meter.stamp();
         for _ in 0..windows {
             // From the window's own start: a thread that was held up must not squeeze the next window.
-            self.until(from.ns() + window_ns)?;
+            match bursts {
+                Some(bursts) => bursts.window(|messages| self.burst(messages))?,
+                None => self.until(from.ns() + window_ns)?,
+            }
             self.sender.settle()?;
             let to = meter.stamp();
             let after = self.reading(carried)?;
@@ -123,11 +133,19 @@ impl Pump {
             add_sending(&mut window, &before, &after);
             timed.push(window);
             // Reading the counts of many connections takes a while that belongs to no window.
-            from = if connections(&task.point) > 1 { meter.restart(to) } else { to };
+            let restarts = connections(&task.point) > 1 || bursts.is_some();
+            from = if restarts { meter.restart(to) } else { to };
             before = after;
         }
         self.windows_steps = self.steps - steps;
         Ok(timed)
+    }
+
+    fn burst(&mut self, messages: u64) -> Result<()> {
+        self.sender.send(messages).map_err(|error| anyhow!(error).context("cannot send"))?;
+        self.messages += messages;
+        self.steps += 1;
+        Ok(self.sender.settle()?)
     }
 
     /// Sends until the deadline has passed, looking at the clock about every tenth of a millisecond.

@@ -4,15 +4,17 @@ use super::axes::{CONGESTION_CONTROL, PATH, PLACEMENT};
 use super::connection;
 use crate::mechanism::{Handover, Mechanism};
 use crate::receiver::Receive;
-use syscost_host::namespaces::named;
+use syscost_host::namespaces::{layer, named};
 use syscost_host::remote::{self, target};
 use syscost_host::topology::{Placement, Topology};
 use syscost_host::{Unavailable, namespaces};
 
-/// Namespaces for the veth path, those that are named, another host that lets us in; loopback always is.
+/// Namespaces joined by a layer, those that are named, another host that lets us in; loopback always is.
 pub fn path(path: &str) -> Result<(), Unavailable> {
+    if let Some(layer) = layer::find(path) {
+        return namespaces::layer_available(layer.about().id);
+    }
     match path {
-        VETH => namespaces::available().map(|_| ()),
         path if named::is_meant(path) => named::open(path).map(|_| ()),
         path if target::is_meant(path) => remote::open(path).map(|_| ()),
         _ => Ok(()),

@@ -4,8 +4,10 @@ use crate::message;
 use crate::{mechanism, receiver};
 use syscost_core::axis::DefaultValues::{Ints, Names, Of};
 use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Value};
+use syscost_host::namespaces::layer;
 use syscost_host::topology::Placement;
 
+use super::super::network::LOOPBACK;
 use super::available;
 
 pub use crate::mechanism::{SOCKET_BUFFER_BYTES, THREADS};
@@ -52,12 +54,20 @@ fn check_placement(text: &str) -> Result<(), String> {
 }
 
 /// What a user writes to name a path of his own.
-const PATH_FORM: &str =
-    "netns:NAME, netns:SENDER,RECEIVER or ssh://[USER@]HOST[:PORT][?data=ADDRESS&ports=FROM-TO]";
+const PATH_FORM: &str = "netns:NAME, netns:SENDER,RECEIVER, ssh://[USER@]HOST[:PORT], srun:NODE, \
+                         kubectl:[NAMESPACE/]POD[:CONTAINER], docker:NAME, podman:NAME, nsenter:PID, rsh:HOST (by --rsh), \
+                         two of all but ssh:// with a comma between, and ?data=ADDRESS&ports=FROM-TO";
 
 /// One of [`COMMON`].
 pub fn find(id: &str) -> Axis {
     *COMMON.iter().find(|axis| axis.id == id).expect("a transfer has this axis; tests plan every probe")
+}
+
+/// Every layer that can join two namespaces, after the first of them no link at all.
+fn path_names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = layer::ALL.iter().map(|layer| layer.about().id).collect();
+    names.insert(1, LOOPBACK);
+    names
 }
 
 /// The axes that every transfer has, in column order; mechanisms and receivers add theirs.
@@ -87,16 +97,17 @@ pub const COMMON: &[Axis] = &[
         .quick_on(Ints(&[1])),
     mechanism::CONNECTIONS,
     PATH.of_kind(Kind::NameOr {
-        names: || vec!["veth", "loopback"],
+        names: path_names,
         aliases: || vec![("netns", "veth"), ("lo", "loopback")],
         form: PATH_FORM,
         begins: available::leads_somewhere,
         check: available::check_path,
     })
     .help(
-        "veth: sender and receiver each in a network namespace; loopback: both on 127.0.0.1; \
-         netns: the receiver in a namespace of your own, or both; ssh: the receiver on \
-         another host",
+        "veth, bridge, macvlan, ipvlan, vxlan, wireguard: sender and receiver each in a network namespace, joined \
+         so; loopback: both on 127.0.0.1; \
+         netns: the receiver in a namespace of your own, or both; ssh, srun, kubectl, docker, \
+         podman, nsenter, rsh: the receiver on another host or in a container, or both",
     )
     .default_on(Names(&["veth"])),
     NODELAY
@@ -129,10 +140,10 @@ pub const COMMON: &[Axis] = &[
         .default_on(Names(&["different"])),
     MTU.bytes(1280, 65535)
         .flag("mtu", "MTU")
-        .help("MTU of the veth pair (loopback keeps the host's)")
+        .help("MTU of the wire between namespaces; headers of vxlan and wireguard are within it (loopback keeps the host's)")
         .default_on(Ints(&[1500])),
     OFFLOADS
         .switch()
-        .help("segmentation and receive offloads (TSO, GSO, GRO) of the veth pair")
+        .help("segmentation and receive offloads (TSO, GSO, GRO) of the link between namespaces")
         .default_on(Names(&["on"])),
 ];

@@ -1,7 +1,8 @@
-//! The receiver's side of a transfer on another host: what it needs is asked there, before anything is planned.
+//! Sides of a transfer that are elsewhere: what they need is asked there, before anything is planned.
 
 use super::available;
-use super::axes::{self, CONGESTION_CONTROL, PATH, PLACEMENT, RECEIVER};
+use super::axes::{self, CONGESTION_CONTROL, MECHANISM, PATH, PLACEMENT, RECEIVER};
+use crate::mechanism;
 use crate::receiver as receivers;
 use syscost_core::axis::{Point, Value};
 use syscost_host::Unavailable;
@@ -9,6 +10,14 @@ use syscost_host::remote::{self, target};
 
 /// What of a point its receiver has to be able to do.
 const OF_RECEIVERS: [&str; 3] = [RECEIVER.id, CONGESTION_CONTROL.id, PLACEMENT.id];
+
+/// What of it its sender has to be able to do, where that is elsewhere too.
+const OF_SENDERS: [&str; 3] = [MECHANISM.id, CONGESTION_CONTROL.id, PLACEMENT.id];
+
+/// Is neither end of this point's path here?
+pub fn both(point: &Point) -> bool {
+    point.text(PATH).is_some_and(target::are_both_elsewhere)
+}
 
 /// The host on the far side of this point's path.
 pub fn host(point: &Point) -> Option<&str> {
@@ -25,21 +34,26 @@ pub fn usual(path: &str) -> Point {
     point
 }
 
-/// Asks that host; a point whose path leads to none needs nobody's leave.
+/// Asks both ends that are elsewhere; a point whose path leads nowhere else needs nobody's leave.
 pub fn asked(point: &Point) -> Result<(), Unavailable> {
     let Some(path) = host(point) else { return Ok(()) };
-    let wanted: Vec<_> =
-        OF_RECEIVERS.iter().filter_map(|id| Some(((*id).into(), point.get(id)?.clone()))).collect();
-    let wanted: Point = wanted.into_iter().collect();
-    let wanted = serde_json::to_value(&wanted).expect("a point is text and numbers");
-    remote::open(path)?.allows(&wanted)
+    let of = |ids: [&str; 3]| {
+        let wanted: Vec<_> =
+            ids.iter().filter_map(|id| Some(((*id).into(), point.get(id)?.clone()))).collect();
+        let wanted: Point = wanted.into_iter().collect();
+        serde_json::to_value(&wanted).expect("a point is text and numbers")
+    };
+    let host = remote::open(path)?;
+    host.far().allows(&of(OF_RECEIVERS))?;
+    host.near().map_or(Ok(()), |near| near.allows(&of(OF_SENDERS)))
 }
 
 /// Is a congestion control refused on that host, which answers?
 pub fn refuses(point: &Point, congestion_control: &str) -> bool {
     let Some(Ok(host)) = host(point).map(remote::open) else { return false };
-    let refused = host.allows(&serde_json::json!({ CONGESTION_CONTROL.id: congestion_control }));
-    refused.is_err_and(|why| why.reason.contains(congestion_control))
+    let wanted = serde_json::json!({ CONGESTION_CONTROL.id: congestion_control });
+    let mut answers = host.near().into_iter().chain([host.far()]).map(|side| side.allows(&wanted));
+    answers.any(|answer| answer.is_err_and(|why| why.reason.contains(congestion_control)))
 }
 
 /// The answer, on the host that is asked.
@@ -48,6 +62,13 @@ pub fn allows(wanted: &serde_json::Value) -> Result<(), Unavailable> {
         reason: format!("the question is not understood ({error})"),
         remedy: "use the same syscost on both hosts".into(),
     })?;
+    if let Some(name) = wanted.text(MECHANISM) {
+        let mechanism = mechanism::find(name).ok_or_else(|| Unavailable {
+            reason: format!("this syscost has no mechanism {name}"),
+            remedy: "use the same syscost on both hosts".into(),
+        })?;
+        mechanism.available()?;
+    }
     if let Some(name) = wanted.text(RECEIVER) {
         let receiver = receivers::find(name).ok_or_else(|| Unavailable {
             reason: format!("this syscost has no receiver {name}"),

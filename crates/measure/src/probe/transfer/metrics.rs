@@ -1,5 +1,6 @@
 //! The raw quantities of a transfer's samples, and the figures computed from them.
 
+use crate::probe::cost::CLOCK_INSTRUCTIONS;
 use crate::probe::transfer::axes::MESSAGE_BYTES;
 use crate::probe::{metrics, quantities};
 use syscost_core::axis::Point;
@@ -103,6 +104,21 @@ fn counted(s: &Sample, columns: &Counted) -> Option<f64> {
     Some(total)
 }
 
+/// Of an emulated machine whose clock counts instructions, else by hardware counters.
+fn side_instructions(s: &Sample, cpu: Option<f64>, counter: &[&str; 3]) -> Option<f64> {
+    match s.get(CLOCK_INSTRUCTIONS) {
+        Some(rate) => Some(cpu? * rate),
+        None => Some(per(s, counter[0], counter[2])? + per(s, counter[1], counter[2])?),
+    }
+}
+
+fn instructions(s: &Sample, p: &Point) -> Option<f64> {
+    match s.get(CLOCK_INSTRUCTIONS) {
+        Some(rate) => Some(total_cpu(s, p)? * rate),
+        None => counted(s, &counter!("instructions")),
+    }
+}
+
 /// The figures of a transfer, in the order of `results.csv`.
 pub const METRICS: &[Metric] = metrics! {
     "throughput", BitsPerSecond, Higher, "throughput",
@@ -137,7 +153,13 @@ pub const METRICS: &[Metric] = metrics! {
         |s, p| Some(counted(s, &counter!("cycles"))? / message_bytes(p)?), true;
     "instructions_per_message", Count, Lower, "instructions per message",
         "instructions of both sides, user and kernel, per message",
-        |s, _| counted(s, &counter!("instructions")), true;
+        instructions, true;
+    "sender_instructions_per_message", Count, Lower, "sender instructions per message",
+        "instructions of the sender, user and kernel, per message, with the softirqs that ran on top of it",
+        |s, p| side_instructions(s, sender_cpu(s, p), &counter!("instructions")[0]), true;
+    "receiver_instructions_per_message", Count, Lower, "receiver instructions per message",
+        "instructions of the receiver, user and kernel, per message, with the softirqs that ran on top of it",
+        |s, p| side_instructions(s, receiver_cpu(s, p), &counter!("instructions")[1]), true;
     "cache_references_per_message", Count, Neither, "cache references per message",
         "cache references of both sides per message",
         |s, _| counted(s, &counter!("cache_references")), true;

@@ -25,6 +25,7 @@ use crate::{mechanism, receiver as receivers};
 use std::time::Duration;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
+use syscost_host::namespaces::layer;
 use syscost_host::{Unavailable, uring};
 
 pub struct Transfer;
@@ -64,11 +65,13 @@ impl Probe for Transfer {
         let mechanism = point.text(MECHANISM).and_then(mechanism::find);
         let receiver = point.text(RECEIVER).and_then(receivers::find);
         if let Some(m) = mechanism {
-            m.available()?;
+            // Where a side is elsewhere, that place says.
+            if !far::both(point) {
+                m.available()?;
+            }
             m.fits(point)?;
         }
         if let Some(r) = receiver {
-            // Where the receiver is on another host, that host says.
             if far::host(point).is_none() {
                 r.available()?;
             }
@@ -79,8 +82,9 @@ impl Probe for Transfer {
         if let (Some(m), Some(r)) = (mechanism, receiver) {
             available::together(m, r)?;
         }
-        for (axis, check) in MACHINE_DECIDES {
-            point.text(axis).map_or(Ok(()), check)?;
+        let here = MACHINE_DECIDES.iter().filter(|(axis, _)| axis.id == PATH.id || !far::both(point));
+        for (axis, check) in here {
+            point.text(*axis).map_or(Ok(()), check)?;
         }
         far::asked(point)
     }
@@ -132,7 +136,7 @@ impl Probe for Transfer {
 impl AxisRules for Transfer {
     fn applies(&self, axis: &str, point: &Point) -> bool {
         if [MTU.id, OFFLOADS.id].contains(&axis) {
-            return point.text(PATH) == Some("veth");
+            return point.text(PATH).is_some_and(|path| layer::find(path).is_some());
         }
         if axes::COMMON.iter().any(|a| a.id == axis) {
             return true;

@@ -31,7 +31,7 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
         SenderSetup { socket: stream.as_raw_fd(), message: sending::message(task)?, point: &task.point };
     let sender = mechanism.start(setup).map_err(|error| threads::cannot_start(id, error))?;
     Ok(match planted {
-        Some(planted) => planted::Spinning::of(sender, planted.share),
+        Some(planted) => planted::Slowed::of(sender, &planted),
         None => sender,
     })
 }

@@ -10,6 +10,7 @@ use syscost_analyze::compare::study::{RIVALS, Study};
 use syscost_core::axis::Point;
 use syscost_core::units::count;
 use syscost_experiment::plan::Case;
+use syscost_measure::probe::cost;
 use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 
 const COST: &str = "total_cpu_ns_per_message";
@@ -235,8 +236,9 @@ pub fn label(layout: &Layout, words: &Words, case: &Case, among: &[&Case]) -> St
 pub fn single(m: &Material) -> Vec<EndTable> {
     let words = Words::of(m.run);
     let of = |layout: &Layout| {
-        let metrics: Vec<_> =
-            layout.probe.decisive().iter().filter_map(|id| layout.metric(id)).take(3).collect();
+        let counted = m.run.record.clock_instructions().and_then(|_| cost::counted_metric(layout.probe));
+        let decisive = || layout.probe.decisive().iter().filter_map(|id| layout.metric(id)).take(3).collect();
+        let metrics: Vec<_> = counted.map_or_else(decisive, |metric| vec![metric]);
         let row = |case: &&Case| {
             let shown = |metric: &&str| {
                 layout.estimate(case.index, metric).map_or("-".into(), |(estimate, _)| own_figure(&estimate))

@@ -33,6 +33,9 @@ pub struct EndTable {
     pub note: Option<String>,
 }
 
+/// Sentences of the answer where there are only rows of operations.
+const OF_ROWS: usize = 2;
+
 pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
     let mut tables = cases::tables(m);
     tables.extend(latency::tables(m));
@@ -43,7 +46,10 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
     let analysis = m.analysis;
     let compared = analysis.studies.iter().any(|study| !study.comparisons.pairs.is_empty());
     let answers = compared || !analysis.latency.cases.is_empty() || !analysis.operations.is_empty();
-    let answer = verdict.first().filter(|_| answers).map(|statement| statement.text.clone());
+    // Of rows that nobody compares: what is dear, and what would change it.
+    let sentences = if compared || analysis.operations.is_empty() { 1 } else { OF_ROWS };
+    let told: Vec<&str> = verdict.iter().take(sentences).map(|statement| statement.text.as_str()).collect();
+    let answer = (answers && !told.is_empty()).then(|| told.join(" "));
     Ending {
         trust: super::trust::headline(&analysis.trust),
         answer,

@@ -38,6 +38,32 @@ const MEASURES: &[Measure] = &[
         "mean of 0.2 s; with interrupts and its loop in it, by the C library's write",
     ),
     one(
+        "lat_syscall -N 1 stat /etc",
+        &[figure("stat", microseconds)],
+        "the C library's stat of a name below the root; ours looks up a name in an open directory",
+    ),
+    one(
+        "lat_syscall -N 1 open /etc/passwd",
+        &[figure("open_close", microseconds)],
+        "a path of two names from the root; ours is a name in an open directory",
+    ),
+    one(
+        "lat_sig -N 1 install",
+        &[figure("signal_install", microseconds)],
+        "the C library's sigaction, which copies and checks the action beside the call; ours calls it too",
+    ),
+    one(
+        "lat_sig -N 1 catch",
+        &[figure("signal_caught", microseconds)],
+        "kill(2) to itself and the handler, less a kill(2) without a signal; ours is all of a tgkill(2) to the thread",
+    ),
+    one(
+        "lat_select -N 1 -n 100 file",
+        &[figure("select_100", microseconds)],
+        "with a timeout of zero over descriptors of one regular file, all of which can be written: the kernel asks no driver and \
+         queues nowhere; ours are eventfds of which one can be read, and the call may sleep",
+    ),
+    one(
         "lat_proc -N 1 procedure",
         &[figure("procedure", microseconds)],
         "prints 0.1 ns at the finest and subtracts no loop; the compiler decides how much of the call is left, so it is \
@@ -73,9 +99,9 @@ const MEASURES: &[Measure] = &[
                 figure("load_512k", |output| load_at(output, 512 << 10)),
                 figure("load_8m", |output| load_at(output, 8 << 20)),
             ],
-            "-t shuffles pages and the lines in each, but stays on a page until its lines are used up: fewer TLB misses \
-         than ours, whose next load is anywhere, so it is lower past the L2 TLB. At 512 KiB it is higher, and multichase, \
-         which walks as ours does, says 3.8 ns on a machine like this: why lmbench is higher there is not shown",
+            "-t goes to another page with every load, always in the same random order of pages (lib_mem.c, thrash_initialize): \
+         no translation is used twice before all others were, where ours goes anywhere and finds some in the first TLB. So it \
+         is higher where the pages are more than that TLB holds. A mean over 10 ms, interrupts included",
         )
     },
     one("bw_mem -N 1 16k frd", &[figure("read_16k", bandwidth)], WORDS),

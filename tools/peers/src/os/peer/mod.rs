@@ -10,6 +10,7 @@ mod fio;
 mod lmbench;
 mod mbw;
 mod netperf;
+mod osbench;
 mod perf_bench;
 mod ping;
 mod stress_ng;
@@ -20,6 +21,7 @@ pub static ALL: &[&dyn Peer] = &[
     &lmbench::Lmbench,
     &perf_bench::PerfBench,
     &stress_ng::StressNg,
+    &osbench::Osbench,
     &sysbench::Sysbench,
     &mbw::Mbw,
     &core_to_core::CoreToCore,

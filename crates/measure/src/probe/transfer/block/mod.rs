@@ -119,6 +119,7 @@ mod tests {
             slice_ns: vec![1, 2],
             passes: 40,
             seed: 3,
+            ..BlockTask::default()
         };
         let timing = |windows| Timing { warmup_ns: 2, window_ns: 6, windows };
         let all = turns(&block, timing(1));

@@ -16,6 +16,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 use syscost_host::clock;
+use syscost_sys::baton::Baton;
 
 /// Messages that a slice holds at the least: of fewer, what starting costs would be most of it.
 const LEAST_MESSAGES: u64 = 8;
@@ -46,12 +47,22 @@ struct Step<'a> {
     shares: Vec<Mutex<Share>>,
     /// The leader's line.
     line: TcpStream,
+    /// Another run measures beside this one, slice by slice.
+    baton: Option<Baton>,
 }
 
 impl Step<'_> {
     /// Messages that a thread sends in a slice however late it is.
     fn least(&self, number: usize) -> u64 {
         if number == 0 { LEAST_MESSAGES } else { 0 }
+    }
+
+    /// After a slice, the run beside this one has one. Returns for how long.
+    fn let_the_other(&self, turn: &Turn) -> Result<u64> {
+        let Some(baton) = self.baton.as_ref().filter(|_| turn.phase == Phase::Slices) else { return Ok(0) };
+        let from = clock::monotonic_ns();
+        baton.pass().context("the run beside this one went away with who started it")?;
+        Ok(clock::monotonic_ns() - from)
     }
 }
 
@@ -89,6 +100,7 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         enough: AtomicBool::new(false),
         shares: (0..count).map(|_| Mutex::default()).collect(),
         line,
+        baton: block.baton.map(Baton::inherited).transpose().context("cannot take turns with another run")?,
     };
     let cpus = threads::cpus(task, count)?;
     let (shared, streams) = (&step, &streams);
@@ -170,7 +182,7 @@ impl<'a> Thread<'a> {
                 trouble.get_or_insert(error);
             }
         };
-        let began_ns = clock::monotonic_ns();
+        let mut began_ns = clock::monotonic_ns();
         for (at, turn) in step.turns.iter().enumerate() {
             if self.number == 0 {
                 step.deadline_ns.store(clock::monotonic_ns() + turn.slice_ns, Ordering::SeqCst);
@@ -191,6 +203,10 @@ impl<'a> Thread<'a> {
                 step.enough.fetch_or(over && super::ends_a_pass(&step.turns, at), Ordering::SeqCst);
                 let next = super::next(&step.turns, at, step.enough.load(Ordering::SeqCst));
                 note(self.close(turn, next));
+                if !self.is_null(turn) {
+                    // Its own limit is of its own time.
+                    note(step.let_the_other(turn).map(|ns| began_ns += ns));
+                }
             }
         }
         if let Some(error) = trouble {

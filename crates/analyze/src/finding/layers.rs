@@ -1,0 +1,227 @@
+//! What does each layer between two network namespaces cost? The same transfers over other paths are compared like
+//! mechanisms are: veth beside loopback, every other layer beside veth. Asked only of runs that varied such paths.
+//!
+//! What a layer adds is the ratio less 1, of the cost without it; its interval combines those of both.
+
+use super::{Evidence, Finding};
+use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
+use crate::compare::Comparison;
+use crate::compare::comparisons::claims_of_blocks;
+use crate::compare::family::Family;
+use crate::compare::groups::{Group, Groups};
+use crate::finding::{Answer, Says, Shown};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use syscost_core::axis::{Point, Value};
+use syscost_core::decide::Verdict;
+use syscost_core::stats::Estimate;
+use syscost_experiment::run::Run;
+use syscost_host::namespaces::layer;
+use syscost_measure::probe::network::LOOPBACK;
+use syscost_measure::probe::transfer::available::VETH;
+use syscost_measure::probe::transfer::axes::PATH;
+use syscost_measure::probe::{Probe, transfer};
+
+pub struct Layers;
+
+/// What is compared, and the same by message, in which it is told.
+const COMPARED: &str = "total_cpu_ns_per_byte";
+const COST: &str = "total_cpu_ns_per_message";
+
+/// One layer beside the path that lacks it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayerCost {
+    pub layer: String,
+    pub beside: String,
+    pub places: Vec<LayerPlace>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayerPlace {
+    /// Without the path.
+    pub place: Point,
+    /// CPU nanoseconds of a message over the other path.
+    pub without: f64,
+    /// CPU nanoseconds of a message that the layer adds; below 0: it saves them.
+    pub added: Estimate,
+    /// Of the cost with the layer over that without it.
+    pub verdict: Verdict,
+}
+
+impl Finding for Layers {
+    fn id(&self) -> &'static str {
+        "layers"
+    }
+
+    fn asked(&self, evidence: &Evidence<'_>) -> bool {
+        let cases = &evidence.run.record.plan.cases;
+        let skipped = &evidence.run.record.plan.skips;
+        let points = cases.iter().map(|case| &case.point).chain(skipped.iter().map(|skip| &skip.point));
+        let paths: BTreeSet<&str> = points.filter_map(|point| point.text(PATH)).collect();
+        super::asked_of_transfers(evidence) && paths.iter().filter(|path| base(path).is_some()).count() > 1
+    }
+
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        let shown = layers(evidence);
+        if shown.is_empty() {
+            return Answer::not_measured(self.id(), Lack::SeveralLayers, "syscost run overlay");
+        }
+        let places = || shown.iter().filter_map(places_of).flatten();
+        let dearer = places().filter(|place| place.verdict == Verdict::More).count();
+        let open = places().filter(|place| place.verdict == Verdict::Undecided).count();
+        let of = places().count();
+        let verdict = match AnswerVerdict::at(dearer, of) {
+            AnswerVerdict::No if open > 0 => AnswerVerdict::Undecided,
+            verdict => verdict,
+        };
+        let open = (open > 0).then_some(Caveat::ComparisonsOpen { open, of });
+        let caveats = std::iter::once(Caveat::CpuOfBothSides).chain(open).collect();
+        Answer::found(self.id(), verdict, shown, caveats)
+    }
+
+    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
+        let pairs = pairs(evidence.run).into_iter().map(|pair| pair.asked).collect::<Vec<_>>();
+        vec![Family::of_pairs(self.id(), claims_of_blocks(evidence.run, evidence.cells, &pairs))]
+    }
+}
+
+fn places_of(shown: &Shown) -> Option<&[LayerPlace]> {
+    if let Says::Layers(cost) = &shown.says { Some(&cost.places) } else { None }
+}
+
+/// The paths that lack only this layer, the nearest first; `None`: it is no layer of one machine.
+fn base(path: &str) -> Option<&'static [&'static str]> {
+    match path {
+        LOOPBACK => Some(&[]),
+        VETH => Some(&[LOOPBACK]),
+        path => layer::find(path).map(|_| &[VETH, LOOPBACK][..]),
+    }
+}
+
+/// The same transfer with a layer and without it.
+struct LayerPair {
+    layer: String,
+    beside: &'static str,
+    /// Metric, the case with the layer, the case without.
+    asked: (&'static str, usize, usize),
+}
+
+/// By layer, in the order of the paths.
+fn pairs(run: &Run) -> Vec<LayerPair> {
+    let groups = Groups::of(run, PATH.id);
+    let paths: Vec<&str> = groups.values.iter().filter_map(Value::as_text).collect();
+    let beside = |path: &str| base(path)?.iter().find(|base| paths.contains(base)).copied();
+    let layers: Vec<_> = paths.iter().filter_map(|path| Some((*path, beside(path)?))).collect();
+    let transfers = groups.groups.iter().filter(|group| group.probe == transfer::Transfer.about().id);
+    let transfers: Vec<&Group> = transfers.collect();
+    let pair = |(layer, beside): &(&str, &'static str), group: &&Group| {
+        let on = |path: &str| {
+            let over = |case: &&usize| run.case(**case).is_some_and(|c| c.point.text(PATH) == Some(path));
+            group.members.iter().find(over).copied()
+        };
+        let asked = (COMPARED, on(layer)?, on(beside)?);
+        Some(LayerPair { layer: layer.to_string(), beside, asked })
+    };
+    let of = |layer| transfers.iter().filter_map(move |group| pair(layer, group));
+    layers.iter().flat_map(of).collect()
+}
+
+fn layers(evidence: &Evidence<'_>) -> Vec<Shown> {
+    let pairs = pairs(evidence.run);
+    let asked: Vec<_> = pairs.iter().map(|pair| pair.asked).collect();
+    let claims = claims_of_blocks(evidence.run, evidence.cells, &asked);
+    let of = |pairs: &[LayerPair]| layer_cost(evidence, &claims, pairs);
+    pairs.chunk_by(|a, b| a.layer == b.layer).filter_map(of).collect()
+}
+
+fn layer_cost(evidence: &Evidence<'_>, claims: &[Comparison], pairs: &[LayerPair]) -> Option<Shown> {
+    let (mut places, mut comparisons, mut cells) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in pairs {
+        let (_, with, without) = pair.asked;
+        let claim = claims.iter().find(|claim| (claim.metric, claim.a, claim.b) == pair.asked);
+        let (Some(claim), Some(cost)) = (claim, evidence.cells.judged(without, COST)) else { continue };
+        let place = evidence.run.case(with)?.point.without(PATH.id);
+        let added = added(&cost, &claim.seen_from(with));
+        places.push(LayerPlace { place, without: cost.value, added, verdict: claim.decision.verdict });
+        comparisons.push(ComparisonRef::from(claim));
+        cells.extend([with, without].map(|case| CellRef { case, metric: COST }));
+    }
+    let first = pairs.first()?;
+    let says = LayerCost { layer: first.layer.clone(), beside: first.beside.into(), places };
+    (!says.places.is_empty()).then(|| Shown::comparing(Says::Layers(says), comparisons, cells))
+}
+
+/// The least and the most that a cost and a ratio within their intervals add.
+fn added(without: &Estimate, ratio: &Estimate) -> Estimate {
+    let ends = [without.low, without.high]
+        .into_iter()
+        .flat_map(|cost| [cost * (ratio.low - 1.0), cost * (ratio.high - 1.0)]);
+    let (low, high) =
+        ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| (low.min(end), high.max(end)));
+    let value = without.value * (ratio.value - 1.0);
+    Estimate { value, low, high, level: ratio.level.min(without.level), n: ratio.n, unit: without.unit }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use crate::whole::Analysis;
+
+    /// What was made as mechanisms are paths: `send` is veth, `sendmsg` a bridge.
+    fn planted(cost_ns: fn(&Point) -> f64) -> Run {
+        let mut run = Synthetic {
+            mechanisms: vec!["send", "sendmsg"],
+            sizes: vec![1024, 65536],
+            threads: vec![1],
+            cost_ns,
+            rounds: 12,
+            noise: 0.01,
+            ..Default::default()
+        }
+        .run();
+        for case in &mut run.record.plan.cases {
+            let bridge = case.point.text_at("mechanism") == Some("sendmsg");
+            case.point.set(PATH.id, Value::text(if bridge { "bridge" } else { VETH }));
+            case.point.set("mechanism", Value::text("send"));
+        }
+        run
+    }
+
+    fn answer(run: &Run) -> Option<Answer> {
+        let analysis = Analysis::of(run);
+        Layers.said(&analysis.evidence(run))
+    }
+
+    #[test]
+    fn what_a_layer_adds_is_told_within_its_interval_and_nothing_where_it_adds_nothing() {
+        let dear = planted(|p| if p.text_at("mechanism") == Some("sendmsg") { 1400.0 } else { 1000.0 });
+        let found = answer(&dear).unwrap();
+        assert_eq!(found.verdict, AnswerVerdict::Yes);
+        let Says::Layers(cost) = &found.shown[0].says else { panic!("{found:?}") };
+        assert_eq!((cost.layer.as_str(), cost.beside.as_str(), cost.places.len()), ("bridge", VETH, 2));
+        for place in &cost.places {
+            let share = place.added.value / place.without;
+            assert!((0.36..0.44).contains(&share), "{place:?}");
+            assert!(place.added.low < place.added.value && place.added.value < place.added.high);
+        }
+        let free = answer(&planted(|_| 1000.0)).unwrap();
+        assert_ne!(free.verdict, AnswerVerdict::Yes, "{free:?}");
+        assert!(places_of(&free.shown[0]).unwrap().iter().all(|p| p.verdict != Verdict::More), "{free:?}");
+    }
+
+    #[test]
+    fn it_is_not_asked_of_a_run_over_one_path() {
+        assert!(answer(&Synthetic::default().run()).is_none());
+    }
+
+    #[test]
+    fn an_interval_holds_every_end_of_both() {
+        let estimate = |value, low, high, unit| Estimate { value, low, high, level: 0.95, n: 8, unit };
+        use syscost_core::units::Unit;
+        let cost = estimate(1000.0, 900.0, 1200.0, Unit::Nanoseconds);
+        let both = added(&cost, &estimate(1.1, 0.95, 1.3, Unit::Ratio));
+        assert!((both.value - 100.0).abs() < 1e-6 && (both.low + 60.0).abs() < 1e-6, "{both:?}");
+        assert!((both.high - 360.0).abs() < 1e-6, "{both:?}");
+    }
+}

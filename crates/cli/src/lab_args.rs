@@ -1,0 +1,164 @@
+//! Options of the lab: what its guests are, what is compared of several, and what a gate allows.
+
+use crate::experiment_args::ExperimentArgs;
+use crate::side_args::{LabelArgs, budget, target};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use syscost_lab::{Arch, Nic};
+use syscost_report::gate::GateFormat;
+
+pub const LAB_EXAMPLES: &str = "\
+Examples:
+  syscost lab                       what each mechanism copies between devices
+  syscost lab --nic virtio          a device that has every packet copied
+  syscost lab --path veth,loopback --mechanism send,zero-copy
+                                    other paths, inside the guest
+  syscost lab --count instructions --kernel 6.1,6.12,newest --out kernels
+  syscost lab compare kernels       what each operation costs more
+  syscost lab --count instructions --kernel ./bzImage --modules ./lib/modules
+  git bisect run syscost lab gate --kernel ./bzImage --baseline base
+
+It needs qemu (Debian: qemu-system-x86, no KVM, no root), tar and xz. The first
+lab fetches a kernel of 34 MB into the cache, checks it and unpacks it. Nothing
+is installed. Times measured inside mean nothing and are not reported.
+Instructions say nothing of caches, stalls, exits of a virtual machine or real
+devices.";
+
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct LabArgs {
+    #[command(subcommand)]
+    pub action: Option<LabAction>,
+    #[command(flatten)]
+    pub asked: ExperimentArgs,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// Count instructions in a guest of one CPU whose clocks are the count
+    /// [default experiment: instructions]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub count: Option<LabCount>,
+    /// Kernels, a guest each: versions in any suite of Debian's (6.1, 6.12.107, newest), a .deb, or
+    /// the path of a vmlinuz or bzImage [default: the newest that apt offers]
+    #[arg(long, value_name = "KERNEL", value_delimiter = ',')]
+    pub kernel: Vec<String>,
+    /// Directory to write, new or empty; of several kernels a directory of directories
+    /// [default: syscost-runs/<UTC time>-<name>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// What a guest is made of.
+#[derive(Args, Debug)]
+pub struct GuestArgs {
+    /// The network device that the guest has two of
+    #[arg(long, value_name = "MODEL", default_value = "vmxnet3", value_parser = one_of(Nic::ALL, |nic| (nic.name, nic.help)))]
+    pub nic: &'static Nic,
+    /// The guest's architecture [default: that of this build]
+    #[arg(long, value_parser = one_of(Arch::ALL, |arch| (arch.name, arch.help)))]
+    pub arch: Option<&'static Arch>,
+    /// A syscost built for the guest's architecture, statically linked
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
+    /// Modules of an image that --kernel names [default: lib/modules/RELEASE beside it, or installed]
+    #[arg(long, value_name = "DIR")]
+    pub modules: Option<PathBuf>,
+    /// Boot options of the guest's kernel, for instance mitigations=off
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub append: Option<String>,
+    /// Where kernels are kept [default: $XDG_CACHE_HOME/syscost/lab]
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Fetch nothing: use the cache, or a package placed in it
+    #[arg(long)]
+    pub offline: bool,
+    /// End the guest after this time, booting included [default: 120s; 15m where it counts
+    /// instructions]
+    #[arg(long, value_name = "TIME")]
+    pub limit: Option<String>,
+}
+
+/// What a guest of the lab counts beside copies.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabCount {
+    /// Instructions of the emulated processor
+    Instructions,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum LabAction {
+    /// Compare counted guests: a column for each kernel, the largest change first
+    #[command(after_help = COMPARE_GUESTS)]
+    Compare(LabCompareArgs),
+    /// Fail where a kernel costs more instructions than a budget allows, for git bisect
+    #[command(after_help = GATE_GUEST)]
+    Gate(Box<LabGateArgs>),
+}
+
+const COMPARE_GUESTS: &str = "\
+Examples:
+  syscost lab compare kernels            what `lab --kernel A,B --out kernels` made
+  syscost lab compare base new --out compared
+
+Answers are those of `syscost compare`: worse, better, same (within 0.5 %),
+undecided. The replicate is the round.";
+
+const GATE_GUEST: &str = "\
+Examples:
+  git bisect run syscost lab gate --kernel ./bzImage --baseline base
+  syscost lab gate --kernel newest --baseline base --budget 2%
+
+The guest repeats what the baseline measured.
+
+Exit status:
+  0    every case is within its budget
+  1    a case is over its budget
+  2    wrong usage, or the baseline cannot be read
+  125  it cannot be judged: the kernel does not boot or lacks a driver, or a
+       case is undecided; git bisect passes such commits over";
+
+#[derive(Args, Debug)]
+pub struct LabCompareArgs {
+    /// The base and its rivals, or labels of runs in the store; a directory of several runs is all of
+    /// these
+    #[arg(value_name = "DIR", required = true)]
+    pub runs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub labels: LabelArgs,
+    /// Write kernels.csv, and a page for each rival, into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct LabGateArgs {
+    /// A run of `syscost lab --count instructions`, or a label of such runs in the store
+    #[arg(long, value_name = "BASE", required = true)]
+    pub baseline: Vec<PathBuf>,
+    #[command(flatten)]
+    pub labels: LabelArgs,
+    /// The kernel to judge, as `lab --kernel` takes it [default: the newest that apt offers]
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<String>,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// By how much counts may grow: 1%, or of a probe or `cpu` (messages) alone: cpu=1%
+    #[arg(long, value_name = "[KIND=]SHARE", default_value = "1%", value_parser = budget)]
+    pub budget: Vec<(Option<String>, f64)>,
+    /// Keep the guest's run in this directory, new or empty
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the answer for another program, as `syscost gate --write`
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = target)]
+    pub write: Vec<(&'static GateFormat, PathBuf)>,
+}
+
+/// One of several by its name: what each is called, and what its help says.
+fn one_of<T: Send + Sync>(
+    all: &'static [T],
+    named: fn(&T) -> (&'static str, &'static str),
+) -> impl TypedValueParser<Value = &'static T> {
+    let values = all.iter().map(|one| PossibleValue::new(named(one).0).help(named(one).1));
+    PossibleValuesParser::new(values)
+        .map(move |name| all.iter().find(|one| named(one).0 == name).expect("clap takes only names of these"))
+}

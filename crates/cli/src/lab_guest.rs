@@ -1,0 +1,155 @@
+//! One guest of the lab: booted, waited for, and its run as a user outside has it.
+
+use crate::args::Global;
+use crate::lab_args::GuestArgs;
+use crate::output::{self, Paint};
+use anyhow::{Context, Result, anyhow, bail};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use syscost_core::units::{format_duration, parse_duration};
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::{LAB_SECONDS, LAB_START_SECONDS, Run};
+use syscost_experiment::spec::Spec;
+use syscost_host::{Fact, Unavailable};
+use syscost_lab::{self as lab, Arch, KernelChoice, LabRequest, LabRun};
+use syscost_sys::{random, signals};
+
+/// Of a guest that is not told otherwise.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Every instruction of it is emulated by one thread.
+const COUNTING_LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// One guest: its kernel, and what runs in it.
+pub struct Guest<'a> {
+    pub args: &'a GuestArgs,
+    pub kernel: &'a KernelChoice,
+    pub counting: bool,
+    pub spec: &'a Spec,
+}
+
+impl Guest<'_> {
+    pub fn run(&self, out: &Path, command: Vec<String>, global: &Global) -> Result<(Run, LabRun)> {
+        let args = self.args;
+        // The emulator is started in a directory of its own.
+        let cache = std::path::absolute(args.cache.clone().map_or_else(cache, Ok)?)?;
+        let limit = match &args.limit {
+            Some(text) => parse_duration(text).map_err(|e| anyhow!("--limit: {e}"))?,
+            None if self.counting => COUNTING_LIMIT,
+            None => LIMIT,
+        };
+        // A time limit inside a guest that counts is one of instructions.
+        if !self.counting {
+            refuse_short(self.spec, limit)?;
+        }
+        let here = || {
+            Arch::here().context("the lab cannot emulate this machine's architecture: name one with --arch")
+        };
+        let arch = args.arch.map_or_else(here, Ok)?;
+        signals::catch().context("cannot catch Ctrl-C")?;
+        let request = LabRequest {
+            spec: self.spec,
+            nic: args.nic,
+            kernel: self.kernel,
+            arch,
+            program: args.binary.as_deref(),
+            counting: self.counting,
+            append: args.append.as_deref(),
+            out,
+            cache: &cache,
+            offline: args.offline,
+            limit,
+            interrupted: &signals::caught,
+        };
+        let mut show = |step: &str| {
+            if !global.quiet && !global.json {
+                output::complain(&format!("{} {step}", Paint::stderr(global.color).bold("lab:")));
+            }
+        };
+        let brought = lab::run(&request, &mut show).map_err(with_remedy)?;
+        Ok((told_from_outside(&request, &brought, command)?, brought))
+    }
+}
+
+/// A measurement that the guest cannot end in time would bring nothing back.
+fn refuse_short(spec: &Spec, limit: Duration) -> Result<()> {
+    if spec.time_limit() < limit {
+        return Ok(());
+    }
+    bail!(
+        "measuring may take {} (--time-limit), but the guest ends after {}: raise --limit",
+        format_duration(spec.time_limit()),
+        format_duration(limit)
+    )
+}
+
+/// The run as a user of the lab repeats it, and what the guest itself cannot know.
+fn told_from_outside(request: &LabRequest<'_>, brought: &LabRun, command: Vec<String>) -> Result<Run> {
+    let about = "the run that the guest returned cannot be read";
+    let (mut dir, mut run) = RunDir::resume(request.out).context(about)?;
+    run.record.command = command;
+    if request.counting {
+        // A guest that repeats itself has the same date and the same random numbers each time.
+        run.record.id = random::token().context("the kernel gives no random numbers")?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        run.record.started_unix_ns = now.as_nanos() as u64;
+    }
+    let label = label(request, &run);
+    run.record.names.label.get_or_insert(label);
+    let fact = |id: &str, title: &str, value: String, source: &str| Fact {
+        id: id.into(),
+        title: title.into(),
+        value: Some(value),
+        source: source.into(),
+    };
+    run.record.host.extend([
+        fact("lab_device", "lab: network devices", request.nic.name.into(), "--nic"),
+        fact("kernel_package", "lab: kernel", brought.kernel.clone(), "what was unpacked"),
+        fact("lab_emulator", "lab: emulator", brought.emulator.clone(), "qemu --version"),
+        fact("lab_machine", "lab: machine", brought.machine.clone(), "options of qemu"),
+        fact(
+            "kernel_boot_options",
+            "lab: boot options",
+            brought.boot_options.clone(),
+            "the kernel's command line",
+        ),
+        fact(LAB_SECONDS, "lab: seconds in all", seconds(brought.took), "this machine's clock"),
+        fact(
+            LAB_START_SECONDS,
+            "lab: seconds until it measured",
+            seconds(brought.began_after),
+            "this machine's clock",
+        ),
+    ]);
+    dir.write_record(&run.record)?;
+    Ok(run)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1}", time.as_secs_f64())
+}
+
+/// What a user calls this guest: its kernel, and its boot options where these were named. What is newest, or usual, is
+/// another kernel tomorrow: it is called by its version.
+fn label(request: &LabRequest<'_>, run: &Run) -> String {
+    let release = run.record.fact("kernel_release").filter(|_| request.kernel.moves());
+    let version = |release: &str| release.split(['-', '+']).next().unwrap_or(release).to_string();
+    let kernel = release.map_or_else(|| request.kernel.label(), version);
+    let own = request.append.map_or(String::new(), |own| format!(" {own}"));
+    format!("{kernel}{own}")
+}
+
+fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<Unavailable>().cloned() {
+        Some(why) => anyhow!("{error:#} -> {}", why.remedy),
+        None => error,
+    }
+}
+
+/// `$XDG_CACHE_HOME/syscost/lab`, or below `~/.cache`.
+fn cache() -> Result<PathBuf> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    Ok(base
+        .context("no home directory to keep a kernel in: name a directory with --cache")?
+        .join("syscost/lab"))
+}

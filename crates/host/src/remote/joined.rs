@@ -1,0 +1,205 @@
+//! The way of the data between two ends: which addresses they have for each other, tried by one real connection.
+//!
+//! The far side says which addresses it has. None is guessed: the first that the near side connects to, with the
+//! round's token, is taken, and the others are recorded.
+
+use super::agent::{self, MOST_ADDRESSES};
+use super::elsewhere::Elsewhere;
+use super::frame::{AgentQuestion, Reply};
+use super::reach::NoConnection;
+use super::target::{Route, Target};
+use super::{plain, refusal};
+use crate::{Unavailable, link, namespaces};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+/// A dropped packet costs five seconds: so many addresses are tried.
+const MOST_TRIED: usize = 6;
+
+/// The near side: this process, or a place elsewhere.
+#[derive(Clone, Copy)]
+pub struct NearSide<'a>(pub Option<&'a Elsewhere>);
+
+impl NearSide<'_> {
+    fn ask(&self, question: AgentQuestion) -> io::Result<Reply> {
+        match self.0 {
+            None => agent::answer(question),
+            Some(there) => there.ask(question),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.0.map_or_else(|| "this host".to_string(), |there| there.target().to_string())
+    }
+
+    fn has(&self, address: &IpAddr) -> bool {
+        match self.0 {
+            None => link::addresses().contains(address),
+            Some(there) => there.addresses.contains(address),
+        }
+    }
+
+    /// Its device toward the far address, and the TCP settings around it.
+    fn end(&self, near: IpAddr, far: IpAddr) -> Result<BTreeMap<String, String>, Unavailable> {
+        let settings = namespaces::tcp_settings();
+        let Some(there) = self.0 else {
+            let here =
+                link::owner_of(near).ok().flatten().and_then(|interface| link::describe(&interface).ok());
+            let named = |(name, value): (String, String)| (format!("sender_{name}"), value);
+            let mut facts: BTreeMap<String, String> =
+                here.unwrap_or_default().into_iter().map(named).collect();
+            facts.insert("sender_address".into(), near.to_string());
+            facts.extend(link::route_to(far).map(|route| ("sender_route".to_string(), route)));
+            facts.extend(settings);
+            return Ok(facts);
+        };
+        // Settings of the near side have the bare names, wherever it is.
+        let bare = |(name, value): (String, String)| {
+            let own = name.strip_prefix("sender_").filter(|own| settings.contains_key(*own));
+            (own.map_or(name.clone(), String::from), value)
+        };
+        Ok(there.end(near, Some(far))?.into_iter().map(bare).collect())
+    }
+}
+
+/// Two ends that data has gone between.
+pub struct Joined {
+    pub near: IpAddr,
+    pub far: IpAddr,
+    pub facts: BTreeMap<String, String>,
+}
+
+/// Finds the addresses, tries them, and describes both ends.
+pub fn join(route: &Route, near: NearSide<'_>, far: &Elsewhere) -> Result<Joined, Unavailable> {
+    let (found, named) = candidates(route, far)?;
+    let own = |address: &IpAddr| !named && near.has(address);
+    let mut refused: Option<Unavailable> = None;
+    let reachable: Vec<IpAddr> = found.iter().copied().filter(|address| !own(address)).collect();
+    for address in reachable.iter().copied().take(MOST_TRIED) {
+        match try_address(route, near, far, address) {
+            Ok(mut joined) => {
+                let others: Vec<String> =
+                    found.iter().filter(|other| **other != address).map(ToString::to_string).collect();
+                if !others.is_empty() {
+                    joined.facts.insert("receiver_other_addresses".into(), others.join(" "));
+                }
+                return Ok(joined);
+            }
+            Err(why) => drop(refused.get_or_insert(why)),
+        }
+    }
+    let Some(mut why) = refused else { return Err(same_network(route, near)) };
+    if reachable.len() > 1 {
+        let all: Vec<String> = reachable.iter().take(MOST_TRIED).map(ToString::to_string).collect();
+        why.reason.push_str(&format!("; tried: {}", all.join(", ")));
+    }
+    Err(why)
+}
+
+/// Addresses of the far side in the order in which they are tried, and whether the user or the transport named them.
+fn candidates(route: &Route, far: &Elsewhere) -> Result<(Vec<IpAddr>, bool), Unavailable> {
+    if let Some(address) = route.data {
+        return Ok((vec![address], true));
+    }
+    // `CLIENT CLIENT_PORT SERVER SERVER_PORT`
+    let told = far.connection.split_whitespace().nth(2).and_then(|text| text.parse().ok());
+    if let Some(address) = told.filter(|address| !link::link_local(address)).filter(|_| route.near.is_none())
+    {
+        return Ok((vec![address], true));
+    }
+    let mut own: Vec<IpAddr> =
+        told.into_iter().chain(far.addresses.iter().copied().take(MOST_ADDRESSES)).collect();
+    own.retain(|address| !address.is_loopback() && !link::link_local(address));
+    // ICMP echoes are timed over IPv4 only.
+    own.sort_by_key(IpAddr::is_ipv6);
+    own.dedup();
+    if own.is_empty() {
+        return Err(no_address(&route.far, &far.connection));
+    }
+    Ok((own, false))
+}
+
+fn no_address(target: &Target, connection: &str) -> Unavailable {
+    let ssh = if connection.is_empty() {
+        String::new()
+    } else {
+        format!(" (SSH_CONNECTION: {:?})", plain(connection))
+    };
+    Unavailable {
+        reason: format!("{target} has no address by which data could reach it{ssh}"),
+        remedy: "give it a network, or name one of its addresses: ?data=ADDRESS".into(),
+    }
+}
+
+fn same_network(route: &Route, near: NearSide<'_>) -> Unavailable {
+    Unavailable {
+        reason: format!(
+            "every address of {} is one of {} too: they share one network, in which data goes by loopback",
+            route.far,
+            near.name()
+        ),
+        remedy: "measure that with --path loopback; or name the address of another device: ?data=ADDRESS"
+            .into(),
+    }
+}
+
+/// One connection as data will go.
+fn try_address(
+    route: &Route,
+    near: NearSide<'_>,
+    far: &Elsewhere,
+    address: IpAddr,
+) -> Result<Joined, Unavailable> {
+    let source = match near.ask(AgentQuestion::Source { toward: address }) {
+        Ok(Reply::Source { address }) => Ok(address),
+        Ok(_) => Err("it does not say".to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let mut facts = far.end(address, source.as_ref().ok().copied())?;
+    let source = source.map_err(|error| Unavailable {
+        reason: format!(
+            "{} has no route to {address}, the address of {} for data: {error}",
+            near.name(),
+            route.far
+        ),
+        remedy: "name another address of it: ?data=ADDRESS".into(),
+    })?;
+    facts.extend(near.end(source, address)?);
+    let mtu = try_data(route, near, far, source, address)?;
+    facts.extend(mtu.map(|mtu| ("mtu".to_string(), mtu.to_string())));
+    Ok(Joined { near: source, far: address, facts })
+}
+
+/// The path's MTU, or why no figure can be had.
+fn try_data(
+    route: &Route,
+    near: NearSide<'_>,
+    far: &Elsewhere,
+    from: IpAddr,
+    address: IpAddr,
+) -> Result<Option<u32>, Unavailable> {
+    let token = syscost_sys::random::token().map_err(|error| Unavailable {
+        reason: format!("the kernel gives no random numbers: {error}"),
+        remedy: "allow getrandom in the sandbox, or mount /dev with its urandom".into(),
+    })?;
+    let (target, ports) = (&route.far, route.ports);
+    let port = match far.ask(AgentQuestion::Listen { address, ports, token: token.clone() }) {
+        Ok(Reply::Listening { port }) => port,
+        Ok(other) => return Err(far.wrong_answer(&other)),
+        Err(error) => {
+            return Err(Unavailable {
+                reason: format!("{target} cannot listen on {address}: {error}"),
+                remedy: "name other ports, ports=FROM-TO, or another address, data=ADDRESS".into(),
+            });
+        }
+    };
+    let to = SocketAddr::new(address, port);
+    let (because, words) = match near.ask(AgentQuestion::Connect { from, to, token }) {
+        Ok(Reply::Connected { mtu }) => return Ok(mtu),
+        Ok(Reply::NotConnected { because, words }) => (because, plain(&words)),
+        Ok(other) => (NoConnection::Other, plain(&format!("{other:?}"))),
+        Err(error) => (NoConnection::Other, error.to_string()),
+    };
+    Err(refusal::no_data(target, &near.name(), from, to, ports, (because, &words)))
+}

@@ -1,0 +1,100 @@
+//! Bursts: what a window is made of where clocks count instructions, so that every window does the same work.
+//!
+//! A sender and a receiver on one CPU change places where one of them sleeps, and where a timer interrupt comes. The second would
+//! be somewhere else after any change of a few instructions. So the sender hands over a burst and sleeps; meanwhile the
+//! receiver reads all of it, and sleeps too. Each burst begins at a place of the clock that is soon after an interrupt, and most
+//! are over before the next. Idle time costs nothing there: it is skipped.
+
+use crate::mechanism::{connections, per_call};
+use crate::message::MESSAGE_BYTES;
+use anyhow::Result;
+use std::time::Duration;
+use syscost_core::axis::Point;
+use syscost_host::clock;
+use syscost_host::settings::clock_counts_instructions;
+use syscost_sys::sleep::sleep;
+
+/// Of a connection in a burst: less than what a timer's period (4 ms, 1 ms in some kernels) has instructions for.
+const BURST_BYTES: u64 = 256 << 10;
+const MOST_MESSAGES: u64 = 24;
+const BURSTS: u64 = 8;
+/// Until windows and buffers have grown, and pages are there. While its receive window grows, a kernel since 6.12 acknowledges each
+/// segment: of bursts of 24 KiB the first 28.
+const WARM_UP: u64 = 36;
+
+/// Places are so far apart. TCP forgets its congestion window after 200 ms without data.
+const PLACES_NS: u64 = 100_000_000;
+/// After a timer interrupt and what it wakes.
+const PLACE_NS: u64 = 500_000;
+/// A delayed acknowledgement comes within 40 ms, and so before the next burst.
+const LEAST_PAUSE_NS: u64 = 60_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bursts {
+    /// Of a burst, of all connections of a thread.
+    messages: u64,
+}
+
+impl Bursts {
+    /// `None`: windows are times.
+    pub fn of(point: &Point) -> Option<Bursts> {
+        clock_counts_instructions().then(|| Bursts::sized(point))
+    }
+
+    fn sized(point: &Point) -> Bursts {
+        let bytes = point.int(MESSAGE_BYTES).unwrap_or(1).max(1);
+        let messages = (BURST_BYTES / bytes).clamp(1, MOST_MESSAGES).next_multiple_of(per_call(point));
+        Bursts { messages: messages * connections(point) }
+    }
+
+    /// Messages of a connection's thread until the warm-up is over, or so many windows after it.
+    pub fn messages_until(self, windows: usize) -> u64 {
+        self.messages * (WARM_UP + BURSTS * windows as u64)
+    }
+
+    pub fn warm_up(self, hand_over: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        self.play(WARM_UP, hand_over)
+    }
+
+    pub fn window(self, hand_over: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        self.play(BURSTS, hand_over)
+    }
+
+    /// Each burst at its place.
+    fn play(self, bursts: u64, mut hand_over: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        (0..bursts).try_for_each(|_| {
+            let now = clock::monotonic_ns();
+            sleep(Duration::from_nanos(place_after(now) - now));
+            hand_over(self.messages)
+        })
+    }
+}
+
+fn place_after(now: u64) -> u64 {
+    (now + LEAST_PAUSE_NS).next_multiple_of(PLACES_NS) + PLACE_NS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_core::axis::Value;
+
+    #[test]
+    fn a_burst_is_whole_calls_and_fits_a_timer_s_period() {
+        let of = |bytes: u64| {
+            let mut point = Point::default();
+            point.set("message_bytes", Value::Int(bytes));
+            Bursts::sized(&point).messages
+        };
+        assert_eq!([64, 4096, 64 << 10, 1 << 20].map(of), [24, 24, 4, 1]);
+    }
+
+    #[test]
+    fn a_burst_begins_at_a_place_after_a_pause() {
+        for now in [0, 1, 39_999_999, 40_000_001, 100_500_000, 160_000_000] {
+            let place = place_after(now);
+            assert_eq!(place % PLACES_NS, PLACE_NS);
+            assert!((LEAST_PAUSE_NS..200_000_000).contains(&(place - now)), "{now}: {place}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Columns whose figures follow from what stands there: sizes as powers of two, and what user mode and the kernel count
+//! apart.
+
+use super::layout::TableRecord;
+use crate::TableColumn;
+use crate::naming;
+use crate::unit::{self, DecimalMark};
+use crate::vocabulary::tokens;
+
+/// 2 to this is more than any size or number of threads.
+const HIGHEST_POWER: f64 = 40.0;
+
+/// Does the arithmetic below a line of headings; what was done.
+pub fn done(all: &mut [TableRecord], at: usize, mark: DecimalMark) -> Vec<String> {
+    let exponents = (0..all[at].cells.len()).filter_map(|column| power(all, at, column, mark)).collect();
+    [exponents, modes(all, at, mark)].concat()
+}
+
+/// `log2(size)`, `size (log2)`, `Message Size (2^n)`: the name of the size.
+fn of_power(heading: &str) -> Option<String> {
+    let text = heading.trim().to_ascii_lowercase();
+    let behind = ["(log2)", "[log2]", "_log2", " log2", "(2^n)", "(2^x)", "(power of 2)", "(power of two)"];
+    let name = text.strip_prefix("log2").or_else(|| behind.iter().find_map(|end| text.strip_suffix(end)))?;
+    let name = name.trim_matches(|c: char| !c.is_alphanumeric()).to_string();
+    naming::column_of(&name).filter(|named| named.column.is_place()).map(|_| name)
+}
+
+fn power(all: &mut [TableRecord], at: usize, column: usize, mark: DecimalMark) -> Option<String> {
+    let heading = all[at].cells[column].clone();
+    let name = of_power(&heading)?;
+    let value = |record: &TableRecord| alone(record.cells.get(column)?, mark);
+    let fits = |power: f64| power.fract() == 0.0 && (0.0..=HIGHEST_POWER).contains(&power);
+    let below = &mut all[at + 1..];
+    if below.is_empty() || !below.iter().all(|record| value(record).is_some_and(fits)) {
+        return None;
+    }
+    for record in below {
+        let power = alone(&record.cells[column], mark)?;
+        record.cells[column] = 2f64.powf(power).to_string();
+    }
+    all[at].cells[column] = name;
+    Some(format!("{heading:?}: 2 to the power of its figures"))
+}
+
+fn alone(text: &str, mark: DecimalMark) -> Option<f64> {
+    unit::number(text, mark).filter(|(.., of)| of.is_none()).map(|(value, ..)| value)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum CountedMode {
+    User,
+    Kernel,
+}
+
+/// `cycles:u`, `cycles_kernel`: of what, and in which mode.
+fn in_mode(heading: &str) -> Option<(Vec<String>, CountedMode)> {
+    let mut words = tokens(heading);
+    let at =
+        words.iter().position(|word| ["u", "user", "usr", "k", "kernel", "kern"].contains(&word.as_str()))?;
+    let mode = if words.remove(at).starts_with('u') { CountedMode::User } else { CountedMode::Kernel };
+    let column = naming::column_of(&words.join(" "))?.column;
+    use TableColumn::{CacheMisses, Cycles, Instructions, L1Misses, LlcMisses};
+    [Cycles, Instructions, CacheMisses, L1Misses, LlcMisses].contains(&column).then_some((words, mode))
+}
+
+/// An event is counted in user mode or in the kernel: both together are all of it.
+fn modes(all: &mut [TableRecord], at: usize, mark: DecimalMark) -> Vec<String> {
+    let mut said = Vec::new();
+    for user in 0..all[at].cells.len() {
+        let Some((words, CountedMode::User)) = in_mode(&all[at].cells[user]) else { continue };
+        let is_other = |cell: &String| in_mode(cell) == Some((words.clone(), CountedMode::Kernel));
+        let Some(kernel) = all[at].cells.iter().position(is_other) else { continue };
+        // Somebody added them up.
+        if all[at].cells.iter().any(|cell| tokens(cell) == words) {
+            continue;
+        }
+        let sum = |record: &TableRecord| {
+            let of = |column: usize| alone(record.cells.get(column)?, mark);
+            Some(of(user)? + of(kernel)?)
+        };
+        let sums: Vec<Option<f64>> = all[at + 1..].iter().map(sum).collect();
+        if sums.iter().all(Option::is_none) {
+            continue;
+        }
+        said.push(format!("{:?} and {:?} are added up", all[at].cells[user], all[at].cells[kernel]));
+        let column = user.min(kernel);
+        let texts = sums.into_iter().map(|sum| sum.map(|sum| sum.to_string()).unwrap_or_default());
+        let cells = std::iter::once(words.join(" ")).chain(texts);
+        for (record, text) in all[at..].iter_mut().zip(cells) {
+            // Columns stay where they are: another pair may follow.
+            if let [Some(_), Some(_)] = [user, kernel].map(|at| record.cells.get(at)) {
+                record.cells[user.max(kernel)].clear();
+                record.cells[column] = text;
+            }
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{PublishedTable, TableColumn};
+
+    fn table(text: &str) -> PublishedTable {
+        crate::read("t", text, &Default::default()).unwrap_or_else(|e| panic!("{e}: {text}"))
+    }
+
+    #[test]
+    fn powers_of_two_are_sizes_and_modes_are_added_up() {
+        for heading in ["log2(size)", "log2_size", "Message Size (log2)", "msg size (2^n)"] {
+            let table = table(&format!("{heading},impl,gbps\n6,A1,0.5\n10,A2,2\n"));
+            let sizes: Vec<_> = table.rows.iter().map(|row| row.count(TableColumn::MessageBytes)).collect();
+            assert_eq!(sizes, [Some(64), Some(1024)], "{heading}");
+        }
+        let both = table("impl,size,cycles:u,cycles:k\nA1,64,10,90\nA2,64,20,60\n");
+        assert_eq!(both.rows[1].value(TableColumn::Cycles), Some(80.0));
+        assert!(!both.user_mode && both.understood.iter().any(|told| told.contains("added up")));
+        let words = table("impl,size,user_cycles,kernel_cycles,gbps\nA1,64,10,90,1\nA2,64,20,60,2\n");
+        assert_eq!(words.rows[0].value(TableColumn::Cycles), Some(100.0));
+        let summed = table("impl,size,cycles,cycles:u,cycles:k\nA1,64,100,10,90\nA2,64,80,20,60\n");
+        assert_eq!(summed.rows[1].value(TableColumn::Cycles), Some(80.0));
+        assert!(table("impl,size,cycles:u\nA1,64,10\n").user_mode);
+    }
+}

@@ -1,0 +1,51 @@
+//! What is asked of a table once all its rows are read: figures, and something that tells its rows apart.
+
+use super::whole;
+use crate::{BadTable, PublishedRow, PublishedTable, TableColumn};
+
+pub fn finished(mut table: PublishedTable) -> Result<PublishedTable, BadTable> {
+    if table.rows.is_empty() {
+        return Err(whole(&table.name, "it has headings and no row"));
+    }
+    let measured =
+        |row: &PublishedRow| row.figures.keys().any(|c| c.is_measure() && *c != TableColumn::Spread);
+    if !table.rows.iter().any(measured) {
+        let others = table.left_out.join(", ");
+        let which = if others.is_empty() { String::new() } else { format!(" What are {others}?") };
+        return Err(whole(
+            &table.name,
+            &format!(
+                "no column holds figures known here.{which} Write a line such as \"Throughput (Gbit/s)\" above the \
+                 headings, or name the columns in a mapping file (--mapping FILE)"
+            ),
+        ));
+    }
+    if !table.rows.iter().any(is_somewhere) && table.columns == [TableColumn::Measured] {
+        return Err(whole(
+            &table.name,
+            "no column says what its values are of: name them in a mapping file (--mapping FILE)",
+        ));
+    }
+    without_figures(&mut table);
+    Ok(table)
+}
+
+fn is_somewhere(row: &PublishedRow) -> bool {
+    !row.texts.is_empty() || row.figures.keys().any(|column| column.is_place())
+}
+
+/// What was not supported on a machine is a column, and no figure.
+fn without_figures(table: &mut PublishedTable) {
+    let rows = &table.rows;
+    let holds = |column: &TableColumn| {
+        rows.iter().any(|row| row.figures.contains_key(column) || row.texts.contains_key(column))
+    };
+    let (kept, none): (Vec<TableColumn>, Vec<TableColumn>) =
+        table.columns.iter().partition(|column| holds(column));
+    table.columns = kept;
+    if !table.has(TableColumn::Unit) && rows.iter().any(|row| row.texts.contains_key(&TableColumn::Unit)) {
+        table.columns.push(TableColumn::Unit);
+    }
+    let told = none.into_iter().map(|column| format!("{} has no figure", column.title()));
+    table.understood.extend(told);
+}

@@ -1,0 +1,319 @@
+//! What perf stat writes: its text, or `-x` with any separator. A file is a case, and its name says which.
+//! Source: perf-stat(1), "CSV FORMAT".
+
+use super::heading::HeadingPlace;
+use super::titles;
+use crate::file_name::{self, NamePlace};
+use crate::unit::{self, DecimalMark};
+use crate::{BadTable, ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, TableColumn, naming};
+use std::collections::BTreeMap;
+
+/// An event, its count (`None`: not counted), and the share of the time that it was on the counter.
+struct PerfCount {
+    line: usize,
+    event: String,
+    value: Option<f64>,
+    running: f64,
+}
+
+impl PerfCount {
+    /// `u` or `k` behind the event.
+    fn mode(&self) -> Option<&str> {
+        self.event.split_once(':').map(|(_, mode)| mode).filter(|mode| ["u", "k"].contains(mode))
+    }
+
+    fn plain(&self) -> &str {
+        self.event.split(':').next().unwrap_or_default()
+    }
+}
+
+/// What `-j` writes: an object a count.
+pub fn from_json(name: &str, json: &serde_json::Value) -> Option<Result<PublishedTable, BadTable>> {
+    let line = |count: &serde_json::Value| {
+        let text =
+            |key: &str| count.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_string();
+        let running = count.get("pcnt-running").and_then(|share| share.as_f64()).unwrap_or(100.0);
+        let (value, event) = (count.get("counter-value").map(|_| text("counter-value"))?, text("event"));
+        Some(format!("{value};{};{event};0;{running}\n", text("unit")))
+    };
+    let all = json.as_array()?;
+    let lines: Option<String> = all.iter().map(line).collect();
+    from_lines(name, &lines.filter(|_| all[0].get("interval").is_none())?)
+}
+
+/// `None`: not of perf stat.
+pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
+    if is_of_intervals(text) {
+        let why = "perf stat -I: counts of intervals are not read: leave -I away".to_string();
+        return Some(PublishedTable::of_one(name, Err(why), Vec::new()));
+    }
+    let blocks: Vec<&str> = text.split(BLOCK).skip(1).collect();
+    let whole = PerfCase { name, text, ..Default::default() };
+    let cases: Vec<(PublishedRow, Vec<String>)> = match blocks[..] {
+        [] => separated(text)?
+            .into_iter()
+            .map(|(place, counts)| case(&PerfCase { place, ..whole.clone() }, counts))
+            .collect(),
+        [one] => vec![case(&PerfCase { text: one, ..whole }, plain(one))],
+        // Several commands in one file: each is a case.
+        _ => blocks
+            .iter()
+            .map(|block| {
+                case(&PerfCase { variant: command(block), text: block, ..whole.clone() }, plain(block))
+            })
+            .collect(),
+    };
+    let (mut rows, told): (Vec<PublishedRow>, Vec<Vec<String>>) = cases.into_iter().unzip();
+    for (row, above) in rows.iter_mut().zip(text.split(BLOCK)).take(blocks.len()) {
+        told_above(row, name, above);
+    }
+    let what = if rows.len() > 1 { "each set of counts is a case" } else { "the file is a case" };
+    let mut understood = vec![format!("perf stat: {what}")];
+    told.into_iter().flatten().for_each(|text| {
+        if !understood.contains(&text) {
+            understood.push(text);
+        }
+    });
+    let none = rows.iter().all(|row| row.figures.is_empty());
+    let rows = if none { Err("perf stat: no count that is known here".to_string()) } else { Ok(rows) };
+    Some(PublishedTable::of_one(name, rows, understood))
+}
+
+/// What the program itself said of its run, above the counts of perf.
+fn told_above(row: &mut PublishedRow, name: &str, above: &str) {
+    let own = above.rsplit_once("seconds sys").map_or(above, |(_, rest)| rest);
+    // `Threads: 4`, the nearest line first.
+    let places = own.lines().rev().filter_map(|line| titles::of(line, &ColumnMapping::default()));
+    for place in places.map(|title| title.place) {
+        let said = [(TableColumn::Threads, place.threads), (TableColumn::MessageBytes, place.bytes)];
+        for (column, number) in said.into_iter().filter_map(|(column, number)| Some((column, number?))) {
+            row.figures.entry(column).or_insert(PublishedFigure::exact(number as f64));
+        }
+    }
+    let Some(Ok(table)) = (!own.trim().is_empty()).then(|| super::read(name, own, &ColumnMapping::default()))
+    else {
+        return;
+    };
+    let [one] = &table.rows[..] else { return };
+    for (column, figure) in &one.figures {
+        row.figures.entry(*column).or_insert(*figure);
+    }
+}
+
+/// Stands before the counts of a command.
+const BLOCK: &str = "Performance counter stats for";
+
+/// ` './server 4 1024' (5 runs):`
+fn command(block: &str) -> &str {
+    let line = block.lines().next().unwrap_or_default();
+    line.split_once('\'').and_then(|(_, rest)| Some(rest.rsplit_once('\'')?.0)).unwrap_or(line).trim()
+}
+
+/// What is known of some counts beside them.
+#[derive(Clone, Default)]
+struct PerfCase<'t> {
+    /// Of the file.
+    name: &'t str,
+    variant: &'t str,
+    text: &'t str,
+    /// What a line above them says.
+    place: HeadingPlace,
+}
+
+/// A row, and what there is to say of its counts.
+fn case(of: &PerfCase, counts: Vec<PerfCount>) -> (PublishedRow, Vec<String>) {
+    let elapsed = of.text.lines().find_map(|line| {
+        let (seconds, _) = line.split_once("seconds time elapsed")?;
+        unit::number(&seconds.split("+-").next()?.trim().replace(',', "."), DecimalMark::Point)
+            .map(|(value, ..)| value)
+    });
+    let mut figures: BTreeMap<TableColumn, f64> = BTreeMap::new();
+    let (mut understood, mut user) = (Vec::new(), false);
+    for count in &counts {
+        let event = count.event.split(':').next().unwrap_or_default().trim_end_matches('/');
+        let event = event.rsplit('/').next().unwrap_or(event);
+        let Some(column) = naming::column_of(event).map(|named| named.column).filter(counted) else {
+            continue;
+        };
+        let Some(value) = count.value else {
+            understood.push(format!("{} was not counted", count.event));
+            continue;
+        };
+        // What a mode counts is a part of all.
+        if count.mode().is_some() && counts.iter().any(|other| other.event == count.plain()) {
+            continue;
+        }
+        let kernel = |other: &PerfCount| other.mode() == Some("k") && other.plain() == count.plain();
+        user |= count.mode() == Some("u") && !counts.iter().any(kernel);
+        if count.running < 99.0 {
+            understood.push(format!(
+                "{} was on a counter for {:.0} % of the time: estimated",
+                count.event, count.running
+            ));
+        }
+        // A machine with two kinds of cores counts each.
+        *figures.entry(column).or_default() += value;
+    }
+    if user {
+        understood.push("user mode only (:u): what the kernel spent is not in the counts".into());
+    }
+    let (mechanism, mut places) = of_name(of.name);
+    let said = [(TableColumn::MessageBytes, of.place.bytes), (TableColumn::Threads, of.place.threads)];
+    places.extend(said.into_iter().filter_map(|(column, n)| Some((column, n? as f64))));
+    let mechanism = of.place.mechanism.clone().unwrap_or(mechanism);
+    let all = figures.into_iter().chain(elapsed.map(|s| (TableColumn::Elapsed, s * 1e9))).chain(places);
+    let row = PublishedRow::of_one(&mechanism, of.variant, all.map(|(column, value)| (column, Some(value))));
+    (PublishedRow { line: counts.first().map_or(1, |count| count.line), ..row }, understood)
+}
+
+/// `1.000145,2634,,context-switches,...`: a time stands before each count.
+fn is_of_intervals(text: &str) -> bool {
+    let line =
+        text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
+    let headed = text.lines().find(|line| line.starts_with('#')).unwrap_or_default();
+    if headed.trim_start_matches('#').split_whitespace().take(2).eq(["time", "counts"]) {
+        return true;
+    }
+    let fields: Vec<&str> = line.split([',', ';', '\t', '|']).map(str::trim).collect();
+    let [time, count, unit, event, _, running, ..] = fields[..] else { return false };
+    let number = |text: &str| text.parse::<f64>().is_ok();
+    time.contains('.')
+        && number(time)
+        && (number(count) || count.starts_with("<not"))
+        && !number(unit)
+        && event.starts_with(char::is_alphabetic)
+        && number(running)
+}
+
+fn counted(column: &TableColumn) -> bool {
+    use TableColumn::{CacheMisses, ContextSwitches, Cycles, Instructions, L1Misses, LlcMisses};
+    [Cycles, Instructions, CacheMisses, LlcMisses, L1Misses, ContextSwitches].contains(column)
+}
+
+/// `  1,234,567      cycles      #  3.2 GHz     (83.33%)`
+fn plain(text: &str) -> Vec<PerfCount> {
+    let count = |line: &str| {
+        let line = line.trim();
+        let (value, rest) = match line.strip_prefix("<not ") {
+            Some(rest) => (None, rest.split_once('>')?.1),
+            None => {
+                let (value, rest) = line.split_once(char::is_whitespace)?;
+                (Some(whole(value)?), rest)
+            }
+        };
+        let event = rest.split_whitespace().next()?.to_string();
+        let share =
+            line.rsplit_once('(').and_then(|(_, share)| share.trim_end().strip_suffix("%)")?.parse().ok());
+        Some(PerfCount { line: 1, event, value, running: share.unwrap_or(100.0) })
+    };
+    text.lines().filter_map(count).collect()
+}
+
+/// A count with groups of any locale.
+fn whole(text: &str) -> Option<f64> {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let marks = text.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '.' | '\u{202f}' | '\''));
+    if marks { digits.parse().ok() } else { None }
+}
+
+/// The counts of a case, and what the line above them says of it.
+type PerfCounts = (HeadingPlace, Vec<PerfCount>);
+
+/// `1234567,,cycles,5000000,100.00,3.2,GHz`: count, unit, event, time, share. An event that comes again is one of the
+/// next case, and so is what stands below a line that says whose it is.
+fn separated(text: &str) -> Option<Vec<PerfCounts>> {
+    let of = |separator| text.lines().filter(|line| counted_line(line, separator).is_some()).count();
+    let separator = [',', ';', '\t', '|'].into_iter().max_by_key(|separator| of(*separator))?;
+    // What a line says of rows takes time to see.
+    if of(separator) < FEWEST_COUNTS {
+        return None;
+    }
+    let mut cases: Vec<PerfCounts> = vec![Default::default()];
+    for (at, line) in text.lines().enumerate() {
+        let (place, counts) = cases.last_mut()?;
+        if let Some(count) = counted_line(line, separator).map(|count| PerfCount { line: at + 1, ..count }) {
+            if counts.iter().any(|known| known.event == count.event) {
+                let place = place.clone();
+                cases.push((place, vec![count]));
+            } else {
+                counts.push(count);
+            }
+        } else if let Some(title) = titles::of(line, &ColumnMapping::default()) {
+            if counts.is_empty() {
+                *place = title.place;
+            } else {
+                cases.push((title.place, Vec::new()));
+            }
+        }
+    }
+    cases.retain(|(_, counts)| !counts.is_empty());
+    let counts = || cases.iter().flat_map(|(_, counts)| counts);
+    let known =
+        counts().any(|count| naming::column_of(&count.event).is_some_and(|named| counted(&named.column)));
+    known.then_some(cases)
+}
+
+/// What perf counts in.
+const UNITS: &[&str] = &["", "msec", "ns", "Joules", "MiB", "Bytes", "C"];
+/// A line alone may be one of another table.
+const FEWEST_COUNTS: usize = 2;
+
+fn counted_line(line: &str, separator: char) -> Option<PerfCount> {
+    let fields: Vec<&str> = line.split(separator).map(str::trim).collect();
+    let [value, unit, event, _, running, ..] = fields[..] else { return None };
+    let known = (value.starts_with("<not") || value.parse::<f64>().is_ok()) && UNITS.contains(&unit);
+    let share = running.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share))?;
+    let named = event.starts_with(char::is_alphabetic) && !event.contains(' ');
+    (known && named).then(|| PerfCount {
+        line: 1,
+        event: event.into(),
+        value: value.parse().ok(),
+        running: share,
+    })
+}
+
+/// What the file is called, and the size and threads in its name: `perf_a1_1024_4t.txt`.
+fn of_name(name: &str) -> (String, BTreeMap<TableColumn, f64>) {
+    let said = NamePlace::of(&file_name::words(name).1, true);
+    let names = || Some(said.rest.join("_")).filter(|names| !names.is_empty());
+    (said.mechanism.clone().or_else(names).unwrap_or_else(|| "perf stat".into()), said.places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_separated_are_the_same_case() {
+        let text = " Performance counter stats for './server':\n\n     1,234,567,890      cycles        #    3.210 GHz     (83.3%)\n\
+                    \x20  <not supported>      LLC-load-misses\n            1,999      context-switches\n\n       5.012345678 seconds time elapsed\n";
+        let table = from_lines("perf_a1_1024_4t.txt", text).unwrap().unwrap();
+        let row = &table.rows[0];
+        assert_eq!(
+            (row.value(TableColumn::Cycles), row.value(TableColumn::ContextSwitches)),
+            (Some(1234567890.0), Some(1999.0))
+        );
+        assert_eq!(
+            (row.count(TableColumn::MessageBytes), row.count(TableColumn::Threads)),
+            (Some(1024), Some(4))
+        );
+        assert_eq!((row.text(TableColumn::Mechanism), row.value(TableColumn::LlcMisses)), (Some("a1"), None));
+        assert_eq!(row.value(TableColumn::Elapsed), Some(5.012345678e9));
+        let told = table.understood.join("; ");
+        assert!(
+            told.contains("LLC-load-misses was not counted") && told.contains("83 % of the time"),
+            "{told}"
+        );
+        let csv = "1234567890,,cycles:u,5000000000,100.00,3.2,GHz\n<not supported>,,LLC-load-misses,0,100.00,,\n1999,,context-switches,5000,100.00,,\n";
+        let table = from_lines("a1.csv", csv).unwrap().unwrap();
+        assert_eq!(table.rows[0].value(TableColumn::Cycles), Some(1234567890.0));
+        assert!(table.understood.join("; ").contains("user mode only"));
+        let twice = from_lines("a1.txt", &format!("{text}{text}")).unwrap().unwrap();
+        assert_eq!(twice.rows.len(), 2, "nothing is added up");
+        assert_eq!(
+            (twice.rows[1].text(TableColumn::Variant), twice.rows[1].value(TableColumn::ContextSwitches)),
+            (Some("./server"), Some(1999.0))
+        );
+        assert!(from_lines("t", "mechanism,size,threads,gbps,x\nA1,64,1,2,3\n").is_none());
+    }
+}

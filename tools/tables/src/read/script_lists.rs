@@ -1,0 +1,281 @@
+//! The lists of a script with the names and keys that lead to them, and what those say.
+
+use super::columns::COPIES;
+use super::heading::{HeadingPlace, SMALLEST_SIZE, TableHeading};
+use super::layout::TableRecord;
+use super::rows::axes;
+use super::script_calls::{PLACES, ScriptDrawing, places_in};
+use super::script_tables::plain_name;
+use super::script_value::ScriptValue;
+use crate::vocabulary;
+use crate::{ColumnMapping, TableColumn};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A step from a variable to a list in it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ListKey {
+    /// Of a dictionary, or a place that is known.
+    Text(String),
+    /// Of a list of lists: which of how many.
+    At(usize, usize),
+}
+
+/// A list with the names that lead to it.
+#[derive(Clone)]
+pub struct NamedList {
+    pub line: usize,
+    /// The variable.
+    pub name: String,
+    /// What leads to it inside: numbers with the axis that they are places of.
+    pub keys: Vec<ListKey>,
+    pub cells: Vec<String>,
+    pub numbers: bool,
+    /// What the plot calls its axis, or its curve.
+    pub label: Option<String>,
+    /// The variable with words that it leaves away.
+    pub called: Option<String>,
+    /// Names of ways to send that something is drawn over.
+    pub ways: bool,
+}
+
+impl ListKey {
+    pub fn text(&self) -> Option<&str> {
+        if let ListKey::Text(text) = self { Some(text) } else { None }
+    }
+}
+
+impl NamedList {
+    /// As a heading: the variable's name stands there where it is understood; `sizes` are those of `size`.
+    pub fn heading(&self, mapping: &ColumnMapping) -> String {
+        if let Some(label) = &self.label {
+            return label.clone();
+        }
+        let keys = self.place(mapping).1.join(", ");
+        let name = self.quantity();
+        let both = if keys.is_empty() { name.clone() } else { format!("{keys}, {name}") };
+        let singular = name.strip_suffix(['s', 'S']).unwrap_or_default();
+        // `sizes_kb`
+        let words: Vec<&str> = name.split('_').map(|word| word.strip_suffix('s').unwrap_or(word)).collect();
+        let words = words.join("_");
+        let candidates = [both.as_str(), keys.as_str(), singular, words.as_str()];
+        let understood = |text: &&&str| !text.is_empty() && TableHeading::of(text, mapping).is_understood();
+        candidates.iter().find(understood).map_or(both.clone(), |text| text.to_string())
+    }
+
+    /// What its keys say of places, and the keys that say something else.
+    pub fn place(&self, mapping: &ColumnMapping) -> (HeadingPlace, Vec<&str>) {
+        let (mut all, mut others) = (HeadingPlace::default(), Vec::new());
+        for key in self.keys.iter().filter_map(ListKey::text) {
+            let said = TableHeading::of(key, mapping);
+            match said.place.filter(|place| said.column.is_none() && !place.as_cells().is_empty()) {
+                Some(place) => {
+                    all.mechanism = all.mechanism.or(place.mechanism);
+                    all.bytes = all.bytes.or(place.bytes);
+                    all.threads = all.threads.or(place.threads);
+                }
+                None => others.push(key),
+            }
+        }
+        (all, others)
+    }
+
+    /// The variable without the words for what it runs over: `latency_by_threads`, `cycles_data`.
+    fn quantity(&self) -> String {
+        let called = self.called.as_deref().unwrap_or(&self.name);
+        let cut = ["_by_", "_vs_", "_BY_", "_VS_"].iter().find_map(|word| called.split_once(word));
+        let name = cut.map_or(called, |(name, _)| name);
+        let words = plain_name(name).split('_').map(|word| match word {
+            "tp" | "thr" | "thru" => "throughput",
+            word => word,
+        });
+        words.collect::<Vec<_>>().join("_")
+    }
+
+    /// What its rows are places of; of no column: a list of figures.
+    pub fn axis(&self, mapping: &ColumnMapping) -> Option<TableColumn> {
+        let distinct: BTreeSet<&String> = self.cells.iter().collect();
+        if distinct.len() < self.cells.len() {
+            return None;
+        }
+        if self.ways {
+            return Some(TableColumn::Mechanism);
+        }
+        if let Some(column) = self.labels(mapping) {
+            return Some(column);
+        }
+        let heading = TableHeading::of(&self.heading(mapping), mapping);
+        let role = |cell: &String| vocabulary::exact_role(cell).is_some();
+        if !self.numbers && self.cells.iter().all(role) {
+            return Some(TableColumn::Mechanism);
+        }
+        let column = heading.column.filter(|_| heading.is_plain())?;
+        let names = column == TableColumn::Mechanism && !self.numbers;
+        let numbers = self.cells.iter().all(|cell| cell.parse::<f64>().is_ok());
+        (names || numbers && PLACES.contains(&column)).then_some(column)
+    }
+
+    /// Texts that are places: `["1KB", "4KB"]`.
+    pub fn labels(&self, mapping: &ColumnMapping) -> Option<TableColumn> {
+        let place = |cell: &String| TableHeading::of(cell, mapping).place;
+        let places: Option<Vec<_>> = self.cells.iter().map(place).collect();
+        let places = places.filter(|all| !self.numbers && !all.is_empty())?;
+        let all = |of: fn(&HeadingPlace) -> Option<u64>| places.iter().all(|place| of(place).is_some());
+        let columns =
+            [(TableColumn::MessageBytes, all(|p| p.bytes)), (TableColumn::Threads, all(|p| p.threads))];
+        columns.into_iter().find(|(_, is)| *is).map(|(column, _)| column)
+    }
+
+    /// Axes at one place of which it stands, by its keys and its name.
+    pub fn fixed(&self, mapping: &ColumnMapping) -> Vec<TableColumn> {
+        let place = TableHeading::of(&self.heading(mapping), mapping).place.unwrap_or_default();
+        axes(&place).into_iter().chain(axes(&self.place(mapping).0)).collect()
+    }
+
+    /// Figures of a name, or of a quantity: positions and colours are neither.
+    pub fn is_understood(&self, mapping: &ColumnMapping) -> bool {
+        let heading = TableHeading::of(&self.heading(mapping), mapping);
+        let placed = heading.place.is_some() || !self.place(mapping).0.as_cells().is_empty();
+        self.numbers && (placed || heading.column.is_some_and(TableColumn::is_measure))
+    }
+}
+
+/// Keys that are numbers are places of the axis that has them all, else sizes where they are large.
+pub fn place_keys(lists: &mut [NamedList], axes: &[NamedList], mapping: &ColumnMapping) {
+    let mut beside: BTreeMap<(usize, usize), BTreeSet<u64>> = BTreeMap::new();
+    let number = |key: &ListKey| key.text().and_then(|text| text.parse::<u64>().ok());
+    for list in &*lists {
+        for (depth, number) in list.keys.iter().enumerate().filter_map(|(at, key)| Some((at, number(key)?))) {
+            beside.entry((list.line, depth)).or_default().insert(number);
+        }
+    }
+    for list in lists {
+        for (depth, key) in list.keys.iter_mut().enumerate() {
+            let (Some(number), Some(all)) = (number(key), beside.get(&(list.line, depth))) else { continue };
+            let has = |axis: &&NamedList| {
+                axis.numbers && all.iter().all(|number| axis.cells.contains(&number.to_string()))
+            };
+            let columns: BTreeSet<TableColumn> =
+                axes.iter().filter(has).filter_map(|axis| axis.axis(mapping)).collect();
+            let size = match (columns.first(), columns.len()) {
+                (Some(column), 1) => *column == TableColumn::MessageBytes,
+                _ if all.iter().any(|number| *number >= SMALLEST_SIZE) => true,
+                _ => continue,
+            };
+            *key = ListKey::Text(format!("{number} {}", if size { "B" } else { "threads" }));
+        }
+    }
+}
+
+/// Lists of one length are columns where places come again in them and no two rows are of the same places.
+pub fn columns(lists: &[NamedList], mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
+    let heading = |list: &NamedList| match list.keys.last().and_then(ListKey::text) {
+        Some(key) => key.to_string(),
+        None => list.heading(mapping),
+    };
+    let of_all = |list: &&NamedList| TableHeading::of(&heading(list), mapping).is_plain();
+    let is_key = |list: &&NamedList| {
+        let column = TableHeading::of(&heading(list), mapping).column;
+        column.is_some_and(|c| PLACES.contains(&c) || c.is_text())
+    };
+    // `{"two_copy": {"threads": [1, 1, 2], "size": [64, 128, 64], "gbps": [2, 3, 3]}}`
+    let mut frames: BTreeMap<(usize, Vec<&str>), Vec<&NamedList>> = BTreeMap::new();
+    for list in lists.iter().filter(of_all) {
+        let outer: Vec<&str> = list.keys.iter().rev().skip(1).filter_map(ListKey::text).collect();
+        frames.entry((if list.keys.is_empty() { 0 } else { list.line }, outer)).or_default().push(list);
+    }
+    let mut all: Vec<TableRecord> = Vec::new();
+    for ((_, outer), mut lists) in frames {
+        let rows = lists.iter().map(|list| list.cells.len()).max()?;
+        lists.retain(|list| list.cells.len() == rows);
+        let keys: Vec<&NamedList> = lists.iter().copied().filter(is_key).collect();
+        let distinct = |row: &dyn Fn(usize) -> Vec<String>| (0..rows).map(row).collect::<BTreeSet<_>>().len();
+        let again = |key: &&NamedList| distinct(&|at| vec![key.cells[at].clone()]) < rows;
+        let apart = distinct(&|at| keys.iter().map(|key| key.cells[at].clone()).collect()) == rows;
+        let named: Option<Vec<String>> =
+            outer.iter().map(|key| vocabulary::exact_role(key).map(|_| key.to_string())).collect();
+        if keys.len() < 2 || keys.len() == lists.len() || !keys.iter().all(again) || !apart {
+            continue;
+        }
+        let named = named?;
+        let names = named.iter().map(|_| "mechanism".to_string());
+        let cells = names.chain(lists.iter().map(|list| heading(list))).collect();
+        all.push(TableRecord { line: lists[0].line, cells });
+        all.extend((0..rows).map(|at| TableRecord {
+            line: lists[0].line,
+            cells: named.iter().cloned().chain(lists.iter().map(|list| list.cells[at].clone())).collect(),
+        }));
+    }
+    (!all.is_empty()).then_some(all)
+}
+
+/// `lat_two`, `lat_zero`: variables that count copies.
+pub fn count_copies(lists: &mut [NamedList]) {
+    let words = |name: &str| name.split('_').map(str::to_ascii_lowercase).collect::<Vec<_>>();
+    let counts = |name: &str| {
+        let words = words(name);
+        let at = words.iter().position(|word| COPIES.contains(&word.as_str()))?;
+        // `two` alone is called by its curve's label.
+        (words.len() > 1 && words.get(at + 1).is_none_or(|next| !next.starts_with("cop")))
+            .then(|| words[at].clone())
+    };
+    let said: BTreeSet<String> = lists.iter().filter_map(|list| counts(&list.name)).collect();
+    if said.len() < 2 || !said.contains("zero") {
+        return;
+    }
+    for list in lists.iter_mut().filter(|list| counts(&list.name).is_some()) {
+        let word = |word: &str| match COPIES.contains(&word.to_ascii_lowercase().as_str()) {
+            true => format!("{word}copy"),
+            false => word.to_string(),
+        };
+        list.called = Some(list.name.split('_').map(word).collect::<Vec<_>>().join("_"));
+    }
+}
+
+/// `# Size -> [1 thread, 2 threads]` above a list of two.
+pub fn axis_in_comment(
+    drawing: &ScriptDrawing,
+    list: &NamedList,
+    mapping: &ColumnMapping,
+) -> Option<NamedList> {
+    let comment = drawing.comment(list.line);
+    let cells = comment.iter().find_map(|line| places_in(line))?;
+    let cells: Vec<String> = cells.into_iter().map(String::from).collect();
+    let axis = NamedList { name: String::new(), keys: Vec::new(), numbers: false, cells, ..list.clone() };
+    let column = axis.labels(mapping)?;
+    let place = |cell: &String| TableHeading::of(cell, mapping).place.unwrap_or_default();
+    let number = |cell: &String| place(cell).bytes.or(place(cell).threads).unwrap_or_default().to_string();
+    let cells = axis.cells.iter().map(number).collect();
+    Some(NamedList { label: Some(column.title()), numbers: true, cells, ..axis })
+}
+
+pub fn listed(line: usize, name: &str, keys: &[ListKey], value: &ScriptValue) -> Vec<NamedList> {
+    let inside = |key: ListKey, value: &ScriptValue| {
+        let keys: Vec<ListKey> = keys.iter().cloned().chain([key]).collect();
+        listed(line, name, &keys, value)
+    };
+    match value {
+        ScriptValue::List(all) if all.iter().all(|one| matches!(one, ScriptValue::List(_))) => {
+            let at = |(at, value)| inside(ListKey::At(at, all.len()), value);
+            all.iter().enumerate().flat_map(at).collect()
+        }
+        ScriptValue::List(all) => {
+            let numbers = all.iter().all(|one| matches!(one, ScriptValue::Number(_)));
+            let cells: Option<Vec<String>> = all.iter().map(ScriptValue::cell).collect();
+            let list = |cells| NamedList {
+                line,
+                name: name.into(),
+                keys: keys.to_vec(),
+                cells,
+                numbers,
+                label: None,
+                called: None,
+                ways: false,
+            };
+            cells.filter(|cells| cells.len() > 1).map(list).into_iter().collect()
+        }
+        ScriptValue::Dictionary(of) => {
+            of.iter().flat_map(|(key, value)| inside(ListKey::Text(key.clone()), value)).collect()
+        }
+        _ => Vec::new(),
+    }
+}

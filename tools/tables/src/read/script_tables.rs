@@ -1,0 +1,67 @@
+//! Dictionaries of a script that are tables as they stand: data frames, and figures nested by name, size and threads.
+
+use super::heading::TableHeading;
+use super::layout::TableRecord;
+use super::objects;
+use super::script_value::{ScriptAssignment, ScriptValue};
+use crate::naming;
+use crate::{ColumnMapping, TableColumn};
+use std::collections::BTreeSet;
+
+/// Columns of one length, names among them: `DataFrame({"impl": [...], "size": [...], "gbps": [...]})`.
+pub fn frame(value: &ScriptValue, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
+    let ScriptValue::Dictionary(columns) = value else { return None };
+    let lengths: BTreeSet<usize> = columns
+        .iter()
+        .map(|(_, column)| if let ScriptValue::List(all) = column { all.len() } else { 0 })
+        .collect();
+    let is = |of: fn(TableColumn) -> bool| {
+        columns.iter().any(|(name, _)| TableHeading::of(name, mapping).column.is_some_and(of))
+    };
+    let framed = lengths.len() == 1 && !lengths.contains(&0) && columns.len() > 2;
+    (framed && is(TableColumn::is_text) && is(TableColumn::is_measure))
+        .then(|| objects::records(&value.json(), mapping))
+        .flatten()
+}
+
+/// Lists of figures beside which none says what they run over: `{64: [0.2, 0.7]}`.
+pub fn has_lists_alone(value: &ScriptValue, mapping: &ColumnMapping) -> bool {
+    let ScriptValue::Dictionary(of) = value else { return false };
+    let list = |value: &ScriptValue| match value {
+        ScriptValue::List(all) => all.len() > 1 && all.iter().all(|one| one.cell().is_some()),
+        _ => false,
+    };
+    let axis = |(key, value): &(String, ScriptValue)| {
+        list(value) && TableHeading::of(key, mapping).column.is_some_and(|c| c.is_place() || c.is_text())
+    };
+    of.iter().any(|(_, value)| list(value)) && !of.iter().any(axis)
+        || of.iter().any(|(_, value)| has_lists_alone(value, mapping))
+}
+
+/// `THROUGHPUT = {"A1": {64: {1: 0.2, 4: 0.7}}}`: under a line that says what its figures are.
+pub fn titled(of: &ScriptAssignment, text: &str, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
+    let name = plain_name(&of.name);
+    let heading = TableHeading::of(name, mapping);
+    let column = heading.column.filter(|column| heading.is_plain() && column.is_measure())?;
+    let records = objects::records(&of.value.json(), mapping).filter(|records| records.len() > 1)?;
+    let label = only_label(text, |named| named == column).filter(|_| heading.unit.is_none());
+    let title = TableRecord { line: of.line, cells: vec![label.unwrap_or(name.into())] };
+    Some(std::iter::once(title).chain(records).collect())
+}
+
+/// Without a word that every variable may have.
+pub fn plain_name(name: &str) -> &str {
+    ["_data", "_DATA", "_values"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
+/// The only label of the plots' axes whose quantity is asked for.
+pub fn only_label(text: &str, is: impl Fn(TableColumn) -> bool) -> Option<String> {
+    let labels = text.split("ylabel").skip(1).filter_map(|rest| rest.strip_prefix(['(', '=']));
+    let quoted = labels.filter_map(|rest| {
+        let mark = rest.chars().next().filter(|c| ['"', '\''].contains(c))?;
+        rest[1..].split_once(mark).map(|(text, _)| text.to_string())
+    });
+    let fitting: BTreeSet<String> =
+        quoted.filter(|text| naming::column_of(text).is_some_and(|named| is(named.column))).collect();
+    fitting.first().cloned().filter(|_| fitting.len() == 1)
+}
