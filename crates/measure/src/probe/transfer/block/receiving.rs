@@ -13,8 +13,8 @@ use crate::receiver::options;
 use anyhow::{Context, Result, ensure};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 use syscost_host::clock;
 
@@ -28,8 +28,8 @@ pub struct RivalArrivals {
     wanted: AtomicU64,
     /// CPU time of the thread when all of its last turn had arrived.
     closed_cpu_ns: AtomicU64,
-    /// See [`clock::own_cpu_clock`].
-    cpu_clock: AtomicU32,
+    /// Of the thread that receives, see [`clock::own_cpu_clock`].
+    cpu_clock: OnceLock<libc::clockid_t>,
     ended: AtomicBool,
 }
 
@@ -42,9 +42,19 @@ impl RivalArrivals {
             bytes: AtomicU64::new(0),
             wanted: AtomicU64::new(NOT_ASKED),
             closed_cpu_ns: AtomicU64::new(0),
-            cpu_clock: AtomicU32::new(0),
+            cpu_clock: OnceLock::new(),
             ended: AtomicBool::new(false),
         }
+    }
+
+    fn received_by_this_thread(&self) -> Result<()> {
+        let clock = clock::own_cpu_clock().context("this thread has no CPU clock")?;
+        self.cpu_clock.set(clock).ok().context("two threads receive the same")
+    }
+
+    /// CPU time of the thread that receives; none before there is one.
+    fn spent_ns(&self) -> u64 {
+        self.cpu_clock.get().map_or(0, |clock| clock::gettime(*clock))
     }
 
     fn all_there(&self) -> bool {
@@ -174,6 +184,8 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         let (rival, thread) = (number / count, number % count);
         let ready: Ready<'_, RivalTaken> = if rival < rivals.len() {
             let source = receiver::source(&rivals[rival], &streams[rival][thread])?;
+            // Before any turn: where CPUs are busy, a turn without a byte for this thread is over before it begins.
+            shared.arrivals[rival][thread].received_by_this_thread()?;
             Box::new(move || shared.take(rival, thread, source))
         } else {
             Box::new(move || shared.answer(line, count))
@@ -250,7 +262,6 @@ impl Taking {
 impl ReceivingSide<'_> {
     fn take(&self, rival: usize, thread: usize, mut source: Box<dyn Source>) -> Result<RivalTaken> {
         let own = &self.arrivals[rival][thread];
-        own.cpu_clock.store(clock::own_cpu_clock()? as u32, Ordering::SeqCst);
         let taken = self.take_all(&self.rivals[rival], &mut *source, own);
         own.ended.store(true, Ordering::SeqCst);
         self.wake();
@@ -310,7 +321,7 @@ impl ReceivingSide<'_> {
             wait(own)?;
             let mut now = 0;
             for arrivals in own {
-                let spent = clock::gettime(arrivals.cpu_clock.load(Ordering::SeqCst) as i32);
+                let spent = arrivals.spent_ns();
                 arrivals.closed_cpu_ns.store(spent, Ordering::SeqCst);
                 arrivals.wanted.store(NOT_ASKED, Ordering::SeqCst);
                 now += spent;
@@ -334,4 +345,19 @@ fn wait(own: &[RivalArrivals]) -> Result<()> {
         std::thread::park_timeout(LOOK);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_has_not_begun_has_spent_nothing_and_not_the_time_of_day() {
+        let arrivals = RivalArrivals::new();
+        assert_eq!(arrivals.spent_ns(), 0);
+        arrivals.received_by_this_thread().unwrap();
+        let spent = arrivals.spent_ns();
+        assert!(spent > 0 && spent <= clock::thread_cpu_ns(), "{spent}");
+        assert!(arrivals.received_by_this_thread().is_err(), "one thread receives it");
+    }
 }
