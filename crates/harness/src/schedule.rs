@@ -297,6 +297,16 @@ impl<'a> RoundSchedule<'a> {
         self.wanted(block, racing).filter(|case| !self.cases[*case].rounds.contains(&round)).collect()
     }
 
+    /// All of a block that is measured together, once any of it is due: what is precise by itself may be subtracted from
+    /// what is not.
+    pub fn measured_together(&self, block: &RivalBlock, round: u32) -> Vec<usize> {
+        if !block.together || self.due_of(block, round).len() < 2 {
+            return Vec::new();
+        }
+        let fresh = |case: &usize| !self.given_up(*case) && !self.cases[*case].rounds.contains(&round);
+        block.cases.iter().copied().filter(fresh).collect()
+    }
+
     /// Who takes turns in this round: the control, and the rivals with something open. Empty: nobody can.
     pub fn players(&self, block: &RivalBlock) -> Vec<usize> {
         let racing = self.racing();

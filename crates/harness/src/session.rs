@@ -5,6 +5,7 @@ mod disturbance;
 mod pilot;
 mod profiles;
 mod quota;
+mod together;
 mod turns;
 
 use super::audit::{self, Auditor};
@@ -235,6 +236,9 @@ impl<'a> Session<'a> {
         if let Some(going_on) = self.take_turns(&block, round)? {
             return Ok(going_on);
         }
+        if let Some(going_on) = self.visit_together(&block, round)? {
+            return Ok(going_on);
+        }
         let due = self.schedule.due_of(&block, round);
         for case in self.case_order(round, due) {
             if signals::caught() || !self.visit(case, round)? {
@@ -309,10 +313,7 @@ impl<'a> Session<'a> {
                 self.note_own(done.own_share(index, 0));
                 let noise = noise::Noise::now().since(&before.1);
                 self.note_quota(&noise, index);
-                let marks = marks(&noise);
-                let samples = self.keep(index, round, done, marks)?;
-                self.schedule.measured(index, round, &samples.iter().collect::<Vec<_>>());
-                self.tell_visit(index, round);
+                self.take_in(index, round, done, marks(&noise))?;
                 if self.counting.due(case) && Instant::now() + took * 2 < self.end {
                     return self.count(case, round);
                 }
@@ -382,6 +383,14 @@ impl<'a> Session<'a> {
         }
         self.spend(|spent| &mut spent.counting_ns, began.elapsed());
         Ok(true)
+    }
+
+    /// A visit's samples: kept, and told of.
+    fn take_in(&mut self, index: usize, round: u32, done: RoundResult, marks: Vec<String>) -> Result<()> {
+        let samples = self.keep(index, round, done, marks)?;
+        self.schedule.measured(index, round, &samples.iter().collect::<Vec<_>>());
+        self.tell_visit(index, round);
+        Ok(())
     }
 
     /// Appends a round's samples and notes what its workers reported.

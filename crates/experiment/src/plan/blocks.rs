@@ -3,12 +3,15 @@
 //! Cases of one probe that differ only in what their user chooses (mechanism, receiver, messages a call) are rivals. Where
 //! the probe can, one pair of workers plays a block of them in turns, with the control twice (A/A); where it cannot, they
 //! are visited one after the other.
+//!
+//! Where a probe says so (the steps of a path), one visit measures all values of an axis together, though nobody compares
+//! them: they are subtracted from one another.
 
 use super::{Case, Plan};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use syscost_core::axis::{Name, Point};
-use syscost_measure::probe::{self, BlockTask, Timing};
+use syscost_measure::probe::{self, BlockTask, Probe, Timing};
 
 /// Rivals of a block beside the control: each keeps threads and warm connections.
 const MOST_RIVALS: usize = 6;
@@ -34,6 +37,8 @@ pub struct RivalBlock {
     pub own: Vec<usize>,
     /// One pair of workers plays them in turns.
     pub in_turns: bool,
+    /// One pair of workers measures all of them in a visit.
+    pub together: bool,
 }
 
 impl RivalBlock {
@@ -46,6 +51,12 @@ impl RivalBlock {
         let passes = (SLICES_NS / all_ns).clamp(5, 200) * slice_ns.len() as u64;
         let (slice_ns, passes) = (slice_ns.to_vec(), passes as u32);
         BlockTask { rivals, warmup_ns: WARMUP_NS, slice_ns, passes, seed, baton: None }
+    }
+
+    /// The visit of cases that are measured together.
+    pub fn together_task(plan: &Plan, cases: &[usize], seed: u64) -> BlockTask {
+        let rivals = cases.iter().map(|case| plan.cases[*case].point.clone()).collect();
+        BlockTask { rivals, seed, ..BlockTask::default() }
     }
 
     /// Of the window that each rival has after its slices, if it has one: the connection is warm.
@@ -115,13 +126,20 @@ pub(super) fn groups(cases: &[Case]) -> Vec<Vec<&Case>> {
     let mut places: BTreeMap<(&Name, Point), usize> = BTreeMap::new();
     let mut groups: Vec<Vec<&Case>> = Vec::new();
     for case in cases.iter().filter(|case| case.twin_of.is_none()) {
-        let given = probe::find(&case.probe)
-            .map_or_else(|| case.point.clone(), |probe| probe.coordinates(&case.point, false));
+        let given =
+            probe::find(&case.probe).map_or_else(|| case.point.clone(), |probe| place(probe, &case.point));
         let place = *places.entry((&case.probe, given)).or_insert(groups.len());
         groups.resize_with(groups.len().max(place + 1), Vec::new);
         groups[place].push(case);
     }
     groups
+}
+
+/// Where this is, whatever the user chooses and whatever is measured together.
+fn place(probe: &dyn Probe, point: &Point) -> Point {
+    let mut place = probe.coordinates(point, false);
+    place.retain(|axis| Some(axis) != probe.about().together);
+    place
 }
 
 /// Can one pair of workers play all of a group?
@@ -147,21 +165,24 @@ fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>, side_by_side: bool
     let alone = side_by_side && group.len() == 1 && can_take_turns(group);
     if alone {
         let cases: Vec<usize> = with_twin(control).collect();
-        return vec![RivalBlock { own: cases.clone(), controls: cases.len(), cases, in_turns: true }];
+        let controls = cases.len();
+        return vec![RivalBlock { own: cases.clone(), controls, cases, in_turns: true, together: false }];
     }
     if !takes_turns(group) {
         let others = group.iter().filter(|case| case.index != control.index);
         let cases: Vec<usize> =
             [&control].into_iter().chain(others).flat_map(|case| with_twin(case)).collect();
         let controls = with_twin(control).count();
-        return vec![RivalBlock { own: cases.clone(), cases, controls, in_turns: false }];
+        let together =
+            group.len() > 1 && probe::find(&control.probe).is_some_and(|p| p.about().together.is_some());
+        return vec![RivalBlock { own: cases.clone(), cases, controls, in_turns: false, together }];
     }
     let others: Vec<usize> = group.iter().map(|c| c.index).filter(|case| *case != control.index).collect();
     let block = |(number, others): (usize, &[usize])| {
         let controls: Vec<usize> = with_twin(control).collect();
         let cases: Vec<usize> = controls.iter().chain(others).copied().collect();
         let own = if number == 0 { cases.clone() } else { others.to_vec() };
-        RivalBlock { cases, own, controls: controls.len(), in_turns: true }
+        RivalBlock { cases, own, controls: controls.len(), in_turns: true, together: false }
     };
     // As even as possible: eight are four and four, not six and two.
     let pieces = others.len().div_ceil(MOST_RIVALS);
@@ -219,6 +240,25 @@ mod tests {
         let alone = |block: &RivalBlock| block.own == block.cases && block.controls == block.cases.len();
         assert_eq!(plan.blocks().len(), 2);
         assert!(plan.blocks().iter().all(|block| block.in_turns && alone(block)));
+    }
+
+    #[test]
+    fn what_is_measured_together_is_one_block_a_place_without_a_control() {
+        let mut spec = Spec::named("tcp_path").unwrap();
+        spec.set_axis("path", &["loopback,veth"]).unwrap();
+        let plan = Plan::make_within(&spec, None).unwrap();
+        let blocks = plan.blocks();
+        let paths = |block: &RivalBlock| -> std::collections::BTreeSet<String> {
+            let path = |case: &usize| plan.cases[*case].point.text_at("path").unwrap().to_string();
+            block.cases.iter().map(path).collect()
+        };
+        assert!(blocks.iter().all(|block| block.together && !block.in_turns && !block.is_aside()));
+        assert!(blocks.iter().all(|block| block.cases.len() > 9 && paths(block).len() == 1), "{blocks:?}");
+        assert_eq!(blocks.iter().map(|block| block.own.len()).sum::<usize>(), plan.cases.len());
+        let together = plan.visit_time(&blocks[0], &spec);
+        let alone: Duration =
+            blocks[0].cases.iter().map(|case| plan.visit_time_alone(&plan.cases[*case], &spec)).sum();
+        assert!(together < alone, "workers start once: {together:?} and {alone:?}");
     }
 
     #[test]

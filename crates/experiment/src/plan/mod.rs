@@ -217,7 +217,10 @@ impl Plan {
         if block.in_turns {
             return ROUND_OVERHEAD + block.time(self, spec.timing);
         }
-        block.cases.iter().map(|case| round_time(&self.cases[*case], spec)).sum()
+        let own: Duration = block.cases.iter().map(|case| round_time(&self.cases[*case], spec)).sum();
+        // The workers start once.
+        let starts = if block.together { block.cases.len() as u32 - 1 } else { 0 };
+        own.saturating_sub(ROUND_OVERHEAD * starts)
     }
 
     /// How long one round of a case by itself takes.

@@ -139,9 +139,7 @@ impl Session<'_> {
                     continue;
                 }
             };
-            let samples = self.keep(index, round, done, marks.to_vec())?;
-            self.schedule.measured(index, round, &samples.iter().collect::<Vec<_>>());
-            self.tell_visit(index, round);
+            self.take_in(index, round, done, marks.to_vec())?;
             let case = &self.plan.cases[index];
             let fits = Instant::now() + self.plan.visit_time_alone(case, self.spec) * 2 < self.end;
             if self.counting.due(case) && fits && !self.count(case, round)? {

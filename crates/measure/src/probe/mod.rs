@@ -50,6 +50,8 @@ pub struct ProbeAbout {
     pub roles: &'static [&'static str],
     /// The role on the far side of the case's path (the other namespace).
     pub far_role: Option<&'static str>,
+    /// The axis all of whose values one pair of workers measures in a visit, as [`BlockTask::rivals`] without slices.
+    pub together: Option<&'static str>,
     /// A row of the table of operations; `None`: the probe is a study of its own.
     pub operation: Option<&'static dyn OsOperation>,
     pub axis_rules: Option<&'static dyn AxisRules>,
@@ -69,6 +71,7 @@ impl ProbeAbout {
         source: "",
         roles: &[],
         far_role: None,
+        together: None,
         operation: None,
         axis_rules: None,
         alternatives: None,

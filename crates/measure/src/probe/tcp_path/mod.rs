@@ -2,7 +2,7 @@
 //!
 //! A transfer streams: both sides work at once, and what a message costs there is many things at a
 //! time. Here the sides take turns, so that each step is timed by itself: while one works, the other
-//! sleeps in a read of a second connection. The account of a transfer adds these costs up; none of
+//! looks at another connection again and again. The account of a transfer adds these costs up; none of
 //! them is taken from a transfer. Sources: tcp(7), Documentation/networking/msg_zerocopy.rst.
 
 mod sides;
@@ -32,9 +32,10 @@ const STEP: Axis = NameAxis::new("step")
 /// The axes of a transfer that decide what a step costs.
 const SHARED: [&str; 5] = [PATH.id, CONGESTION_CONTROL.id, PLACEMENT.id, MTU.id, OFFLOADS.id];
 
-/// A window of turns; a round needs no more, because connections are warm after a few.
-const WARMUP_NS: u64 = 8_000_000;
-const WINDOW_NS: u64 = 6_000_000;
+/// A window of turns; a visit needs no more, because connections are warm after a few, and has all steps.
+const WARMUP_NS: u64 = 2_000_000;
+const WINDOW_NS: u64 = 2_000_000;
+const WINDOWS: u32 = 2;
 
 /// What a step costs the sender for each call; over the same path as a case that has one.
 pub fn sender_cost(step: &'static str) -> RowRef {
@@ -93,6 +94,7 @@ impl Probe for TcpPath {
             source: "tcp(7), Documentation/networking/msg_zerocopy.rst",
             roles: &[RECEIVER, SENDER],
             far_role: Some(RECEIVER),
+            together: Some(STEP.id),
             axis_rules: Some(&TcpPath),
             ..ProbeAbout::DEFAULTS
         }
@@ -126,7 +128,11 @@ impl Probe for TcpPath {
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {
-        Timing { warmup_ns: WARMUP_NS.min(base.warmup_ns), window_ns: WINDOW_NS.min(base.window_ns), ..base }
+        Timing {
+            warmup_ns: WARMUP_NS.min(base.warmup_ns),
+            window_ns: WINDOW_NS.min(base.window_ns),
+            windows: WINDOWS.min(base.windows),
+        }
     }
 }
 

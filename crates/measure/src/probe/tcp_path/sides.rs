@@ -4,6 +4,9 @@
 //! other one again and again: what a turn costs is its own work, the kernel's interrupt part for it
 //! included. Neither side sleeps between turns, since a stream does not: a CPU that went idle comes
 //! back with cold caches, and its first call would pay for them.
+//!
+//! One visit does all the steps that it is told, each on a connection of its own, with windows in random order: what a
+//! neighbour on the machine costs then falls on all of them, and not on the difference of two.
 
 use super::steps::{self, PathStep, StepKind};
 use super::{Channel, RECEIVER, RoleReport, Task};
@@ -16,8 +19,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
+use std::slice;
 use syscost_core::axis::Value;
 use syscost_core::sample::Sample;
+use syscost_core::stats::random::Random;
 use syscost_core::stats::{median, quantile};
 use syscost_host::clock::{monotonic_ns, thread_cpu_ns};
 use syscost_sys::buffer::Buffer;
@@ -34,26 +39,39 @@ const ASLEEP_NS: u64 = 10_000;
 /// Lent pieces are not lent again before so many bytes are: a stream's memory in flight is no longer in the
 /// nearest caches.
 const LENT_RING_BYTES: usize = 4 << 20;
-/// What the sender says of a turn: not measured, the last one was the last, else the window from 1.
+/// What the sender says of a turn after its step: not measured, the last one was the last, else the window from 1.
 const WARM: u8 = 255;
 const END: u8 = 0;
+/// Turns before a window of a step that is not the one of the window before: its connection was warm once.
+const LEAD_NS: u64 = 500_000;
 
-/// Both connections: the data goes over the first, whose turn it is over the second.
-fn with_two_connections(task: &Task) -> Task {
+/// A connection of each step for its data, and the last for whose turn it is.
+fn with_connections(task: &Task, steps: usize) -> Task {
     let mut task = task.clone();
-    task.point.set(THREADS.id, Value::Int(2));
+    task.point.set(THREADS.id, Value::Int(steps as u64 + 1));
     task.point.set(NODELAY.id, Value::text("on"));
     task
 }
 
-fn step(task: &Task) -> Result<&'static PathStep> {
-    steps::find(&task.point).with_context(|| format!("no step at {}", task.point))
+/// The steps of the visit: that of the task, or those of its block.
+fn steps_of(task: &Task) -> Result<Vec<&'static PathStep>> {
+    let points = task.block.as_ref().map_or(slice::from_ref(&task.point), |block| &block.rivals);
+    points.iter().map(|point| steps::find(point).with_context(|| format!("no step at {point}"))).collect()
+}
+
+/// One report of each step where there is a block of them.
+fn report_of(task: &Task, mut each: Vec<RoleReport>) -> Result<RoleReport> {
+    if task.block.is_some() {
+        return Ok(RoleReport { rivals: each, ..RoleReport::default() });
+    }
+    each.pop().context("a visit has a step")
 }
 
 /// The turns of one window.
 #[derive(Default)]
 struct StepTurns {
     began: u64,
+    ended: u64,
     ns: Vec<f64>,
     completion_ns: Vec<f64>,
     calls: u64,
@@ -66,7 +84,7 @@ impl StepTurns {
         let quantities = own.into_iter().chain([("turns", Some(turns))]);
         Window {
             start_ns: Some(self.began),
-            elapsed_ns: (monotonic_ns() - self.began) as f64,
+            elapsed_ns: self.ended.saturating_sub(self.began).max(1) as f64,
             ops: turns,
             bytes: turns * bytes,
             quantities: quantities.map(|(id, value)| (id.to_string(), value)).collect(),
@@ -75,59 +93,85 @@ impl StepTurns {
     }
 }
 
+/// What the receiver's side of one step has seen.
+#[derive(Default)]
+struct StepReceived {
+    windows: BTreeMap<u8, StepTurns>,
+    bytes: u64,
+}
+
 pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    let (step, task) = (step(task)?, with_two_connections(task));
-    let mut report =
-        RoleReport { facts: network::settle(&task, task.role == RECEIVER)?, ..RoleReport::default() };
-    let streams = connection::accept_all(&task, channel)?;
-    let [data, control] = &streams[..] else { bail!("two connections were wanted") };
-    report.facts.extend(connection::facts(data));
+    let steps = steps_of(task)?;
+    let task = &with_connections(task, steps.len());
+    let settled = network::settle(task, task.role == RECEIVER)?;
+    let streams = connection::accept_all(task, channel)?;
+    let (control, data) = streams.split_last().context("a connection of whose turn it is was wanted")?;
     let overhead = batch::overhead_ns(thread_cpu_ns);
     channel.ready()?;
 
-    let turn_bytes = step.bytes * step.calls;
     let mut room = Buffer::zeroed(BUFFER_BYTES, PAGE);
-    let (mut windows, mut received) = (BTreeMap::<u8, StepTurns>::new(), 0u64);
-    let mut said = [WARM];
+    let mut received: Vec<StepReceived> = steps.iter().map(|_| StepReceived::default()).collect();
+    let mut said = [0, WARM];
     loop {
-        hear(control, &mut said, on_one_cpu(&task)).context("the sender went away")?;
-        if said[0] == END {
+        hear(control, &mut said, on_one_cpu(task)).context("the sender went away")?;
+        let [number, window] = said;
+        if window == END {
             break;
         }
+        let step = steps.get(usize::from(number)).context("the sender takes a turn of no step")?;
+        let turn_bytes = step.bytes * step.calls;
         let awake = thread_usage()?.voluntary_switches;
         let from = thread_cpu_ns();
-        let calls = take(data, step, &mut room, turn_bytes)?;
+        let calls = take(&data[usize::from(number)], step, &mut room, turn_bytes)?;
         let ns = ((thread_cpu_ns() - from) as f64 - overhead).max(0.0);
         let sleeps = thread_usage()?.voluntary_switches - awake;
         if !step.dropped {
             // Every call of the sender carries the same bytes.
             verify(&room, step, turn_bytes)?;
         }
-        received += turn_bytes as u64;
-        if said[0] != WARM {
-            let turns = windows
-                .entry(said[0])
-                .or_insert_with(|| StepTurns { began: monotonic_ns(), ..StepTurns::default() });
+        let own = &mut received[usize::from(number)];
+        own.bytes += turn_bytes as u64;
+        if window != WARM {
+            let began = || StepTurns { began: monotonic_ns(), ..StepTurns::default() };
+            let turns = own.windows.entry(window).or_insert_with(began);
             turns.ns.push(ns / calls as f64);
             turns.calls += calls;
             turns.sleeps += sleeps;
+            turns.ended = monotonic_ns();
         }
         (&*control).write_all(&said).context("cannot answer the sender")?;
     }
-    report.windows = windows
-        .values()
-        .map(|turns| {
+    let each = steps.iter().zip(received).zip(data);
+    let reports = each.map(|((step, own), stream)| own.report(step, stream, &settled)).collect();
+    report_of(task, reports)
+}
+
+impl StepReceived {
+    fn report(&self, step: &PathStep, data: &TcpStream, settled: &BTreeMap<String, String>) -> RoleReport {
+        let window = |turns: &StepTurns| {
             let by_turn = |count: u64| Some(count as f64 / turns.ns.len().max(1) as f64);
             let own = [
                 ("receive_ns", quantile(&turns.ns, TYPICAL)),
                 ("receive_calls", by_turn(turns.calls)),
                 ("sleeps", by_turn(turns.sleeps)),
             ];
-            turns.window(turn_bytes as f64, own)
-        })
-        .collect();
-    report.totals.insert("bytes".into(), received as f64);
-    Ok(report)
+            turns.window((step.bytes * step.calls) as f64, own)
+        };
+        report(self.windows.values().map(window).collect(), self.bytes, data, settled)
+    }
+}
+
+/// What a side says of one step.
+fn report(
+    windows: Vec<Window>,
+    bytes: u64,
+    data: &TcpStream,
+    settled: &BTreeMap<String, String>,
+) -> RoleReport {
+    let mut facts = settled.clone();
+    facts.extend(connection::facts(data));
+    let totals = [("bytes".to_string(), bytes as f64)].into();
+    RoleReport { windows, facts, totals, ..RoleReport::default() }
 }
 
 fn on_one_cpu(task: &Task) -> bool {
@@ -139,18 +183,22 @@ fn on_one_cpu(task: &Task) -> bool {
 const IMPATIENT_NS: u64 = 200_000;
 
 /// Hears the other side without going to sleep; two sides on one CPU let each other run.
-fn hear(control: &TcpStream, said: &mut [u8; 1], one_cpu: bool) -> Result<()> {
+fn hear(control: &TcpStream, said: &mut [u8; 2], one_cpu: bool) -> Result<()> {
     let patient = if one_cpu { 0 } else { monotonic_ns() + IMPATIENT_NS };
+    let mut heard = 0;
     loop {
-        match socket::receive(control.as_raw_fd(), said, libc::MSG_DONTWAIT) {
+        match socket::receive(control.as_raw_fd(), &mut said[heard..], libc::MSG_DONTWAIT) {
             Ok(0) => bail!("the connection ended"),
-            Ok(_) => return Ok(()),
+            Ok(now) => heard += now,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
                 if monotonic_ns() >= patient {
                     std::thread::yield_now();
                 }
             }
             Err(error) => return Err(error.into()),
+        }
+        if heard == said.len() {
+            return Ok(());
         }
     }
 }
@@ -217,57 +265,84 @@ impl StepSource {
 }
 
 pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    let (step, task) = (step(task)?, with_two_connections(task));
-    let mut report =
-        RoleReport { facts: network::settle(&task, task.role == RECEIVER)?, ..RoleReport::default() };
-    let streams = connection::connect_all(&task)?;
-    let [data, control] = &streams[..] else { bail!("two connections were wanted") };
-    report.facts.extend(connection::facts(data));
-    if step.how == StepKind::Lent {
-        socket::enable_zerocopy(data.as_raw_fd())?;
-    }
-    let mut sender = StepSender {
-        source: StepSource::of(step),
-        data,
-        control,
-        overhead: batch::overhead_ns(thread_cpu_ns),
-        one_cpu: on_one_cpu(&task),
-        sent: 0,
-    };
+    let steps = steps_of(task)?;
+    let task = &with_connections(task, steps.len());
+    let settled = network::settle(task, task.role == RECEIVER)?;
+    let streams = connection::connect_all(task)?;
+    let (control, data) = streams.split_last().context("a connection of whose turn it is was wanted")?;
+    let overhead = batch::overhead_ns(thread_cpu_ns);
+    let each = steps.iter().zip(data).enumerate().map(|(number, (step, data))| {
+        if step.how == StepKind::Lent {
+            socket::enable_zerocopy(data.as_raw_fd())?;
+        }
+        let source = StepSource::of(step);
+        let one_cpu = on_one_cpu(task);
+        Ok(StepSender {
+            number: number as u8,
+            source,
+            data,
+            control,
+            overhead,
+            one_cpu,
+            sent: 0,
+            windows: Vec::new(),
+        })
+    });
+    let mut senders: Vec<StepSender<'_>> = each.collect::<Result<_>>()?;
     channel.ready()?;
 
-    let mut warm = StepTurns::default();
-    let until = monotonic_ns() + task.timing.warmup_ns;
-    while monotonic_ns() < until {
-        sender.turn(WARM, &mut warm)?;
+    for sender in &mut senders {
+        sender.turns(WARM, task.timing.warmup_ns)?;
     }
+    let mut order: Vec<usize> = (0..senders.len()).collect();
+    let mut random = Random::new(task.block.as_ref().map_or(0, |block| block.seed));
     for window in 1..=task.timing.windows.min(u32::from(WARM) - 1) as u8 {
-        let mut turns = StepTurns { began: monotonic_ns(), ..StepTurns::default() };
-        while turns.ns.is_empty() || monotonic_ns() < turns.began + task.timing.window_ns {
-            sender.turn(window, &mut turns)?;
+        random.shuffle(&mut order);
+        for number in &order {
+            let sender = &mut senders[*number];
+            sender.turns(WARM, LEAD_NS)?;
+            let turns = sender.turns(window, task.timing.window_ns)?;
+            sender.keep(&turns);
         }
-        let own = [
-            ("call_ns", quantile(&turns.ns, TYPICAL)),
-            ("completion_ns", quantile(&turns.completion_ns, TYPICAL)),
-            ("clock_ns", Some(sender.overhead)),
-        ];
-        report.windows.push(turns.window((step.bytes * step.calls) as f64, own));
     }
-    (&*control).write_all(&[END]).context("cannot end the turns")?;
-    report.totals.insert("bytes".into(), sender.sent as f64);
-    Ok(report)
+    (&*control).write_all(&[0, END]).context("cannot end the turns")?;
+    let reports = senders.into_iter().map(|own| report(own.windows, own.sent, own.data, &settled)).collect();
+    report_of(task, reports)
 }
 
+/// The sender's side of one step.
 struct StepSender<'a> {
+    number: u8,
     source: StepSource,
     data: &'a TcpStream,
     control: &'a TcpStream,
     overhead: f64,
     one_cpu: bool,
     sent: u64,
+    windows: Vec<Window>,
 }
 
 impl StepSender<'_> {
+    /// Turns for so long, one at the least.
+    fn turns(&mut self, window: u8, ns: u64) -> Result<StepTurns> {
+        let mut turns = StepTurns { began: monotonic_ns(), ..StepTurns::default() };
+        while turns.ns.is_empty() || monotonic_ns() < turns.began + ns {
+            self.turn(window, &mut turns)?;
+        }
+        turns.ended = monotonic_ns();
+        Ok(turns)
+    }
+
+    fn keep(&mut self, turns: &StepTurns) {
+        let own = [
+            ("call_ns", quantile(&turns.ns, TYPICAL)),
+            ("completion_ns", quantile(&turns.completion_ns, TYPICAL)),
+            ("clock_ns", Some(self.overhead)),
+        ];
+        let step = self.source.step;
+        self.windows.push(turns.window((step.bytes * step.calls) as f64, own));
+    }
+
     /// One turn: what the sender does of it is timed, then the receiver takes it and answers.
     fn turn(&mut self, window: u8, turns: &mut StepTurns) -> Result<()> {
         let step = self.source.step;
@@ -288,15 +363,15 @@ impl StepSender<'_> {
         if !step.asleep {
             self.hand_over(window)?;
         }
-        let mut answer = [0];
+        let mut answer = [0; 2];
         hear(self.control, &mut answer, self.one_cpu).context("the receiver went away")?;
-        ensure!(answer[0] == window, "the receiver answered another turn");
+        ensure!(answer == [self.number, window], "the receiver answered another turn");
         self.sent += (step.bytes * step.calls) as u64;
         if step.how == StepKind::Lent { self.reap(turns) } else { Ok(()) }
     }
 
     fn hand_over(&self, window: u8) -> Result<()> {
-        (&*self.control).write_all(&[window]).context("cannot hand over")
+        (&*self.control).write_all(&[self.number, window]).context("cannot hand over")
     }
 
     /// Takes the completions of the turn's calls; the pieces are used again after it.

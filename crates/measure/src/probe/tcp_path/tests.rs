@@ -3,6 +3,7 @@
 use super::sides;
 use super::steps::{self, StepKind};
 use super::*;
+use crate::probe::BlockTask;
 use std::sync::mpsc;
 use syscost_core::axis::Point;
 
@@ -35,26 +36,53 @@ fn task(step: &str, role: &str, peer: Option<serde_json::Value>) -> Task {
     }
 }
 
+/// What both sides report, the receiver first.
+fn played(task: impl Fn(&str, Option<serde_json::Value>) -> Task) -> [RoleReport; 2] {
+    let (tell, told) = mpsc::channel();
+    let listening = task(RECEIVER, None);
+    let receiver = std::thread::spawn(move || sides::receive(&listening, &mut Line(Some(tell))));
+    let peer = told.recv().expect("the receiver offers where it listens");
+    let sent = sides::send(&task(SENDER, Some(peer)), &mut Line(None)).expect("a sender");
+    [receiver.join().expect("no panic").expect("a receiver"), sent]
+}
+
+fn agree(step: &steps::PathStep, reports: &[RoleReport]) {
+    let samples = sides::merge(reports).expect(step.id);
+    assert_eq!(samples.len(), 2, "{}", step.id);
+    for sample in &samples {
+        assert!(sample.ops > 0.0 && sample.bytes == sample.ops * (step.bytes * step.calls) as f64);
+        assert!(sample.get("call_ns").is_some() && sample.get("receive_ns").is_some(), "{}", step.id);
+        assert_eq!(sample.get("completion_ns").is_some(), step.how == StepKind::Lent, "{}", step.id);
+    }
+}
+
+/// The steps that work here.
+fn steps_here() -> Vec<&'static steps::PathStep> {
+    if mechanism::zerocopy_available().is_ok() {
+        return steps::ALL.iter().collect();
+    }
+    eprintln!("skipped: lent steps: this kernel lends no memory to TCP");
+    steps::ALL.iter().filter(|step| step.how != StepKind::Lent).collect()
+}
+
 #[test]
 fn every_step_moves_its_bytes_and_both_sides_agree() {
-    for step in steps::ALL {
-        if step.how == StepKind::Lent && mechanism::zerocopy_available().is_err() {
-            eprintln!("skipped: {}: this kernel lends no memory to TCP", step.id);
-            continue;
-        }
-        let (tell, told) = mpsc::channel();
-        let receiver =
-            std::thread::spawn(move || sides::receive(&task(step.id, RECEIVER, None), &mut Line(Some(tell))));
-        let peer = told.recv().expect("the receiver offers where it listens");
-        let sent = sides::send(&task(step.id, SENDER, Some(peer)), &mut Line(None)).expect(step.id);
-        let received = receiver.join().expect("no panic").expect(step.id);
-        let samples = sides::merge(&[received, sent]).expect(step.id);
-        assert_eq!(samples.len(), 2, "{}", step.id);
-        for sample in &samples {
-            assert!(sample.ops > 0.0 && sample.bytes == sample.ops * (step.bytes * step.calls) as f64);
-            assert!(sample.get("call_ns").is_some() && sample.get("receive_ns").is_some(), "{}", step.id);
-            assert_eq!(sample.get("completion_ns").is_some(), step.how == StepKind::Lent, "{}", step.id);
-        }
+    for step in steps_here() {
+        agree(step, &played(|role, peer| task(step.id, role, peer)));
+    }
+}
+
+#[test]
+fn one_visit_measures_all_steps_each_on_its_own_connection() {
+    let steps = steps_here();
+    let rivals: Vec<Point> = steps.iter().map(|step| task(step.id, SENDER, None).point).collect();
+    let reports = played(|role, peer| Task {
+        block: Some(BlockTask { rivals: rivals.clone(), ..BlockTask::default() }),
+        ..task(steps[0].id, role, peer)
+    });
+    assert!(reports.iter().all(|side| side.rivals.len() == steps.len() && side.windows.is_empty()));
+    for (place, step) in steps.iter().enumerate() {
+        agree(step, &[reports[0].rivals[place].clone(), reports[1].rivals[place].clone()]);
     }
 }
 
