@@ -40,20 +40,37 @@ fn is_code(mutant: &Mutant) -> bool {
     mutant.file.ends_with(".rs") && mutant.test.contains(".rs::") && mutant.test != EVERYTHING
 }
 
+/// The tests that fail in a company, or the reason why none was run.
+pub type Killed<'m> = Result<BTreeMap<&'m str, MutantFate>, MutantFate>;
+
 /// Those whose tests fail in this company, twice: a busy machine may fail one once.
-pub fn killed<'m>(scratch: &MutantTree, company: &[&'m Mutant]) -> Result<BTreeMap<&'m str, MutantFate>> {
+pub fn killed<'m>(scratch: &MutantTree, company: &[&'m Mutant]) -> Result<Killed<'m>> {
     if company.len() < 2 {
-        return Ok(BTreeMap::new());
+        return Ok(Ok(BTreeMap::new()));
     }
     scratch.with(company, || {
-        if !matches!(trial::run(scratch, EVERYTHING)?, MutantFate::Survived) {
-            return Ok(BTreeMap::new());
+        let all = trial::run(scratch, EVERYTHING)?;
+        if !matches!(all, MutantFate::Survived) {
+            return Ok(Err(all));
         }
         let tests: Vec<&str> = company.iter().map(|mutant| mutant.test.as_str()).collect();
         let once = failed(trial::together(scratch, &tests, LIMIT)?);
         let again: Vec<&str> = once.into_keys().collect();
-        Ok(failed(trial::together(scratch, &again, LIMIT)?))
+        Ok(Ok(failed(trial::together(scratch, &again, LIMIT)?)))
     })
+}
+
+/// Tries this company, or its halves where one mutant breaks everything.
+pub fn halved<'m>(
+    company: &[&'m Mutant],
+    tried: &mut impl FnMut(&[&'m Mutant]) -> Result<bool>,
+) -> Result<()> {
+    if !tried(company)? {
+        let (one, other) = company.split_at(company.len() / 2);
+        halved(one, tried)?;
+        halved(other, tried)?;
+    }
+    Ok(())
 }
 
 fn failed(mut fates: BTreeMap<&str, MutantFate>) -> BTreeMap<&str, MutantFate> {
@@ -65,15 +82,31 @@ fn failed(mut fates: BTreeMap<&str, MutantFate>) -> BTreeMap<&str, MutantFate> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn no_two_of_a_company_share_a_file_or_a_test() {
-        let mutant = |file: &str, test: &str| Mutant {
+    fn mutant(file: &str, test: &str) -> Mutant {
+        Mutant {
             promise: String::new(),
             test: test.into(),
             file: file.into(),
             find: "a".into(),
             replace: "b".into(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_mutant_that_does_not_compile_leaves_half_of_its_company() {
+        let all = ["a", "b", "bad", "d", "e"].map(|file| mutant(file, "t"));
+        let mut asked = Vec::new();
+        halved(&all.iter().collect::<Vec<_>>(), &mut |company| {
+            let files: Vec<&str> = company.iter().map(|mutant| mutant.file.as_str()).collect();
+            asked.push(files.join(" "));
+            Ok(files.len() < 2 || !files.contains(&"bad"))
+        })
+        .expect("nothing fails");
+        assert_eq!(asked, ["a b bad d e", "a b", "bad d e", "bad", "d e"]);
+    }
+
+    #[test]
+    fn no_two_of_a_company_share_a_file_or_a_test() {
         let all = [
             mutant("a.rs", "t.rs::one"),
             mutant("a.rs", "t.rs::two"),

@@ -39,7 +39,7 @@ impl MutantChoice<'_> {
 }
 
 /// Tries mutants; shows and records each as it is done.
-pub fn run(root: &Path, choice: MutantChoice, mut show: impl FnMut(&str)) -> Result<()> {
+pub fn run(root: &Path, choice: MutantChoice, show: impl Fn(&str)) -> Result<()> {
     let mut mutants = list(root)?;
     let mut score = MutantScore::load(root, &mutants)?;
     mutants.retain(|mutant| choice.has(mutant) && !(choice.rest && score.is_killed(mutant)));
@@ -47,7 +47,7 @@ pub fn run(root: &Path, choice: MutantChoice, mut show: impl FnMut(&str)) -> Res
     // Tests of one program share its build.
     mutants.sort_by(|one, other| one.test.cmp(&other.test));
     let scratch = MutantTree::of(root)?;
-    let before = unbroken(&scratch, &mutants, &mut show)?;
+    let before = unbroken(&scratch, &mutants, &show)?;
     let mut tried: BTreeMap<&str, usize> = BTreeMap::new();
     let mut tell = |mutant: &Mutant, fate: MutantFate, neighbours: usize| {
         *tried.entry(fate.word()).or_default() += 1;
@@ -60,13 +60,22 @@ pub fn run(root: &Path, choice: MutantChoice, mut show: impl FnMut(&str)) -> Res
         matches!(before[mutant.test.as_str()], MutantFate::Survived | MutantFate::Skipped(_))
     };
     for company in companies(&mutants.iter().filter(passes).collect::<Vec<_>>()) {
-        let mut killed = company::killed(&scratch, &company)?;
-        for mutant in &company {
-            match killed.remove(mutant.test.as_str()) {
-                Some(fate) => tell(mutant, fate, company.len() - 1)?,
-                None => alone.push(*mutant),
+        company::halved(&company, &mut |company| {
+            let mut killed = match company::killed(&scratch, company)? {
+                Ok(killed) => killed,
+                Err(fate) => {
+                    show(&format!("{} mutants in one build: {fate}; each half is tried", company.len()));
+                    return Ok(false);
+                }
+            };
+            for mutant in company {
+                match killed.remove(mutant.test.as_str()) {
+                    Some(fate) => tell(mutant, fate, company.len() - 1)?,
+                    None => alone.push(*mutant),
+                }
             }
-        }
+            Ok(true)
+        })?;
     }
     // What one file makes anew is compiled once.
     alone.sort_by(|one, other| one.file.cmp(&other.file));
@@ -93,7 +102,7 @@ pub fn run(root: &Path, choice: MutantChoice, mut show: impl FnMut(&str)) -> Res
 fn unbroken<'m>(
     scratch: &MutantTree,
     mutants: &'m [Mutant],
-    show: &mut impl FnMut(&str),
+    show: &impl Fn(&str),
 ) -> Result<BTreeMap<&'m str, MutantFate>> {
     let tests: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.test.as_str()).collect();
     let tests: Vec<&str> = tests.into_iter().collect();

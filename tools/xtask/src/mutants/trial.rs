@@ -9,9 +9,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Of a test and what is compiled for it. A test that hangs has noticed something.
+/// Compiling a test has this limit, and running it has it again. A script may do both within one.
 const LIMIT: Duration = Duration::from_secs(900);
+/// A test that hangs has noticed something.
 const ENDLESS: &str = "it did not end";
+/// The record keeps this many characters of a failure.
+const LONGEST: usize = 100;
+const COMPILING: &str = "it was still being compiled";
 
 #[derive(Clone, Debug)]
 pub enum MutantFate {
@@ -75,15 +79,18 @@ impl fmt::Display for MutantFate {
 /// Runs a test that the page names as `FILE::FUNCTION`.
 pub fn run(scratch: &MutantTree, test: &str) -> Result<MutantFate> {
     let (file, function) = parts(test)?;
-    let mut command = match target(scratch, file) {
-        Some(target) => cargo(scratch, &target, LIMIT),
-        None => limited(LIMIT),
+    let said_of =
+        |command: &mut Command| heard(scratch, command).with_context(|| format!("cannot start {test}"));
+    let Some(target) = target(scratch, file) else {
+        let (status, said) = said_of(limited(LIMIT).arg(scratch.tree.join(file)).arg(function))?;
+        return Ok(of_script(status, &said));
     };
-    match target(scratch, file) {
-        Some(_) => command.args(["--quiet", "--", "--include-ignored", "--nocapture", function]),
-        None => command.arg(scratch.tree.join(file)).arg(function),
-    };
-    let (status, said) = heard(scratch, &mut command).with_context(|| format!("cannot start {test}"))?;
+    let (status, said) = said_of(cargo(scratch, &target, LIMIT).arg("--no-run"))?;
+    if status != Some(0) {
+        return Ok(judged(status, &said));
+    }
+    let words = ["--quiet", "--", "--include-ignored", "--nocapture", function];
+    let (status, said) = said_of(cargo(scratch, &target, LIMIT).args(words))?;
     Ok(judged(status, &said))
 }
 
@@ -201,25 +208,50 @@ fn of_several(said: &str, function: &str) -> Option<MutantFate> {
 /// The first words of a panic.
 fn panic_of<'l>(lines: impl Iterator<Item = &'l str>) -> String {
     let words = lines.skip_while(|line| !line.contains(" panicked at ")).nth(1);
-    words.unwrap_or("no panic").chars().take(100).collect()
+    words.unwrap_or("no panic").chars().take(LONGEST).collect()
 }
 
+/// What cargo says while it compiles or runs a test.
 fn judged(status: Option<i32>, said: &str) -> MutantFate {
     let line = |begins: &str| said.lines().find(|line| line.starts_with(begins)).map(str::to_string);
-    if let Some(error) = line("error: could not compile") {
-        return MutantFate::Untried(line("error[").or(line("error: ")).unwrap_or(error));
+    if line("error: could not compile").is_some() {
+        let mut lines = said.lines().skip_while(|line| !line.starts_with("error"));
+        let error = lines.next().unwrap_or_default();
+        let place = lines.find_map(|line| line.trim_start().strip_prefix("--> "));
+        return MutantFate::Untried(
+            [Some(error), place].into_iter().flatten().collect::<Vec<_>>().join(", "),
+        );
     }
     let ran = said.lines().any(|l| l.starts_with("running ") && l != "running 0 tests");
-    let is_step = !said.contains("running ");
     match status {
-        Some(0) if !ran && !is_step => MutantFate::Untried("no test has this name".into()),
-        Some(0) => {
-            line("skipped: ").map_or(MutantFate::Survived, |line| MutantFate::Skipped(line[9..].into()))
-        }
+        Some(0) if ran => passed(said),
+        Some(0) => MutantFate::Untried("no test has this name".into()),
+        Some(124 | 137) if !ran => MutantFate::Untried(COMPILING.into()),
         Some(124 | 137) => MutantFate::Killed(ENDLESS.into()),
-        _ if ran || is_step => MutantFate::Killed(panic_of(said.lines())),
+        _ if ran => MutantFate::Killed(panic_of(said.lines())),
         _ => MutantFate::Untried(line("error").unwrap_or_else(|| "it could not be started".into())),
     }
+}
+
+/// What a step of a script says. The last line repeats which step failed; the reason stands before it.
+fn of_script(status: Option<i32>, said: &str) -> MutantFate {
+    let last = |begins: &str| {
+        let is_it = |line: &&str| line.starts_with(begins) && !line.starts_with("error: failed: ");
+        said.lines().rfind(is_it)
+    };
+    match status {
+        Some(0) => passed(said),
+        Some(124 | 137) => MutantFate::Killed(ENDLESS.into()),
+        _ => {
+            let words = last("error").or(last("supply: ")).unwrap_or("no error");
+            MutantFate::Killed(words.chars().take(LONGEST).collect())
+        }
+    }
+}
+
+fn passed(said: &str) -> MutantFate {
+    let skipped = said.lines().find_map(|line| line.strip_prefix("skipped: "));
+    skipped.map_or(MutantFate::Survived, |why| MutantFate::Skipped(why.into()))
 }
 
 #[cfg(test)]
@@ -236,6 +268,33 @@ mod tests {
         assert_eq!(words(0, "running 0 tests\ntest result: ok."), "untried");
         assert_eq!(words(101, "error[E0425]: no x\nerror: could not compile `a`"), "untried");
         assert_eq!(words(101, "error: no test target named `a`\nhelp: running late"), "untried");
+        let slow = judged(Some(124), "   Compiling a v0.1.0").to_string();
+        assert_eq!(slow, "untried (it was still being compiled)");
+        assert_eq!(judged(Some(137), "").to_string(), slow);
+    }
+
+    #[test]
+    fn what_does_not_compile_says_where() {
+        let said = "warning: x\n  --> c.rs:3:4\nerror[E0425]: no y\n  --> crates/a/src/b.rs:1:2\n\
+                    error: could not compile `a`";
+        assert_eq!(
+            judged(Some(101), said).to_string(),
+            "untried (error[E0425]: no y, crates/a/src/b.rs:1:2)"
+        );
+    }
+
+    #[test]
+    fn a_script_that_fails_says_why() {
+        let fate = |status, said: &str| of_script(Some(status), said).to_string();
+        let failed = "supply: a: 3 s, failed\nerror: failed: a\n";
+        assert_eq!(
+            fate(1, &format!("supply: a\nerror: the tarball lacks b\n{failed}")),
+            "killed (error: the tarball lacks b)"
+        );
+        assert_eq!(fate(1, &format!("supply: a\nrunning\n{failed}")), "killed (supply: a: 3 s, failed)");
+        assert_eq!(fate(124, "supply: a"), "killed (it did not end)");
+        assert_eq!(fate(0, "supply: a\nskipped: a: no root"), "skipped (a: no root)");
+        assert_eq!(fate(0, "supply: a: 3 s, done"), "survived");
     }
 
     #[test]
