@@ -147,7 +147,8 @@ fn of_script(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<P
         table.understood.extend::<Vec<String>>(said);
         Ok(table)
     };
-    let records = script::records(text, mapping)?;
+    let text = text.replace("\\u00b5", "µ").replace("\\u03bc", "µ");
+    let records = script::records(&text, mapping)?;
     Some(records.map_err(|why| whole(name, &why)).and_then(table))
 }
 
