@@ -112,7 +112,7 @@ const COMPARES: &[&str] = &[
 fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) {
     let axis = |h: &TableHeading| h.is_plain() && h.column.is_some_and(TableColumn::is_place);
     // How many messages were sent is no result: the names stand beside it.
-    let result = |c: TableColumn| !c.is_place() && !c.is_text() && !(titled && c == TableColumn::Messages);
+    let result = |c: TableColumn| !(c.is_place() || c.is_text() || titled && c == TableColumn::Messages);
     let measured = |h: &TableHeading| h.is_plain() && h.column.is_some_and(result);
     let names: Vec<usize> = (0..headings.len())
         .filter(|at| {
