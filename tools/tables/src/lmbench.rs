@@ -24,7 +24,8 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
         return Some(Err(BadTable::Whole { name: name.into(), message }));
     }
     let operation = |(index, line): (usize, &str)| {
-        let (title, rest) = line.rsplit_once(':')?;
+        // `stdio BS= 1024: 969 MB/sec` is another program's: lmbench gives no parameters so.
+        let (title, rest) = line.rsplit_once(':').filter(|(title, _)| !title.contains('='))?;
         let (value, of) = rest.trim().split_once(' ')?;
         let value: f64 = value.parse().ok()?;
         let (_, of) = UNITS.iter().find(|(written, _)| *written == of.trim())?;

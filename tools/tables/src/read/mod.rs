@@ -63,6 +63,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["sec/op", "vs base"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
     (&["bytes from", "icmp_seq="], "ping times echoes of the kernel: no test of syscost applies to them"),
     (&["fio-", "groupid="], "fio's text is not read: run fio --output-format=json"),
+    (&["sysbench ", "Threads fairness:"], "sysbench's events are no messages: no test of syscost applies"),
     (&["Latency", "Req/Sec", "Requests/sec:"], "wrk's requests are no messages of one size: no test of syscost applies"),
 ];
 
@@ -147,7 +148,8 @@ fn of_script(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<P
         table.understood.extend::<Vec<String>>(said);
         Ok(table)
     };
-    let records = script::records(text, mapping)?;
+    let text = text.replace("\\u00b5", "µ").replace("\\u03bc", "µ");
+    let records = script::records(&text, mapping)?;
     Some(records.map_err(|why| whole(name, &why)).and_then(table))
 }
 

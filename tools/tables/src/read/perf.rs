@@ -25,6 +25,11 @@ impl PerfCount {
     fn plain(&self) -> &str {
         self.event.split(':').next().unwrap_or_default()
     }
+
+    /// `cycles` of `cpu_atom/cycles/`
+    fn of_core(&self) -> Option<&str> {
+        self.event.split_once('/').map(|(_, event)| event)
+    }
 }
 
 /// What `-j` writes: an object a count.
@@ -151,8 +156,12 @@ fn case(of: &PerfCase, counts: Vec<PerfCount>) -> (PublishedRow, Vec<String>) {
                 count.event, count.running
             ));
         }
-        // A machine with two kinds of cores counts each.
-        *figures.entry(column).or_default() += value;
+        // A machine with two kinds of cores counts each. A thread that was now on one, now on the other leaves two counts,
+        // each stretched to the whole time: their shares weigh them.
+        let alike = |other: &&PerfCount| other.of_core() == count.of_core() && count.of_core().is_some();
+        let shares: f64 = counts.iter().filter(alike).map(|other| other.running).sum();
+        let weight = if shares > 0.0 && shares < 101.0 { count.running / shares } else { 1.0 };
+        *figures.entry(column).or_default() += value * weight;
     }
     if user {
         understood.push("user mode only (:u): what the kernel spent is not in the counts".into());
@@ -202,8 +211,9 @@ fn plain(text: &str) -> Vec<PerfCount> {
             }
         };
         let event = rest.split_whitespace().next()?.to_string();
-        let share =
-            line.rsplit_once('(').and_then(|(_, share)| share.trim_end().strip_suffix("%)")?.parse().ok());
+        let share = line
+            .rsplit_once('(')
+            .and_then(|(_, share)| share.trim_end().strip_suffix("%)")?.replace(',', ".").parse().ok());
         Some(PerfCount { line: 1, event, value, running: share.unwrap_or(100.0) })
     };
     text.lines().filter_map(count).collect()

@@ -115,8 +115,9 @@ impl RowReading<'_> {
     fn take(&mut self, index: usize, record: &TableRecord, below: &[TableRecord]) -> Result<(), String> {
         let filled: Vec<&String> = record.cells.iter().filter(|c| !cells::is_empty(c)).collect();
         if let [alone] = filled[..]
-            && !self.cells.is_number(alone)
             && let Some(title) = titles::of(alone, self.mapping)
+            // `64-byte messages` is a size, and looks like a number with a unit.
+            && (!self.cells.is_number(alone) || title.place.bytes.is_some())
         {
             self.title = title.figures.or(self.title.take());
             self.begin_rows_of(title.place);

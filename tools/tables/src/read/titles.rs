@@ -185,6 +185,10 @@ mod tests {
             (place("Message size: 64 bytes, threads: 2").bytes, place("Threads: 2").threads),
             (Some(64), Some(2))
         );
+        for text in ["64-Byte Messages", "64 B messages", "### 64 B messages &nbsp; (n = 5,000 round-trips)"]
+        {
+            assert_eq!(place(text).bytes, Some(64), "{text}");
+        }
         for text in
             ["16 GB RAM, 8 threads", "two_copy against zero_copy", "64", "Note: two_copy", "10 GB were sent"]
         {

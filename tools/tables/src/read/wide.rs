@@ -111,7 +111,9 @@ const COMPARES: &[&str] = &[
 /// to send where one is known, or where the table's title or the units of its cells say what its figures are.
 fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) {
     let axis = |h: &TableHeading| h.is_plain() && h.column.is_some_and(TableColumn::is_place);
-    let measured = |h: &TableHeading| h.is_plain() && h.column.is_some_and(|c| !c.is_place() && !c.is_text());
+    // How many messages were sent is no result: the names stand beside it.
+    let result = |c: TableColumn| !(c.is_place() || c.is_text() || titled && c == TableColumn::Messages);
+    let measured = |h: &TableHeading| h.is_plain() && h.column.is_some_and(result);
     let names: Vec<usize> = (0..headings.len())
         .filter(|at| {
             let heading = &headings[*at];
