@@ -74,7 +74,7 @@ fn thousands_of_surprises_are_reported_in_a_moment_too() {
     let run = large::run_of(&large::spec(1_000), 12, 1, large::surprising, directory.path());
     let needed = large::watched(&["report", run.to_str().expect("UTF-8")], directory.path());
     told("reporting 20,000 cases of which many surprise", &needed);
-    assert!(needed.cpu_seconds < 20.0 * PATIENCE, "reported in {} s", needed.cpu_seconds);
+    assert!(needed.cpu_seconds < 60.0 * PATIENCE, "reported in {} s", needed.cpu_seconds);
     assert!(needed.peak_bytes < GIBIBYTE / 2, "{} MiB", needed.peak_bytes >> 20);
     let text = std::fs::read_to_string(run.join("report.html")).expect("a page");
     assert!(text.len() < 8 << 20, "surprises are told by kind and cause");

@@ -138,7 +138,9 @@ pub(super) fn groups(cases: &[Case]) -> Vec<Vec<&Case>> {
 /// Where this is, whatever the user chooses and whatever is measured together.
 fn place(probe: &dyn Probe, point: &Point) -> Point {
     let mut place = probe.coordinates(point, false);
-    place.retain(|axis| Some(axis) != probe.about().together);
+    if let Some(together) = probe.about().together {
+        place.retain(|axis| axis != together);
+    }
     place
 }
 
