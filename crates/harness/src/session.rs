@@ -21,7 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use syscost_core::sample::{COUNTING, Sample};
-use syscost_experiment::plan::{Case, Plan, Skip};
+use syscost_core::stats::random::Random;
+use syscost_experiment::plan::{Case, Plan, RivalBlock, Skip};
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{
     Failure, MissingQuantities, RoundSpan, Run, SessionConditions, State, TimeSpent, Warning, settings,
@@ -31,7 +32,7 @@ use syscost_host::conditions::{Conditions, ConditionsWatch};
 use syscost_host::scratch::Scratch;
 use syscost_host::settings::clock_counts_instructions;
 use syscost_host::{clock, noise};
-use syscost_measure::probe::Missing;
+use syscost_measure::probe::{Missing, Timing};
 use syscost_sys::{baton::Baton, signals, sleep::sleep};
 
 /// How far past the time limit a last round may run before it is cut off.
@@ -360,10 +361,19 @@ impl<'a> Session<'a> {
         self.schedule.failed(index);
     }
 
+    /// Of a round that begins now and may wait for something else for so long.
+    fn terms(&self, timing: Timing, beside: Duration) -> RoundOptions<'static> {
+        let patience = PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE) + beside;
+        RoundOptions { tsc_hz: self.tsc_hz, ..RoundOptions::of(timing, patience, &signals::caught) }
+    }
+
+    /// Of what is drawn in a round of a block.
+    fn seed(&self, block: &RivalBlock, round: u32) -> u64 {
+        Random::derived(self.spec.seed, u64::from(round) << 32 | block.id() as u64)
+    }
+
     fn round(&mut self, case: &Case, counting: Option<u32>) -> Result<RoundResult, RoundError> {
-        let patience = PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE);
-        let options = RoundOptions::of(self.spec.timing, patience, &signals::caught);
-        let terms = RoundOptions { tsc_hz: self.tsc_hz, counting, ..options };
+        let terms = RoundOptions { counting, ..self.terms(self.spec.timing, Duration::ZERO) };
         worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples)
     }
 

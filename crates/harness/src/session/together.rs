@@ -1,16 +1,13 @@
 //! Cases that one pair of workers measures in one visit, though nobody compares them.
 
 use super::disturbance::marks;
-use super::{GRACE, Session, with_samples};
-use crate::PATIENCE;
-use crate::worker::{self, RoundError, RoundOptions};
+use super::{Session, with_samples};
+use crate::worker::{self, RoundError};
 use anyhow::Result;
-use std::time::Instant;
-use syscost_core::stats::random::Random;
+use std::time::Duration;
 use syscost_experiment::plan::RivalBlock;
 use syscost_host::noise::Noise;
 use syscost_host::settings::clock_counts_instructions;
-use syscost_sys::signals;
 
 impl Session<'_> {
     /// Visits all of such a block; false when the user interrupted it. `None`: its cases are to be visited one by one.
@@ -22,11 +19,8 @@ impl Session<'_> {
         for case in &cases {
             self.forecast(*case)?;
         }
-        let seed = Random::derived(self.spec.seed, u64::from(round) << 32 | block.id() as u64);
-        let task = RivalBlock::together_task(self.plan, &cases, seed);
-        let patience = PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE);
-        let options = RoundOptions::of(self.spec.timing, patience, &signals::caught);
-        let terms = RoundOptions { tsc_hz: self.tsc_hz, ..options };
+        let task = RivalBlock::together_task(self.plan, &cases, self.seed(block, round));
+        let terms = self.terms(self.spec.timing, Duration::ZERO);
         let before = Noise::now();
         let played = match worker::block_round(&self.plan.cases[cases[0]], &task, &terms, &mut self.paths) {
             Ok(played) => played,

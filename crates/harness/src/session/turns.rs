@@ -1,9 +1,8 @@
 //! Rounds of blocks: one pair of workers plays all rivals of a point, and what is settled gives its time away.
 
 use super::disturbance::marks;
-use super::{GRACE, Session, with_samples};
-use crate::PATIENCE;
-use crate::worker::{self, BlockResult, RoundError, RoundOptions};
+use super::{Session, with_samples};
+use crate::worker::{self, BlockResult, RoundError};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -16,7 +15,6 @@ use syscost_host::noise::Noise;
 use syscost_host::settings::clock_counts_instructions;
 use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::probe::{self, BlockTask, Slice};
-use syscost_sys::signals;
 
 /// Between two slices the run beside this one may begin, count copies or write its report.
 const BESIDE: Duration = Duration::from_secs(300);
@@ -62,7 +60,7 @@ impl Session<'_> {
         }
         let asked = players.clone();
         // Twins are not always twins: what a place in memory or among connections costs goes round.
-        let seed = Random::derived(self.spec.seed, u64::from(round) << 32 | block.id() as u64);
+        let seed = self.seed(block, round);
         Random::new(seed).shuffle(&mut players);
         for case in &players {
             self.forecast(*case)?;
@@ -70,14 +68,9 @@ impl Session<'_> {
         let lengths = self.trial.next();
         let baton = self.baton.as_ref().map(|baton| baton.number());
         let task = BlockTask { baton, ..block.task(self.plan, &players, &lengths, seed) };
-        let mut patience = PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE);
-        if baton.is_some() {
-            patience += BESIDE;
-        }
+        let beside = if baton.is_some() { BESIDE } else { Duration::ZERO };
         let windows = self.schedule.wants_windows(&players, round);
-        let options =
-            RoundOptions::of(RivalBlock::timing(self.spec.timing, windows), patience, &signals::caught);
-        let terms = RoundOptions { tsc_hz: self.tsc_hz, ..options };
+        let terms = self.terms(RivalBlock::timing(self.spec.timing, windows), beside);
         let before = (Instant::now(), Noise::now());
         match worker::block_round(&self.plan.cases[players[0]], &task, &terms, &mut self.paths) {
             Ok(played) => {

@@ -2,7 +2,7 @@
 //!
 //! Both visit a row in the same rounds. What a figure is away from its tool's median, as a ratio, belongs to either tool
 //! alike where both are as steady: a permutation test of the mean distance (Brown and Forsythe 1974, by permutation;
-//! Manly, Randomization, Bootstrap and Monte Carlo Methods in Biology, 6.6). One-sided: only our being worse is claimed. Holm
+//! Manly, Randomization, Bootstrap and Monte Carlo Methods in Biology, 6.6). One-sided: only our being worse is said. Holm
 //! over the rows.
 
 use syscost_core::stats::{self, random::Random};
