@@ -22,7 +22,8 @@ pub struct MemoryMountain;
 const ID: &str = "memory_mountain";
 const STRIDE: IntAxis = IntAxis::new("stride_bytes");
 const WORD: u64 = size_of::<u64>() as u64;
-const LARGEST: u64 = 64 << 20;
+/// The largest working set of the default.
+pub const LARGEST: u64 = 64 << 20;
 /// Words are these multiples, so that a sum over any of them is known.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 

@@ -33,21 +33,19 @@ const GUIDE: &str = "AMD, Software Optimization Guide for the Zen 4 Microarchite
 /// What holds a working set.
 enum Served {
     First,
-    Cache,
-    Memory,
+    Second,
+    /// Caches that cores share, or memory: no guide says how fast lines come from there.
+    Beyond,
 }
 
 /// `None`: the caches are unknown.
 fn served(bytes: u64, inputs: &mut Inputs<'_>) -> Option<Served> {
     let mut holds = |name: &str, id: &str| inputs.fact(name, id, Unit::Bytes);
-    let (l1, l2, l3) =
-        (holds("l1", "cache_l1d_bytes"), holds("l2", "cache_l2_bytes"), holds("l3", "cache_l3_bytes"));
-    let bytes = bytes as f64;
-    let (first, last) = (l1?, l3.or(l2)?);
-    Some(match bytes {
-        _ if bytes <= first => Served::First,
-        _ if bytes <= last => Served::Cache,
-        _ => Served::Memory,
+    let (first, second) = (holds("l1", "cache_l1d_bytes")?, holds("l2", "cache_l2_bytes")?);
+    Some(match bytes as f64 {
+        bytes if bytes <= first => Served::First,
+        bytes if bytes <= second => Served::Second,
+        _ => Served::Beyond,
     })
 }
 
@@ -57,8 +55,8 @@ const OPERATION: NameAxis = NameAxis::new("operation");
 const CACHED: [u64; 3] = [16 << 10, 256 << 10, 4 << 20];
 /// More than the third-level caches that one core can fill hold; filling more takes long.
 pub const IN_MEMORY: u64 = 128 << 20;
-/// One word of each line of a set that no cache holds: how fast lines come, whatever is done with them.
-const LINES_OF: (u64, u64) = (64 << 20, 64);
+/// From one word to the next: one of each line, so that the rate is that of lines, whatever is done with them.
+const LINE: u64 = 64;
 /// One way of moving data.
 struct MemoryOperation {
     id: &'static str,
@@ -237,26 +235,29 @@ impl OsOperation for MemoryBandwidth {
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let operation = operation(point)?;
         let (bytes, threads) = coordinates(point);
-        let level =
-            if operation.id == "nt_write" { Some(Served::Memory) } else { served(bytes, &mut inputs) };
+        // What is written past the caches goes to memory, of whatever size.
+        let (level, set) = match operation.id {
+            "nt_write" => (Some(Served::Beyond), memory_mountain::LARGEST),
+            _ => (served(bytes, &mut inputs), bytes.next_power_of_two().min(memory_mountain::LARGEST)),
+        };
         let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
         let mut per_cycle = |name: &str, bytes: f64| inputs.constant(name, bytes, Unit::Bytes, GUIDE);
         let (loaded, stored) = (per_cycle("l1_loaded", 64.0), per_cycle("l1_stored", 32.0));
         let filled = per_cycle("filled", 32.0);
         let says = "lines that the core waits for, for each line of payload: a store reads its line";
         let fills = inputs.constant("fills", operation.fills, Unit::Count, says);
-        let line = inputs.constant("line", 64.0, Unit::Bytes, "the cache line of x86-64");
+        let line = inputs.constant("line", LINE as f64, Unit::Bytes, "the cache line of x86-64");
         let word = inputs.constant("word", 8.0, Unit::Bytes, "what the memory mountain reads of each line");
-        let words = inputs.row("word_rate", memory_mountain::rate_at(LINES_OF.0, LINES_OF.1));
+        let words = inputs.row("word_rate", memory_mountain::rate_at(set, LINE));
         let together = inputs.constant("threads", threads as f64, Unit::Count, "this case");
         let of_one = level.and_then(|level| match level {
             Served::First => hertz.map(|hertz| hertz * if operation.id == "read" { loaded } else { stored }),
-            Served::Cache => hertz.map(|hertz| hertz * filled / fills),
-            Served::Memory => words.map(|words| words / word * line / fills),
+            Served::Second => hertz.map(|hertz| hertz * filled / fills),
+            Served::Beyond => words.map(|words| words / word * line / fills),
         });
         let rate = of_one.map(|rate| rate * together);
-        let formula = "threads * (l1_loaded or l1_stored * frequency; filled * frequency / fills from the caches behind it; \
-                       word_rate / word * line / fills from memory)";
+        let formula = "threads * (l1_loaded or l1_stored * frequency; filled * frequency / fills from the second cache; \
+                       word_rate / word * line / fills from behind it)";
         Some(inputs.account(formula, rate, None, rate))
     }
 
