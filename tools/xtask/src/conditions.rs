@@ -1,7 +1,8 @@
-//! The cost model's errors by condition: on half of the conditions its terms were chosen, on the others they were not.
+//! The cost model's errors by condition: some were in sight when its terms were chosen, the others were not.
 //!
 //! `cargo xtask conditions FOLDER` measures the conditions that the folder lacks, a minute each and as root, and keeps what was
-//! measured and predicted. Named, these alone are measured; the record is written once the folder has all.
+//! measured and predicted. Named, these alone are measured; the record is written once the folder has all. A folder of another
+//! machine has a record of its own.
 
 use crate::beside::BesideRun;
 use crate::machine;
@@ -16,29 +17,41 @@ use syscost_analyze::model::{Accuracy, Model};
 use syscost_experiment::run::RunDir;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
-pub const RECORD: &str = "docs/runs/model.csv";
+/// What is kept of one machine.
+pub struct ModelRecord {
+    pub file: &'static str,
+    /// Conditions that were in sight when terms were chosen.
+    seen: &'static [&'static str],
+}
 
-/// Where a run is made, and whether the terms were chosen with such runs in sight.
+pub const RECORDS: [ModelRecord; 2] = [
+    ModelRecord {
+        file: "docs/runs/model.csv",
+        seen: &["loopback", "offloads_off", "small_reads", "pressure"],
+    },
+    ModelRecord { file: "docs/runs/model-xeon.csv", seen: &["veth", "loopback", "small_buffers"] },
+];
+
+/// Where a run is made.
 struct Condition {
     name: &'static str,
     flags: &'static str,
     beside: BesideRun,
-    chosen: bool,
 }
 
-const fn condition(name: &'static str, flags: &'static str, chosen: bool) -> Condition {
-    Condition { name, flags, beside: BesideRun::Nothing, chosen }
+const fn condition(name: &'static str, flags: &'static str) -> Condition {
+    Condition { name, flags, beside: BesideRun::Nothing }
 }
 
 const CONDITIONS: [Condition; 8] = [
-    condition("loopback", "--path loopback", true),
-    condition("offloads_off", "--path veth --offloads off", true),
-    condition("small_reads", "--path loopback --read-bytes 4K", true),
-    Condition { beside: BesideRun::Pressure(2), ..condition("pressure", "--path loopback", true) },
-    condition("veth", "--path veth", false),
-    condition("jumbo", "--path veth --mtu 9000", false),
-    condition("small_buffers", "--path loopback --socket-buffer 32K", false),
-    Condition { beside: BesideRun::Quota, ..condition("quota", "--path veth", false) },
+    condition("loopback", "--path loopback"),
+    condition("offloads_off", "--path veth --offloads off"),
+    condition("small_reads", "--path loopback --read-bytes 4K"),
+    Condition { beside: BesideRun::Pressure(2), ..condition("pressure", "--path loopback") },
+    condition("veth", "--path veth"),
+    condition("jumbo", "--path veth --mtu 9000"),
+    condition("small_buffers", "--path loopback --socket-buffer 32K"),
+    Condition { beside: BesideRun::Quota, ..condition("quota", "--path veth") },
 ];
 
 /// The study of every condition.
@@ -122,6 +135,8 @@ pub fn record(folder: &Path, record: &Path) -> Result<()> {
 
 /// A row a condition; what terms were chosen on, and what not, apart.
 pub fn page(record: &Path) -> Result<String> {
+    let known = RECORDS.iter().find(|known| record.ends_with(known.file));
+    let seen = known.with_context(|| format!("{} is no record of conditions", record.display()))?.seen;
     let recorded = fs::read_to_string(record)?;
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(recorded.as_bytes());
     let rows: Vec<Predicted> = reader.deserialize().collect::<Result<_, _>>()?;
@@ -133,17 +148,16 @@ pub fn page(record: &Path) -> Result<String> {
         "| condition | how it was run | cases | half within | nine of ten within | geometric mean | too low in |\n\
          |---|---|---|---|---|---|---|\n",
     );
-    let unseen = |name: &str| CONDITIONS.iter().any(|condition| condition.name == name && !condition.chosen);
     for chosen in [true, false] {
-        let group = CONDITIONS.iter().filter(|condition| condition.chosen == chosen);
-        for condition in group.clone() {
+        let group = CONDITIONS.iter().filter(|condition| seen.contains(&condition.name) == chosen);
+        for condition in group {
             text += &line(condition.name, &condition.how(), &ratios(&|name| name == condition.name))?;
         }
-        let title = if chosen { "**terms chosen on these**" } else { "**unseen**" };
-        let names: Vec<&str> = group.map(|condition| condition.name).collect();
-        text += &line(title, "", &ratios(&|name| names.contains(&name)))?;
+        let title = if chosen { "**in sight when terms were chosen**" } else { "**unseen**" };
+        text += &line(title, "", &ratios(&|name| seen.contains(&name) == chosen))?;
     }
-    text += &format!("\n{}\n", aim(&ratios(&unseen))?);
+    let unseen = ratios(&|name| !seen.contains(&name));
+    text += &format!("\n{}\n", aim(&unseen)?);
     let machines: Vec<&str> = recorded.lines().filter_map(|line| line.strip_prefix(MACHINE)).collect();
     text += &format!("\nMeasured on {}, by `syscost {STUDY}`.\n", machines.join("; "));
     Ok(text)

@@ -31,9 +31,10 @@ usage: cargo xtask TASK
                that has to notice: killed, survived or skipped, into docs/runs/mutants.json (hours;
                with TEXT only those that have one of them in their promise, file or test; with --rest
                what the record does not show killed)
-  conditions FOLDER [NAME...]
+  conditions FOLDER [RECORD.csv] [NAME...]
                measure the conditions of docs/model.md that FOLDER lacks (or those named), on a quiet
                machine, as root, a minute each; once it has all, keep what the cost model predicts
+               in RECORD.csv [default: docs/runs/model.csv]
   predictions FOLDER
                measure `run os` in the states of the machine of docs/operations.md that FOLDER lacks, and keep
                what was measured and predicted: on a quiet machine, as root (about 6 minutes)
@@ -62,7 +63,12 @@ fn run(arguments: &[String]) -> Result<()> {
         ["timings"] => timings(),
         ["mutants", ref rest @ ..] => broken_on_purpose(rest),
         ["perf"] => perf(),
-        ["conditions", folder, ref wanted @ ..] => model_conditions(Path::new(folder), wanted),
+        ["conditions", folder, record, ref wanted @ ..] if record.ends_with(".csv") => {
+            model_conditions(Path::new(folder), record, wanted)
+        }
+        ["conditions", folder, ref wanted @ ..] => {
+            model_conditions(Path::new(folder), conditions::RECORDS[0].file, wanted)
+        }
         ["predictions", folder] => {
             let root = root()?;
             let (program, record) = (root.join("target/release/syscost"), root.join(predictions::RECORD));
@@ -131,11 +137,11 @@ fn perf() -> Result<()> {
     beside_perf::record(&program, &root.join(beside_perf::FOLDER), &|case| println!("{case}"))
 }
 
-fn model_conditions(folder: &Path, wanted: &[&str]) -> Result<()> {
+fn model_conditions(folder: &Path, record: &str, wanted: &[&str]) -> Result<()> {
     let root = root()?;
     let lacking = conditions::measure(&root.join("target/release/syscost"), folder, wanted)?;
     if lacking.is_empty() {
-        return conditions::record(folder, &root.join(conditions::RECORD));
+        return conditions::record(folder, &root.join(record));
     }
     println!("not measured yet: {}", lacking.join(", "));
     Ok(())

@@ -138,6 +138,11 @@ impl Subject {
         })
     }
 
+    /// Segments that are the first of their call.
+    pub fn first_segments(&self) -> f64 {
+        self.segments.n.min(self.calls.n)
+    }
+
     /// Receive calls that find no new segment, because each asked for less than one.
     pub fn further_receive_calls(&self) -> f64 {
         (self.receive_calls.n - self.segments.n).max(0.0)

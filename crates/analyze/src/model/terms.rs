@@ -32,7 +32,13 @@ pub static ALL: &[Term] = &[
         |s, steps| steps.user_copy(2 * s.call_bytes as u64),
     ),
     sender("append", TermGroup::Calls, waiting_calls, |_, s| s.sender(steps::APPEND)),
-    sender("segment", TermGroup::Calls, |s| s.segments.with(s.segments.n.min(s.calls.n)), segment),
+    sender("segment", TermGroup::Calls, |s| s.segments.with(s.first_segments()), segment),
+    sender(
+        "after_receive",
+        TermGroup::Calls,
+        |s| s.receive_calls.with(s.receive_calls.n.min(s.first_segments())),
+        |_, steps| after_receive(steps),
+    ),
     sender(
         "further",
         TermGroup::Calls,
@@ -92,13 +98,31 @@ fn waiting_calls(s: &Subject) -> Count {
     }
 }
 
-/// The call, the way down, and the receive interrupt, which runs in the sender's thread.
+/// The call, the way down, and the receive interrupt, which runs in the sender's thread, while the receiver does nothing: the
+/// first call of a step's turn follows the receiver's.
 fn segment(s: &Subject, steps: &Steps) -> Option<Figure> {
     if s.small() {
-        return steps.sender(steps::TRANSMIT);
+        return Some(steps.sender(steps::TRANSMIT)?.minus(&first_of_turn(steps)?));
     }
     let copied = steps.copy_in()?.times(steps::MIDDLE_BYTES as f64);
-    Some(steps.sender(steps::MIDDLE)?.minus(&copied))
+    Some(steps.sender(steps::MIDDLE)?.minus(&copied).minus(&after_receive(steps)?))
+}
+
+/// What a call costs more because the receiver has been at the connection since the last one: its memory is in the other
+/// core's caches, and an acknowledgement may have come.
+fn after_receive(steps: &Steps) -> Option<Figure> {
+    Some(first_of_turn(steps)?.times(calls_of(steps::TRANSMIT)?))
+}
+
+/// What the first call of a turn of several adds to the average.
+fn first_of_turn(steps: &Steps) -> Option<Figure> {
+    let (one, each) = (steps.sender(steps::SINGLE)?, steps.sender(steps::TRANSMIT)?);
+    Some(one.minus(&each).over(calls_of(steps::TRANSMIT)? - 1.0))
+}
+
+/// Calls of a step's turn.
+fn calls_of(step: &str) -> Option<f64> {
+    steps::ALL.iter().find(|about| about.id == step).map(|about| about.calls as f64)
 }
 
 fn further_segment(_: &Subject, steps: &Steps) -> Option<Figure> {
@@ -124,9 +148,8 @@ fn lent_byte(_: &Subject, steps: &Steps) -> Option<Figure> {
 
 /// What each small segment costs beside the call that takes it, which in the step takes several.
 fn taken_segment(steps: &Steps) -> Option<Figure> {
-    let step = steps::ALL.iter().find(|step| step.id == steps::TRANSMIT)?;
     let (many, one) = (steps.receiver(steps::TRANSMIT)?, steps.receiver(steps::SINGLE)?);
-    Some(many.minus(&one).over(step.calls as f64 - 1.0))
+    Some(many.minus(&one).over(calls_of(steps::TRANSMIT)? - 1.0))
 }
 
 /// A call that takes a new segment and answers with an acknowledgement, less the segment.

@@ -82,6 +82,7 @@ pub fn term(id: &'static str) -> &'static str {
         "pack" => "copy in user memory",
         "append" => "calls that only queue bytes",
         "segment" => "calls that send a segment",
+        "after_receive" => "calls that follow a receive call",
         "further" => "further segments of a call",
         "pieces" => "further pieces of a call",
         "copy_in" => "copy into the kernel",
