@@ -30,6 +30,11 @@ fn headline(pairs: &WakeupPairs) -> String {
         (0, all) if pairs.ruled_out == all => {
             format!("No: sleeps explain less than half of each of {differ} between {}.", compared(pairs))
         }
+        (0, _) if pairs.ruled_out > 0 => format!(
+            "Sleeps explain less than half of {} of {differ} between {}; the others are undecided.",
+            pairs.ruled_out,
+            compared(pairs)
+        ),
         (0, _) => {
             format!("Undecided: none of {differ} between {} is shown to be due to sleeps.", compared(pairs))
         }
@@ -63,4 +68,28 @@ fn largest(pairs: &WakeupPairs, most: &DecidedPair, words: &Words) -> String {
         cause::sentence(why),
         why.events().first().map(cause::price).unwrap_or_default()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ruled_out_is_said_of_some_differences_too() {
+        let of = |ruled_out| {
+            let (axis, largest) = (MECHANISM.id, None);
+            headline(&WakeupPairs {
+                axis,
+                pairs: 32,
+                differ: 26,
+                undecided: 6,
+                decided: 0,
+                ruled_out,
+                largest,
+            })
+        };
+        assert!(of(0).starts_with("Undecided: none of 26 significant differences"), "{}", of(0));
+        assert!(of(23).starts_with("Sleeps explain less than half of 23 of 26 significant"), "{}", of(23));
+        assert!(of(26).starts_with("No: sleeps explain less than half of each of 26"), "{}", of(26));
+    }
 }
