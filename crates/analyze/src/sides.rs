@@ -146,7 +146,7 @@ fn against_rivals(run: &Run, cells: &Cells) -> Vec<(FigureKey, RunFigure)> {
         return found;
     }
     let ratios = LogRatios::new(run, cells);
-    for block in run.record.plan.blocks().iter().filter(|block| block.in_turns) {
+    for block in run.record.plan.blocks().iter().filter(|block| block.in_turns()) {
         let (controls, rivals) = block.cases.split_at(block.controls);
         for (rival, control) in rivals.iter().filter_map(|rival| Some((*rival, *controls.first()?))) {
             let logs: Vec<f64> = ratios.of(CPU, (rival, control)).iter().map(|ratio| ratio.log).collect();

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use syscost_core::sample::{self, Metric, Sample};
 use syscost_core::stats::{self, Estimate};
-use syscost_experiment::plan::{Case, Plan, RivalBlock};
+use syscost_experiment::plan::{BlockVisit, Case, Plan, RivalBlock};
 use syscost_experiment::run::Run;
 use syscost_experiment::spec::Spec;
 use syscost_measure::probe;
@@ -78,7 +78,7 @@ impl<'a> RoundSchedule<'a> {
             })
             .collect();
         let blocks = plan.blocks();
-        for block in blocks.iter().filter(|block| block.in_turns) {
+        for block in blocks.iter().filter(|block| block.in_turns()) {
             block.cases.iter().for_each(|case| cases[*case].in_turns = true);
         }
         let times = vec![VisitTimes::default(); blocks.len()];
@@ -252,7 +252,7 @@ impl<'a> RoundSchedule<'a> {
     /// are not as precise as asked.
     pub fn due(&self, round: u32) -> Vec<usize> {
         let racing = self.racing();
-        let any_in_turns = self.blocks.iter().any(|block| block.in_turns);
+        let any_in_turns = self.blocks.iter().any(|block| block.in_turns());
         let is_due = |block: &RivalBlock| {
             let aside = any_in_turns && block.is_aside();
             (!aside || RivalBlock::visited_aside(round))
@@ -300,7 +300,7 @@ impl<'a> RoundSchedule<'a> {
     /// All of a block that is measured together, once any of it is due: what is precise by itself may be subtracted from
     /// what is not.
     pub fn measured_together(&self, block: &RivalBlock, round: u32) -> Vec<usize> {
-        if !block.together || self.due_of(block, round).len() < 2 {
+        if block.visit != BlockVisit::Together || self.due_of(block, round).len() < 2 {
             return Vec::new();
         }
         let fresh = |case: &usize| !self.given_up(*case) && !self.cases[*case].rounds.contains(&round);
@@ -315,7 +315,7 @@ impl<'a> RoundSchedule<'a> {
         let rivals: Vec<usize> = rivals.iter().filter(playing).copied().collect();
         let controls = controls.iter().filter(|case| !self.given_up(**case));
         let nobody = rivals.is_empty() && !self.plan.side_by_side;
-        if !block.in_turns || nobody || self.given_up(block.cases[0]) {
+        if !block.in_turns() || nobody || self.given_up(block.cases[0]) {
             return Vec::new();
         }
         controls.copied().chain(rivals).collect()
@@ -430,7 +430,7 @@ mod tests {
         named.iter().for_each(|(flag, value)| spec.set_axis(flag, &[value]).expect("valid"));
         let plan = Plan::make_within(&spec, None).expect("a plan");
         let mut schedule = RoundSchedule::new(&plan, &spec);
-        assert!(schedule.block(0).in_turns && schedule.newly_done(false).is_empty());
+        assert!(schedule.block(0).in_turns() && schedule.newly_done(false).is_empty());
         for round in 0..spec.min_rounds {
             (0..3).for_each(|case| schedule.took_turn(case, round));
         }

@@ -264,7 +264,7 @@ impl Lane {
     fn the_end_is_whole(&self, run: &Run) {
         // A control is there whenever a rival of its block still needs a round: it may have more than it needs itself.
         let blocks = run.record.plan.blocks();
-        let turns = blocks.iter().filter(|block| block.in_turns);
+        let turns = blocks.iter().filter(|block| block.in_turns());
         let controls: BTreeSet<usize> =
             turns.flat_map(|block| &block.cases[..block.controls]).copied().collect();
         for case in &run.record.plan.cases {

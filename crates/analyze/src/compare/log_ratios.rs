@@ -31,7 +31,7 @@ impl<'a> LogRatios<'a> {
         }
         let mut controls = HashMap::new();
         let blocks = if run.slices.is_empty() { Vec::new() } else { run.record.plan.blocks() };
-        for block in blocks.into_iter().filter(|block| block.in_turns) {
+        for block in blocks.into_iter().filter(|block| block.in_turns()) {
             let (control, rivals) = block.cases.split_at(block.controls);
             controls.extend(rivals.iter().map(|rival| (*rival, control.to_vec())));
         }

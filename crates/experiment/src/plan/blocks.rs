@@ -26,6 +26,17 @@ const BETWEEN_NS: u64 = 60_000;
 /// What nobody compares is visited in every round until it has so many, and then in one of so many.
 const ASIDE: u32 = 3;
 
+/// How the cases of a block are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockVisit {
+    /// Each by a pair of workers of its own.
+    Apart,
+    /// One pair of workers plays them in turns.
+    InTurns,
+    /// One pair of workers measures all of them in a visit.
+    Together,
+}
+
 /// Cases that a round visits together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RivalBlock {
@@ -35,13 +46,14 @@ pub struct RivalBlock {
     pub controls: usize,
     /// Those of `cases` whose windows this block measures; the control's are measured by the first of its blocks.
     pub own: Vec<usize>,
-    /// One pair of workers plays them in turns.
-    pub in_turns: bool,
-    /// One pair of workers measures all of them in a visit.
-    pub together: bool,
+    pub visit: BlockVisit,
 }
 
 impl RivalBlock {
+    pub fn in_turns(&self) -> bool {
+        self.visit == BlockVisit::InTurns
+    }
+
     /// The turns of these of its cases, in this order.
     pub fn task(&self, plan: &Plan, players: &[usize], slice_ns: &[u64], seed: u64) -> BlockTask {
         let rivals: Vec<Point> = players.iter().map(|case| plan.cases[*case].point.clone()).collect();
@@ -79,7 +91,7 @@ impl RivalBlock {
 
     /// Is it a case that nobody compares?
     pub fn is_aside(&self) -> bool {
-        self.cases.len() == 1 && !self.in_turns
+        self.cases.len() == 1 && !self.in_turns()
     }
 
     /// Does a round beside blocks in turns visit such a case?
@@ -168,23 +180,23 @@ fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>, side_by_side: bool
     if alone {
         let cases: Vec<usize> = with_twin(control).collect();
         let controls = cases.len();
-        return vec![RivalBlock { own: cases.clone(), controls, cases, in_turns: true, together: false }];
+        return vec![RivalBlock { own: cases.clone(), controls, cases, visit: BlockVisit::InTurns }];
     }
     if !takes_turns(group) {
         let others = group.iter().filter(|case| case.index != control.index);
         let cases: Vec<usize> =
             [&control].into_iter().chain(others).flat_map(|case| with_twin(case)).collect();
         let controls = with_twin(control).count();
-        let together =
-            group.len() > 1 && probe::find(&control.probe).is_some_and(|p| p.about().together.is_some());
-        return vec![RivalBlock { own: cases.clone(), cases, controls, in_turns: false, together }];
+        let together = probe::find(&control.probe).is_some_and(|p| p.about().together.is_some());
+        let visit = if together && group.len() > 1 { BlockVisit::Together } else { BlockVisit::Apart };
+        return vec![RivalBlock { own: cases.clone(), cases, controls, visit }];
     }
     let others: Vec<usize> = group.iter().map(|c| c.index).filter(|case| *case != control.index).collect();
     let block = |(number, others): (usize, &[usize])| {
         let controls: Vec<usize> = with_twin(control).collect();
         let cases: Vec<usize> = controls.iter().chain(others).copied().collect();
         let own = if number == 0 { cases.clone() } else { others.to_vec() };
-        RivalBlock { cases, own, controls: controls.len(), in_turns: true, together: false }
+        RivalBlock { cases, own, controls: controls.len(), visit: BlockVisit::InTurns }
     };
     // As even as possible: eight are four and four, not six and two.
     let pieces = others.len().div_ceil(MOST_RIVALS);
@@ -210,7 +222,7 @@ mod tests {
         assert_eq!(blocks.len(), 4);
         for block in &blocks {
             let of = |case: usize| &plan.cases[case];
-            assert!(block.in_turns && block.own == block.cases);
+            assert!(block.in_turns() && block.own == block.cases);
             assert_eq!(of(block.cases[0]).point.text_at("mechanism"), Some("send"));
             assert_eq!(of(block.cases[1]).twin_of, Some(block.cases[0]));
             let given = |case: usize| probe::find("transfer").unwrap().coordinates(&of(case).point, false);
@@ -241,7 +253,7 @@ mod tests {
         let plan = Plan { side_by_side: true, ..plan(&named) };
         let alone = |block: &RivalBlock| block.own == block.cases && block.controls == block.cases.len();
         assert_eq!(plan.blocks().len(), 2);
-        assert!(plan.blocks().iter().all(|block| block.in_turns && alone(block)));
+        assert!(plan.blocks().iter().all(|block| block.in_turns() && alone(block)));
     }
 
     #[test]
@@ -254,7 +266,7 @@ mod tests {
             let path = |case: &usize| plan.cases[*case].point.text_at("path").unwrap().to_string();
             block.cases.iter().map(path).collect()
         };
-        assert!(blocks.iter().all(|block| block.together && !block.in_turns && !block.is_aside()));
+        assert!(blocks.iter().all(|block| block.visit == BlockVisit::Together && !block.is_aside()));
         assert!(blocks.iter().all(|block| block.cases.len() > 9 && paths(block).len() == 1), "{blocks:?}");
         assert_eq!(blocks.iter().map(|block| block.own.len()).sum::<usize>(), plan.cases.len());
         let together = plan.visit_time(&blocks[0], &spec);
@@ -266,9 +278,9 @@ mod tests {
     #[test]
     fn what_has_no_rival_or_cannot_take_turns_stays_by_itself() {
         let alone = plan(&[("path", "loopback"), ("size", "64,4K"), ("threads", "1"), ("mechanism", "send")]);
-        assert!(alone.blocks().iter().all(|block| !block.in_turns));
+        assert!(alone.blocks().iter().all(|block| !block.in_turns()));
         let many = plan(&[("path", "loopback"), ("size", "64"), ("threads", "1"), ("connections", "1000")]);
         let blocks = many.blocks();
-        assert!(blocks.len() == 1 && !blocks[0].in_turns && blocks[0].cases.len() > 2, "{blocks:?}");
+        assert!(blocks.len() == 1 && !blocks[0].in_turns() && blocks[0].cases.len() > 2, "{blocks:?}");
     }
 }

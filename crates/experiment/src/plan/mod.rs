@@ -9,7 +9,7 @@ mod refine;
 mod thin;
 mod twins;
 
-pub use blocks::RivalBlock;
+pub use blocks::{BlockVisit, RivalBlock};
 pub use refine::Refinement;
 pub use thin::Thinned;
 
@@ -214,12 +214,12 @@ impl Plan {
 
     /// How long one round of a block takes.
     pub fn visit_time(&self, block: &RivalBlock, spec: &Spec) -> Duration {
-        if block.in_turns {
+        if block.in_turns() {
             return ROUND_OVERHEAD + block.time(self, spec.timing);
         }
         let own: Duration = block.cases.iter().map(|case| round_time(&self.cases[*case], spec)).sum();
         // The workers start once.
-        let starts = if block.together { block.cases.len() as u32 - 1 } else { 0 };
+        let starts = if block.visit == BlockVisit::Together { block.cases.len() as u32 - 1 } else { 0 };
         own.saturating_sub(ROUND_OVERHEAD * starts)
     }
 

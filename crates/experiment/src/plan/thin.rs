@@ -77,7 +77,7 @@ fn fits(plan: &Plan, spec: &Spec) -> bool {
 fn enough(plan: &Plan, spec: &Spec) -> Duration {
     let rounds = ROUNDS.min(spec.min_rounds);
     let blocks = plan.blocks();
-    let racing = blocks.iter().any(|block| block.in_turns);
+    let racing = blocks.iter().any(|block| block.in_turns());
     let time = |block| plan.visit_time(block, spec);
     blocks
         .iter()

@@ -178,7 +178,7 @@ impl Session<'_> {
             self.run.record.pilot = Some(settled);
         }
         let blocks: Vec<RivalBlock> =
-            self.schedule.blocks().filter(|block| block.in_turns).cloned().collect();
+            self.schedule.blocks().filter(|block| block.in_turns()).cloned().collect();
         // Side by side a rival that one run is done with would have no partner in the other.
         if blocks.is_empty() || self.plan.side_by_side || !self.schedule.may_settle() {
             return;
