@@ -2,9 +2,10 @@
 
 use super::heading::TableHeading;
 use super::{MOST_COLUMNS, titles};
-use crate::ColumnMapping;
 use crate::cells;
 use crate::unit::{self, DecimalMark};
+use crate::{ColumnMapping, TableColumn, naming};
+use std::collections::BTreeSet;
 
 /// Lines that decide which mark separates.
 const LOOKED_AT: usize = 300;
@@ -23,7 +24,7 @@ pub struct TableRecords {
 impl TableRecords {
     pub fn of(text: &str, mapping: &ColumnMapping) -> Result<TableRecords, String> {
         let delimiter = delimiter(text);
-        let separated = text.lines().filter(|line| line.as_bytes().contains(&delimiter)).count();
+        let separated = separates(delimiter, text.lines());
         // A mark in one line is none that separates: `./run | tee log`.
         let titled = with_titles(text, mapping);
         let text = titled.as_str();
@@ -51,6 +52,7 @@ impl TableRecords {
         }
         let decimal = match mapping.decimal() {
             Some(told) => told,
+            None if has_whole_groups(&all, mapping) => DecimalMark::Point,
             None => decimal(all.iter().flat_map(|record| &record.cells), delimiter)?,
         };
         Ok(TableRecords { all, decimal })
@@ -61,8 +63,30 @@ impl TableRecords {
 fn delimiter(text: &str) -> u8 {
     let lines: Vec<&str> =
         text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).take(LOOKED_AT).collect();
-    let with = |mark: u8| lines.iter().filter(|line| line.bytes().any(|b| b == mark)).count();
-    [b',', b'|', b';', b'\t'].into_iter().max_by_key(|mark| with(*mark)).unwrap_or(b',')
+    let with = |mark: &u8| separates(*mark, lines.iter().copied());
+    [b',', b'|', b';', b'\t'].into_iter().max_by_key(with).unwrap_or(b',')
+}
+
+/// Lines that a mark may separate. One that stands in numbers alone groups their thousands, unless another line, such as
+/// that of the headings, has as many.
+fn separates<'t>(mark: u8, lines: impl Iterator<Item = &'t str>) -> usize {
+    let many = |line: &str| line.bytes().filter(|b| *b == mark).count();
+    let (groups, others): (Vec<&str>, Vec<&str>) =
+        lines.filter(|line| many(line) > 0).partition(|line| mark == b',' && groups_thousands(line));
+    let shapes: BTreeSet<usize> = others.iter().map(|line| many(line)).collect();
+    others.len() + groups.into_iter().filter(|line| shapes.contains(&many(line))).count()
+}
+
+/// `64  1,234,567  3.2`: of several words, none with a comma but a number with its thousands in groups.
+fn groups_thousands(line: &str) -> bool {
+    let number = |word: &str| {
+        let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
+        unit::number(digits, DecimalMark::Point).is_some_and(|(.., unit)| unit.is_none())
+    };
+    let mut words = line.split(|c: char| c.is_whitespace() || c == '|');
+    let grouped = |word: &str| word.split(',').skip(1).all(|part| starts_with_group(part));
+    line.split_whitespace().count() > 1
+        && words.all(|word| !word.contains(',') || number(word) && grouped(word))
 }
 
 /// A comment that says whose the rows below are, or what they hold, and one that holds the headings; its line stays.
@@ -196,6 +220,24 @@ fn marked(text: &str) -> Option<(&str, char, &str)> {
     (one && !whole.is_empty() && whole.bytes().all(|b| b.is_ascii_digit())).then_some((whole, mark, digits))
 }
 
+/// Sizes and counts are whole: a comma in `1,024` below such a heading groups thousands.
+fn has_whole_groups(all: &[TableRecord], mapping: &ColumnMapping) -> bool {
+    let counts = |cell: &String| {
+        let heading = TableHeading::of(cell, mapping);
+        let whole = |column| naming::is_count(column) || column == TableColumn::MessageBytes;
+        heading.is_plain() && heading.unit.is_none() && heading.column.is_some_and(whole)
+    };
+    let found = all.iter().enumerate().take(LOOKED_AT).find_map(|(index, record)| {
+        let column = record.cells.iter().position(counts)?;
+        Some((index, column))
+    });
+    let Some((index, column)) = found else { return false };
+    let cells = || all[index + 1..].iter().filter_map(|record| record.cells.get(column));
+    let marks = || cells().filter_map(|cell| marked(cell)).filter(|(_, mark, _)| *mark == ',');
+    marks().next().is_some()
+        && marks().all(|(whole, _, digits)| digits.len() == 3 && whole.len() < 4 && whole != "0")
+}
+
 fn starts_with_group(text: &str) -> bool {
     text.bytes().take_while(u8::is_ascii_digit).count() == 3
 }
@@ -246,6 +288,7 @@ mod tests {
         assert_eq!(of("a,b\n64,\"2,46\"\n"), Ok(DecimalMark::Comma));
         assert_eq!(of("a;b\n64;12,345\n65;4,702,557\n"), Ok(DecimalMark::Point));
         assert_eq!(of("a;b\n64;12\n"), Ok(DecimalMark::Point));
+        assert_eq!(of("size;b\n1,024;12,345\n"), Ok(DecimalMark::Point));
         assert!(of("a;b\n64;12,345\n").unwrap_err().contains("\"12,345\" decimal"));
     }
 
@@ -255,6 +298,8 @@ mod tests {
         assert_eq!(delimiter("a\tb\n1\t2\n"), b'\t');
         assert_eq!(delimiter("| a | b |\n|---|---|\n| 1 | 2 |\n"), b'|');
         assert_eq!(delimiter("a,b\n1,2\nnote; with a semicolon\n"), b',');
+        assert_eq!(delimiter("a;b\n1,024;2,048\n4,096;8,192\n"), b';');
+        assert_eq!(delimiter("a,b\n64, 128\n256, 512\n"), b',');
         assert_eq!(delimiter("a,why\n1,\"x; y\"\n2,\"x; y\"\n"), b',');
     }
 }

@@ -183,17 +183,20 @@ fn pairs(line: &str) -> (&str, Vec<(&str, String)>) {
         let from = if mark == '=' {
             head.trim_end().rfind([' ', ',', ';', '\t', '[', '(']).map_or(0, |i| i + 1)
         } else {
-            head.rfind([',', ';']).map_or(0, |i| i + 1)
+            head.rfind([',', ';', ']', '|', '\t']).map_or(0, |i| i + 1)
         };
         // `Procedure call, 7 args: 12.9 cycles` is one name.
         let whole = mark == ':' && at == 0 && line.matches(mark).count() == 1;
         let from = if whole && naming::column_of(head[from..].trim()).is_none() { 0 } else { from };
         let key = head[from..].trim();
         let rest = &line[found + 1..];
-        let next = rest
-            .find(mark)
-            .map_or(rest.len(), |next| rest[..next].trim_end().rfind([' ', ',', ';', '\t']).unwrap_or(next));
-        let value = rest[..next].trim().trim_end_matches([',', ';', ']', ')']).trim();
+        let next = rest.find(mark).map_or(rest.len(), |next| {
+            let until = rest[..next].trim_end();
+            // `12 us, Avg Latency: `: a key of several words stands behind a mark.
+            let several = until.rfind([',', ';', '|', '\t']).filter(|_| mark == ':');
+            several.or_else(|| until.rfind([' ', ',', ';', '\t'])).unwrap_or(next)
+        });
+        let value = rest[..next].trim().trim_end_matches([',', ';', ']', ')', '|']).trim();
         let is_key =
             key.starts_with(char::is_alphabetic) && key.len() <= LONGEST_KEY && !line.starts_with('|');
         let figure = unit::number(cells::plain(value), unit::DecimalMark::Point).is_some();
