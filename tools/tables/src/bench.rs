@@ -48,6 +48,7 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
         ("criterion", criterion(text)),
         ("Google Benchmark", google(text)),
         ("perf bench", perf_bench(text)),
+        ("hyperfine", hyperfine(text)),
     ]
     .into_iter()
     .find(|(_, rows)| !rows.is_empty())?;
@@ -134,6 +135,29 @@ fn perf_bench(text: &str) -> Vec<PublishedRow> {
     rows
 }
 
+/// `Benchmark 1: ./send` and below it `Time (mean ± σ):  12.3 ms ±  1.4 ms  [User: 5.2 ms, System: 6.8 ms]`
+fn hyperfine(text: &str) -> Vec<PublishedRow> {
+    let mut command = None;
+    let mut rows: Vec<PublishedRow> = Vec::new();
+    for (at, line) in text.lines().map(str::trim).enumerate() {
+        let begins = line.strip_prefix("Benchmark ").and_then(|rest| rest.split_once(": "));
+        if let Some((_, name)) = begins.filter(|(n, _)| n.trim_start_matches('#').parse::<u32>().is_ok()) {
+            command = Some(name);
+        }
+        let figures = line.strip_prefix("Time (").and_then(|rest| Some(rest.split_once("):")?.1));
+        let words: Vec<&str> = figures.unwrap_or_default().split_whitespace().collect();
+        let mean = if let [mean, of, ..] = words[..] { time(mean, of) } else { None };
+        let spread = if let [_, _, "±", spread, of, ..] = words[..] { time(spread, of) } else { None };
+        rows.extend(mean.and_then(|ns| Some(row(at, command.take()?, ns, spread))));
+        let runs = line.strip_prefix("Range (").and_then(|rest| rest.strip_suffix("runs"));
+        let runs = runs.and_then(|rest| rest.split_whitespace().next_back()?.parse::<f64>().ok());
+        if let (Some(row), Some(runs)) = (rows.last_mut(), runs) {
+            row.set([(TableColumn::Runs, runs)]);
+        }
+    }
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,7 +167,9 @@ mod tests {
         let go = "goos: linux\nBenchmarkSend/64B-8 \t 1000000\t 1034 ns/op\t 61.90 MB/s\t 0 B/op\nBenchmarkPipe-8 \t 500 \t 2534.5 ns/op\nPASS\n";
         let criterion = "Benchmarking Send/64B: Warming up\nSend/64B  time:   [1.0 µs 1.034 µs 1.1 µs]\n  change: [-1% +0% +1%] (p = 0.7)\nPipe\n   time:   [2534.0 ns 2534.5 ns 2535.0 ns]\n";
         let google = "Run on (8 X 3600 MHz CPU s)\n---\nBenchmark  Time  CPU  Iterations\n---\nSend/64B  1.034 us  1.030 us  680000\nPipe  2534.5 ns 2530 ns 1000\n";
-        for text in [go, criterion, google] {
+        let hyperfine = "Benchmark 1: Send/64B\n  Time (mean ± σ):  1.034 µs ±  1.4 µs    [User: 5.2 ms, System: 6.8 ms]\n\
+                         Range (min … max):  1.0 µs …  9.1 µs    200 runs\n\nBenchmark #2: Pipe\n  Time (abs ≡):  2534.5 ns  [User: 1 ns]\n";
+        for text in [go, criterion, google, hyperfine] {
             let table = from_lines("b.txt", text).unwrap().unwrap();
             let rows: Vec<_> = table
                 .rows
