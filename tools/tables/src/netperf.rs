@@ -37,6 +37,9 @@ pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, Bad
     }
     let lines: Vec<&str> = text.lines().collect();
     let is_title = |line: &str| line.contains(" TEST from ") || line.contains("TEST to ");
+    // `-P 0` prints no title: the command is one.
+    let titled = lines.iter().any(|line| is_title(line));
+    let is_title = |line: &str| if titled { is_title(line) } else { commanded(line).is_some() };
     let titles: Vec<usize> = (0..lines.len()).filter(|at| is_title(lines[*at])).collect();
     let ends = titles.iter().skip(1).copied().chain([lines.len()]);
     let tests: Result<Vec<PublishedRow>, String> =
@@ -91,9 +94,24 @@ fn of_messages(name: &str, rows: Result<Vec<PublishedRow>, String>) -> Result<Pu
     Ok(PublishedTable { messages: true, ..table })
 }
 
+/// The test of `netperf -P 0 -H host -t TCP_RR`.
+fn commanded(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace().skip_while(|word| word.rsplit('/').next() != Some("netperf"));
+    words.next()?;
+    let options: Vec<&str> = words.take_while(|word| *word != "--").collect();
+    let told = options.windows(2).find(|pair| pair[0] == "-t").map(|pair| pair[1]);
+    options.contains(&"-H").then(|| told.unwrap_or("TCP_STREAM"))
+}
+
 /// `at`: its first line, from 0.
 fn classic(at: usize, lines: &[&str]) -> Result<PublishedRow, String> {
-    let test = lines[0].split(" TEST").next().unwrap_or_default().trim_start_matches("MIGRATED ").trim();
+    let command = commanded(lines[0]);
+    let title = || lines[0].split(" TEST").next().unwrap_or_default().trim_start_matches("MIGRATED ").trim();
+    let test = command.unwrap_or_else(title);
+    let turns = test.contains("REQUEST/RESPONSE") || test.ends_with("_RR");
+    // A command without `-f` gets the usual unit.
+    let usual = command.is_some_and(|test| test.ends_with("STREAM")) && !lines[0].contains(" -f");
+    let megabits = usual || lines.iter().any(|line| line.contains("10^6bits/s"));
     let numbers = |line: &&str| {
         let all: Option<Vec<f64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
         all.filter(|all| all.len() > 3)
@@ -105,13 +123,11 @@ fn classic(at: usize, lines: &[&str]) -> Result<PublishedRow, String> {
         PublishedRow { line: at + 1, ..PublishedRow::of_one("netperf", test, figures) }
     };
     match figures[..] {
-        [_, _, bytes, seconds, rate] if lines.iter().any(|line| line.contains("10^6bits/s")) => {
-            Ok(row(vec![
-                (TableColumn::MessageBytes, bytes),
-                (TableColumn::Elapsed, seconds * 1e9),
-                (TableColumn::Throughput, rate * 1e6),
-            ]))
-        }
+        [_, _, bytes, seconds, rate] if megabits => Ok(row(vec![
+            (TableColumn::MessageBytes, bytes),
+            (TableColumn::Elapsed, seconds * 1e9),
+            (TableColumn::Throughput, rate * 1e6),
+        ])),
         // `-c -C`: of both ends, with microseconds a KB.
         [_, _, bytes, seconds, rate, cpu, _, demand, _]
             if lines.iter().any(|line| line.contains("us/KB")) =>
@@ -124,13 +140,13 @@ fn classic(at: usize, lines: &[&str]) -> Result<PublishedRow, String> {
                 (TableColumn::CpuPerByte, demand * 1e3 / 1024.0),
             ]))
         }
-        [_, _, bytes, _, seconds, rate, cpu, _, _, _] if test.contains("REQUEST/RESPONSE") => Ok(row(vec![
+        [_, _, bytes, _, seconds, rate, cpu, _, _, _] if turns => Ok(row(vec![
             (TableColumn::MessageBytes, bytes),
             (TableColumn::Elapsed, seconds * 1e9),
             (TableColumn::MessageRate, rate),
             (TableColumn::CpuPercent, cpu),
         ])),
-        [_, _, bytes, _, seconds, rate] if test.contains("REQUEST/RESPONSE") => Ok(row(vec![
+        [_, _, bytes, _, seconds, rate] if turns => Ok(row(vec![
             (TableColumn::MessageBytes, bytes),
             (TableColumn::Elapsed, seconds * 1e9),
             (TableColumn::MessageRate, rate),
@@ -203,6 +219,10 @@ mod tests {
         assert_eq!(classic.rows[0].value(TableColumn::Throughput), Some(23456.78e6));
         let twice = from_classic("n", &stream.repeat(2)).unwrap().unwrap();
         assert_eq!(twice.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [1, 6]);
+        let plain = "$ netperf -P 0 -H h -l 10\n131072  16384  16384    10.00    23456.78\n$ netperf -P0 -H h -t TCP_RR\n16384  131072 1 1 10.00 23456.78\n16384 131072\n";
+        let plain = from_classic("n", plain).unwrap().unwrap();
+        assert_eq!(plain.rows[0].value(TableColumn::Throughput), Some(23456.78e6));
+        assert_eq!(plain.rows[1].value(TableColumn::MessageRate), Some(23456.78));
         let udp = "UDP UNIDIRECTIONAL SEND TEST from 0.0.0.0\n1 2 3 4 5 6 7\n";
         assert!(
             from_classic("n", udp)

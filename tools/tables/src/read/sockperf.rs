@@ -30,8 +30,17 @@ fn runs(text: &str) -> Vec<(&str, &str)> {
     begins.iter().zip(ends).map(|(from, to)| (above(*from), &text[*from..to])).collect()
 }
 
+/// `sockperf ping-pong -i 10.0.0.1 --msg-size=64`
+fn commanded_bytes(line: &str) -> Option<u64> {
+    let mut words = line.split_whitespace().skip_while(|word| word.rsplit('/').next() != Some("sockperf"));
+    let option = words.find(|word| *word == "-m" || word.starts_with("--msg-size"))?;
+    option.split_once('=').map_or_else(|| words.next(), |(_, number)| Some(number))?.parse().ok()
+}
+
 fn row_of((above, text): (&str, &str)) -> Result<PublishedRow, String> {
     let mut row = row(text)?;
+    let commanded = [above].into_iter().chain(text.lines()).find_map(commanded_bytes);
+    row.set(commanded.map(|bytes| (TableColumn::MessageBytes, bytes as f64)));
     let place = titles::of(above, &ColumnMapping::default()).map(|title| title.place).unwrap_or_default();
     let said = [(TableColumn::MessageBytes, place.bytes), (TableColumn::Threads, place.threads)];
     row.set(said.into_iter().filter_map(|(column, n)| Some((column, n? as f64))));
@@ -83,6 +92,10 @@ mod tests {
             (row.count(TableColumn::Messages), row.value(TableColumn::Elapsed)),
             (Some(55), Some(0.55e9))
         );
+        for option in ["--msg-size=64", "--msg-size 64", "-m 64"] {
+            let table = from_lines("s", &format!("$ ./sockperf pp -i h {option}\n{text}")).unwrap().unwrap();
+            assert_eq!(table.rows[0].count(TableColumn::MessageBytes), Some(64), "{option}");
+        }
         let stopped = from_lines("s", "sockperf: == version #3.10 ==\n").unwrap();
         assert!(stopped.unwrap_err().to_string().contains("sockperf: no summary"));
     }
