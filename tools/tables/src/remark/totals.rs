@@ -1,4 +1,5 @@
-//! Throughput that does not follow from the table's own totals: bytes, or messages of a size, over the duration.
+//! Throughput that does not follow from the table's own totals, bytes or messages of a size over the duration, or from
+//! its own message rate.
 
 use super::{Remark, RemarkKind, place};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
@@ -7,37 +8,64 @@ use syscost_core::units::{Unit, significant};
 /// A duration may hold setup and teardown beside the transfer.
 const SLACK: f64 = 0.25;
 
-/// A row whose throughput is not its totals over its duration.
+/// A row whose throughput may be another than its own figures give.
 struct WrongTotal<'t> {
     row: &'t PublishedRow,
-    /// Throughput over what the totals give.
+    /// Throughput over what they give.
     ratio: f64,
     threads: f64,
+    slack: f64,
+}
+
+impl<'t> WrongTotal<'t> {
+    /// Against a rate in bit/s, of which so much may be rounding.
+    fn of(row: &'t PublishedRow, other: f64, rounding: f64) -> Option<WrongTotal<'t>> {
+        let rate = row.figure(TableColumn::Throughput)?;
+        let threads = row.value(TableColumn::Threads).unwrap_or(1.0);
+        let (ratio, slack) = (rate.value / other, 1.0 + SLACK + share(rate) + rounding);
+        (ratio.is_finite() && ratio > 0.0).then_some(WrongTotal { row, ratio, threads, slack })
+    }
+
+    /// Does rounding explain it?
+    fn holds(&self) -> bool {
+        self.ratio < self.slack && self.ratio > 1.0 / self.slack
+    }
 }
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    let known: Vec<(WrongTotal, bool)> = table.rows.iter().filter_map(held).collect();
+    let of_totals = told(table.rows.iter().filter_map(of_totals).collect(), TOTALS);
+    let rates = table.is_transfer().then(|| told(table.rows.iter().filter_map(of_rates).collect(), RATES));
+    of_totals.or(rates.flatten()).into_iter().collect()
+}
+
+/// What throughput has to be, and how the reader is told what it would be.
+type TotalsWords = [&'static str; 2];
+const TOTALS: TotalsWords = ["total bytes over duration", "its totals give"];
+const RATES: TotalsWords = ["message rate times message size", "its messages give"];
+
+fn told(known: Vec<WrongTotal>, [what, give]: TotalsWords) -> Option<Remark> {
     let all = known.len();
-    let mut wrong: Vec<WrongTotal> =
-        known.into_iter().filter(|(_, holds)| !holds).map(|(row, _)| row).collect();
+    let mut wrong: Vec<WrongTotal> = known.into_iter().filter(|row| !row.holds()).collect();
     let distance = |row: &WrongTotal| row.ratio.ln().abs();
     wrong.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
-    let Some(worst) = wrong.first() else { return Vec::new() };
+    let worst = wrong.first()?;
     let rate = worst.row.value(TableColumn::Throughput).unwrap_or(0.0);
     let each = |row: &WrongTotal| row.threads > 1.0 && (row.ratio * row.threads - 1.0).abs() < SLACK;
-    let unit = |row: &WrongTotal| {
-        [1e3, 1e6, 1e9].iter().any(|scale| (distance(row) - f64::ln(*scale)).abs() < SLACK)
-    };
+    let apart = |row: &WrongTotal, by: f64| (distance(row) - by.ln()).abs() < SLACK;
+    let unit = |row: &WrongTotal| [1e3, 1e6, 1e9].iter().any(|scale| apart(row, *scale));
     let why = if wrong.iter().all(each) {
         "Times the threads, they agree."
     } else if wrong.iter().all(unit) {
         "They are a power of 1000 apart: a unit?"
+    } else if wrong.iter().all(|row| apart(row, 8.0)) {
+        "They are a factor of 8 apart: bytes for bits, or the size of one of eight fields?"
+    } else if what == RATES[0] {
+        "One of the three is not what its heading says."
     } else {
         "What is counted over that duration does not go with that throughput."
     };
     let text = format!(
-        "Throughput is not total bytes over duration in {} of {all} rows, by up to {}x: {} says {}, its totals give {}. \
-         {why}",
+        "Throughput is not {what} in {} of {all} rows, by up to {}x: {} says {}, {give} {}. {why}",
         wrong.len(),
         significant(distance(worst).exp()),
         place(worst.row),
@@ -46,27 +74,32 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     );
     let mut lines: Vec<usize> = wrong.iter().map(|wrong| wrong.row.line).collect();
     lines.sort_unstable();
-    vec![Remark { id: "not_its_totals", kind: RemarkKind::Contradiction, text, lines }]
+    Some(Remark { id: "not_its_totals", kind: RemarkKind::Contradiction, text, lines })
 }
 
 /// Do the totals of a row contradict its throughput?
 pub fn contradicted(row: &PublishedRow) -> bool {
-    held(row).is_some_and(|(_, holds)| !holds)
+    of_totals(row).is_some_and(|row| !row.holds())
 }
 
-/// Of a row that has all three: how far apart they are, and whether rounding explains it.
-fn held(row: &PublishedRow) -> Option<(WrongTotal<'_>, bool)> {
-    let rate = row.figure(TableColumn::Throughput)?;
+fn of_totals(row: &PublishedRow) -> Option<WrongTotal<'_>> {
     let seconds = row.figure(TableColumn::Elapsed)?;
     let messages = || Some((row.figure(TableColumn::Messages)?, row.value(TableColumn::MessageBytes)?));
     let (count, bytes) = row.figure(TableColumn::Bytes).map(|bytes| (bytes, 1.0)).or_else(messages)?;
     let totals = count.value * bytes * 8.0 / (seconds.value * 1e-9);
-    let share = |figure: PublishedFigure| figure.rounding / figure.value;
-    let slack = 1.0 + SLACK + share(rate) + share(seconds) + share(count);
-    let ratio = rate.value / totals;
-    let threads = row.value(TableColumn::Threads).unwrap_or(1.0);
-    (ratio.is_finite() && ratio > 0.0)
-        .then(|| (WrongTotal { row, ratio, threads }, ratio < slack && ratio > 1.0 / slack))
+    WrongTotal::of(row, totals, share(seconds) + share(count))
+}
+
+/// A message and its answer may both be counted.
+fn of_rates(row: &PublishedRow) -> Option<WrongTotal<'_>> {
+    let rate = row.figure(TableColumn::MessageRate)?;
+    let one_way = rate.value * row.value(TableColumn::MessageBytes)? * 8.0;
+    let both = WrongTotal::of(row, 2.0 * one_way, share(rate))?;
+    if both.holds() { Some(both) } else { WrongTotal::of(row, one_way, share(rate)) }
+}
+
+fn share(figure: PublishedFigure) -> f64 {
+    figure.rounding / figure.value
 }
 
 #[cfg(test)]
@@ -87,5 +120,22 @@ mod tests {
         assert!(short[0].contains("says 1.35 Gbit/s, its totals give 1.7 Mbit/s"), "{short:?}");
         let one = told("A1,1024,4,2,5000000000,5\nA1,4096,2,4,5000000000,5\n");
         assert!(one[0].contains("Times the threads, they agree."), "{one:?}");
+    }
+    #[test]
+    fn a_message_rate_that_is_another() {
+        let told = |rows: &str| {
+            let table =
+                table(&format!("mechanism,message_size,threads,msgs_per_sec,throughput_gbps\n{rows}"));
+            remarks(&table)
+                .into_iter()
+                .filter(|r| r.id == "not_its_totals")
+                .map(|r| r.text)
+                .collect::<Vec<_>>()
+        };
+        assert!(told("A1,1024,1,900000,7.3728\nA2,1024,1,1000000,8.19\n").is_empty());
+        assert!(told("A1,1024,1,900000,14.7456\n").is_empty(), "both ways");
+        let eighth = told("A1,1024,1,900000,0.9216\nA2,1024,1,1000000,1.024\n");
+        assert!(eighth[0].contains("in 2 of 2 rows, by up to 8x"), "{eighth:?}");
+        assert!(eighth[0].contains("bytes for bits"), "{eighth:?}");
     }
 }
