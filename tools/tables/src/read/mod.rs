@@ -155,7 +155,7 @@ fn of_script(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<P
 
 /// A script's only text of several lines that is a table: `data = """size,gbps`.
 fn embedded(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<PublishedTable, BadTable>> {
-    let texts = script::is_script(text).then(|| text.split("\"\"\"").skip(1).step_by(2))?;
+    let texts = script_value::is_script(text).then(|| text.split("\"\"\"").skip(1).step_by(2))?;
     let table = |of: &&str| {
         let rows: Vec<usize> = of.trim().lines().map(|line| line.matches([',', ';', '\t']).count()).collect();
         rows.len() > 2 && rows[0] > 1 && rows.iter().all(|cells| *cells == rows[0])

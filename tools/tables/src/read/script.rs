@@ -7,7 +7,7 @@ use super::objects;
 use super::script_calls::{PLACES, ScriptDrawing, runs_over};
 use super::script_lists::{ListKey, NamedList, axis_in_comment, columns, count_copies, listed, place_keys};
 use super::script_tables::{frame, has_lists_alone, only_label, titled};
-use super::script_value::{self, ScriptAssignment};
+use super::script_value::{self, ScriptAssignment, is_script};
 use super::titles;
 use crate::{ColumnMapping, TableColumn};
 use crate::{naming, vocabulary};
@@ -59,13 +59,15 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     }
     let objects = values.iter().filter_map(|value| objects::records(&value.value.json(), mapping));
     if let Some(mut records) = objects.max_by_key(Vec::len).filter(|records| records.len() > 2) {
+        let title = only_label(text, TableColumn::is_measure);
         for cell in &mut records[0].cells {
             let known = TableHeading::of(cell, mapping);
             let named =
                 known.column.filter(|c| known.unit.is_none() && c.is_measure() && !naming::is_count(*c));
             *cell = named.and_then(|of| only_label(text, |c| c == of)).unwrap_or_else(|| cell.clone());
         }
-        return Some(Ok((records, said(&left, &[]))));
+        let title = title.map(|title| TableRecord { line: records[0].line, cells: vec![title] });
+        return Some(Ok((title.into_iter().chain(records).collect(), said(&left, &[]))));
     }
     script.then(|| Err(NOTHING.into()))
 }
@@ -80,24 +82,6 @@ fn said(left: &[String], doubtful: &[String]) -> Vec<String> {
         .chain(listed(super::LISTS_LEFT, left))
         .chain(listed("left out, because the script does not say what they run over", doubtful))
         .collect()
-}
-
-/// Its first line of code imports something, in Python or R.
-pub fn is_script(text: &str) -> bool {
-    let mut docstring = false;
-    let code = |line: &&str| {
-        let marks = line.matches("\"\"\"").count();
-        let inside = docstring || marks > 0;
-        docstring ^= marks % 2 == 1;
-        !inside && !line.is_empty() && !line.starts_with('#')
-    };
-    let first = text.lines().map(str::trim).find(code).unwrap_or_default();
-    if first.starts_with("library(") || first.split_once(" <- ").is_some_and(|(name, _)| !name.contains(' '))
-    {
-        return true;
-    }
-    let rest = first.strip_prefix("import ").or(first.strip_prefix("from "));
-    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()) && !rest.contains('|'))
 }
 
 /// `x`, which others are drawn over: what the plots' axis is called.
@@ -374,6 +358,18 @@ impl Lists<'_> {
                 }
             }
         }
+        for list in lists.iter_mut().filter(|_| axis.axis(self.mapping) != Some(TableColumn::Mechanism)) {
+            let told = self.told_way(list).map(ListKey::Text);
+            list.keys.splice(..0, told);
+        }
+    }
+
+    /// `Zero-Copy: latency by message size`
+    fn told_way(&self, list: &NamedList) -> Option<String> {
+        let texts = self.drawing.titles(&list.name).into_iter();
+        let ways = texts.filter_map(|text| titles::of(text, self.mapping)?.place.mechanism);
+        let mut exact = ways.filter(|name| vocabulary::exact_role(name).is_some());
+        exact.next().filter(|_| !list.fixed(self.mapping).contains(&TableColumn::Mechanism))
     }
 
     fn told_place(&self, list: &NamedList, column: TableColumn) -> Option<String> {
@@ -404,7 +400,11 @@ impl Lists<'_> {
     /// Its heading with what the plot calls its axis: the quantity, or the unit alone.
     fn labelled(&self, list: &NamedList) -> String {
         let heading = list.heading(self.mapping);
-        let known = TableHeading::of(&heading, self.mapping);
+        let mut known = TableHeading::of(&heading, self.mapping);
+        // `results` of what, the plot says.
+        if known.column == Some(TableColumn::Measured) {
+            known.column = None;
+        }
         let measure = known.column.filter(|column| column.is_measure());
         let fits = |column: TableColumn| measure.is_none_or(|of| of == column) && column.is_measure();
         let plain = self.drawing.is_plain(&list.name);

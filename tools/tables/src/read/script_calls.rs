@@ -139,9 +139,11 @@ impl<'t> ScriptDrawing<'t> {
         self.figure(list).find(own)?.texts().next()
     }
 
-    /// What the title of its figure says.
+    /// What the title of its figure says, or the call of a function that draws it.
     pub fn titles(&self, list: &str) -> Vec<&str> {
-        self.figure(list).filter(|call| call.is("title")).flat_map(ScriptCall::texts).collect()
+        let drawn = self.drawing(list).first().map(|call| &self.calls[*call]);
+        let own = drawn.filter(|call| !call.draws()).into_iter();
+        own.chain(self.figure(list).filter(|call| call.is("title"))).flat_map(ScriptCall::texts).collect()
     }
 
     /// Of lists of lists, is it the outer that is drawn over a name? `plot(sizes, rates[:, 3])`
@@ -236,7 +238,9 @@ impl<'t> ScriptDrawing<'t> {
             return call.texts().next().filter(|text| fits(text));
         }
         // A function of the script's own: `save(sizes, a1, a2, "Message size", "Throughput (Gbps)")`.
-        std::iter::once(drawn).chain(later()).take(4).find_map(told)
+        let near = std::iter::once(drawn).chain(later()).take(4).find_map(told);
+        let far = || later().filter_map(told).collect::<BTreeSet<_>>();
+        near.or_else(|| far().first().copied().filter(|_| far().len() == 1))
     }
 
     /// The comment above a line.

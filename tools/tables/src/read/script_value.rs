@@ -73,6 +73,24 @@ pub fn assigned(text: &str) -> Vec<ScriptAssignment> {
     found
 }
 
+/// Its first line of code imports something, in Python or R.
+pub fn is_script(text: &str) -> bool {
+    let mut docstring = false;
+    let code = |line: &&str| {
+        let marks = line.matches("\"\"\"").count();
+        let inside = docstring || marks > 0;
+        docstring ^= marks % 2 == 1;
+        !inside && !line.is_empty() && !line.starts_with('#')
+    };
+    let first = text.lines().map(str::trim).find(code).unwrap_or_default();
+    if first.starts_with("library(") || first.split_once(" <- ").is_some_and(|(name, _)| !name.contains(' '))
+    {
+        return true;
+    }
+    let rest = first.strip_prefix("import ").or(first.strip_prefix("from "));
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()) && !rest.contains('|'))
+}
+
 struct ScriptReading<'t> {
     rest: &'t str,
 }
