@@ -20,7 +20,7 @@ pub struct NamedColumn {
 #[rustfmt::skip]
 const WHOLE: &[&str] = &[
     "avg", "average", "mean", "weighted", "the", "of", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "measured", "observed",
-    "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "cnt", "nr", "hw", "hardware", "u", "all",
+    "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "cnt", "nr", "hw", "hardware", "u", "all", "data",
 ];
 /// Short for throughput, before its unit; alone they are something else.
 const RATES: &[&str] = &["thr", "tp", "thru", "perf"];

@@ -90,7 +90,11 @@ fn name(line: &str) -> Option<String> {
 /// A quantity with its unit, or the one quantity that is named.
 fn figures(line: &str, mapping: &ColumnMapping) -> Option<TableHeading> {
     let quantity = |heading: &TableHeading| {
-        heading.is_plain() && heading.column.is_some_and(|column| !column.is_text() && !column.is_place())
+        let named = |column: TableColumn| {
+            // `q3.csv` is the third file.
+            !column.is_text() && !column.is_place() && column != TableColumn::Spread
+        };
+        heading.is_plain() && heading.column.is_some_and(named)
     };
     let few = line.split_whitespace().count() <= WORDS_OF_A_HEADING;
     if let Some(whole) = few.then(|| TableHeading::of(line, mapping)).filter(quantity) {
