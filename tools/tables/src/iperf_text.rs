@@ -69,19 +69,29 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
     if lines.is_empty() || !text.contains("[ ID]") {
         return None;
     }
-    let ways = ["[TX-", "[RX-", "(omitted)"];
     let said = "the receiver's throughput, where iperf prints it";
-    let rows = match ways.iter().find(|way| text.contains(**way)) {
-        Some(way) => Err(format!("iperf's text with {way:?} is not read: run iperf3 -J and give its JSON")),
-        None => Ok(runs(text).iter().filter_map(|lines| row(lines)).collect()),
+    let rows = if text.contains("(omitted)") {
+        Err("iperf's text with \"(omitted)\" is not read: run iperf3 -J and give its JSON".to_string())
+    } else {
+        Ok(runs(text).iter().flat_map(|lines| directions(lines)).collect())
     };
     let table = PublishedTable::of_one(name, rows, vec![said.into()]);
     Some(table.map(|table| PublishedTable { messages: true, ..table }))
 }
 
+/// Of bytes a second, as of bytes, iperf's K is 1024.
+fn scale(of: &str) -> Option<f64> {
+    let factor = unit::parse(of).ok()?.factor;
+    let Some(bytes) = of.strip_suffix("/sec").filter(|of| of.ends_with("Bytes")) else { return Some(factor) };
+    Some(8.0 * unit::parse(bytes).ok()?.factor)
+}
+
 /// `[  5]   0.00-10.00  sec  10.9 GBytes  9.38 Gbits/sec    0   sender`
+#[derive(Clone)]
 struct ReportLine<'t> {
     id: &'t str,
+    /// `TX-C` where both ends send.
+    role: &'t str,
     from: f64,
     to: f64,
     bytes: f64,
@@ -92,16 +102,18 @@ struct ReportLine<'t> {
 impl ReportLine<'_> {
     fn of(line: &str) -> Option<ReportLine<'_>> {
         let (id, rest) = line.trim().strip_prefix('[')?.split_once(']')?;
+        let role = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let (role, rest) = role.unwrap_or(("", rest));
         let (interval, rest) = rest.split_once("sec ")?;
         let (from, to) = interval.split_once('-')?;
         let mut words = rest.split_whitespace();
         let mut figure = || {
             let value: f64 = words.next()?.parse().ok()?;
-            Some(value * unit::parse(words.next()?).ok()?.factor)
+            Some(value * scale(words.next()?)?)
         };
         let (bytes, rate) = (figure()?, figure()?);
         let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
-        Some(ReportLine { id: id.trim(), from, to, bytes, rate, rest: words.collect() })
+        Some(ReportLine { id: id.trim(), role, from, to, bytes, rate, rest: words.collect() })
     }
 
     fn says(&self, word: &str) -> bool {
@@ -130,6 +142,25 @@ fn runs(text: &str) -> Vec<Vec<ReportLine<'_>>> {
         runs.last_mut().expect("never empty").extend(ReportLine::of(line));
     }
     runs
+}
+
+/// A row for each way that data went, as the end that prints calls them.
+const DIRECTIONS: [(&str, [&str; 2]); 3] = [
+    ("", ["", ""]),
+    ("bidirectional, to the server", ["TX-C", "RX-S"]),
+    ("bidirectional, to the client", ["RX-C", "TX-S"]),
+];
+
+fn directions(lines: &[ReportLine]) -> Vec<PublishedRow> {
+    let of = |(way, roles): &(&str, [&str; 2])| {
+        let of: Vec<ReportLine> = lines.iter().filter(|line| roles.contains(&line.role)).cloned().collect();
+        let mut row = row(&of)?;
+        if !way.is_empty() {
+            row.texts.insert(TableColumn::Variant, way.to_string());
+        }
+        Some(row)
+    };
+    DIRECTIONS.iter().filter_map(of).collect()
 }
 
 /// Of the lines from begin to end: the sum of the streams, of the receiver where it says so.
@@ -226,7 +257,21 @@ mod tests {
             (Some(8e9), Some(2))
         );
         assert!(rows(sums.lines().take(3).collect::<Vec<_>>().join("\n").as_str()).is_empty(), "no sum");
-        let both = format!("[TX-C] x\n{old}");
-        assert!(from_lines("i", &both).unwrap().unwrap_err().to_string().contains("iperf3 -J"));
+        let bytes = rows(&old.replace("9.38 Gbits/sec", "1.09 GBytes/sec"));
+        assert_eq!(bytes[0].value(TableColumn::Throughput), Some(8.0 * 1.09 * f64::from(1 << 30)));
+        let both = rows(
+            "[ ID][Role] Interval Transfer Bitrate Retr\n[  5][TX-C]   0.00-2.00   sec  2 GBytes  8 Gbits/sec  0  sender\n\
+             [  5][TX-C]   0.00-2.00   sec  2 GBytes  7 Gbits/sec  receiver\n\
+             [  7][RX-C]   0.00-2.00   sec  1 GBytes  4 Gbits/sec  0  sender\n\
+             [  7][RX-C]   0.00-2.00   sec  1 GBytes  3 Gbits/sec  receiver\n",
+        );
+        let ways: Vec<_> = both
+            .iter()
+            .map(|row| (row.text(TableColumn::Variant), row.value(TableColumn::Throughput)))
+            .collect();
+        let ways_are = [("server", 7e9), ("client", 3e9)];
+        for ((way, rate), known) in ways.into_iter().zip(ways_are) {
+            assert_eq!((way.is_some_and(|way| way.ends_with(known.0)), rate), (true, Some(known.1)));
+        }
     }
 }
