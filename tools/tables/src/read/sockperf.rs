@@ -6,7 +6,8 @@ use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
 /// `None`: not of sockperf.
 pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
     text.lines().any(|line| line.starts_with("sockperf:")).then(|| {
-        let half = "sockperf's latency is half a round trip".to_string();
+        let what = if text.contains(WHOLE) { "a whole" } else { "half a" };
+        let half = format!("sockperf's latency is {what} round trip");
         let rows: Result<Vec<PublishedRow>, String> = runs(text).into_iter().map(row_of).collect();
         let timed =
             |rows: &Vec<PublishedRow>| rows.iter().any(|row| row.value(TableColumn::Latency).is_some());
@@ -15,6 +16,12 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
         table.map(|table| PublishedTable { messages: true, ..table })
     })
 }
+
+/// Its `MBps` are of so many bytes, and its `Mbps` eight of them.
+const MEGA: f64 = 1048576.0;
+
+/// With `--full-rtt`.
+const WHOLE: &str = "avg-rtt=";
 
 /// Begins what a run prints.
 const BEGIN: &str = "sockperf: == version";
@@ -30,11 +37,16 @@ fn runs(text: &str) -> Vec<(&str, &str)> {
     begins.iter().zip(ends).map(|(from, to)| (above(*from), &text[*from..to])).collect()
 }
 
-/// `sockperf ping-pong -i 10.0.0.1 --msg-size=64`
+/// `sockperf ping-pong -i 10.0.0.1 -m 64`, `using msg-size=14`
 fn commanded_bytes(line: &str) -> Option<u64> {
-    let mut words = line.split_whitespace().skip_while(|word| word.rsplit('/').next() != Some("sockperf"));
-    let option = words.find(|word| *word == "-m" || word.starts_with("--msg-size"))?;
-    option.split_once('=').map_or_else(|| words.next(), |(_, number)| Some(number))?.parse().ok()
+    let mut words = line.split_whitespace();
+    let mut named = false;
+    let option = words.find(|word| {
+        named |= word.rsplit('/').next() == Some("sockperf");
+        named && *word == "-m" || word.trim_start_matches('-').starts_with("msg-size")
+    })?;
+    let number = option.split_once('=').map_or_else(|| words.next(), |(_, number)| Some(number))?;
+    number.trim_end_matches(['.', ',']).parse().ok()
 }
 
 fn row_of((above, text): (&str, &str)) -> Result<PublishedRow, String> {
@@ -54,7 +66,10 @@ fn row(text: &str) -> Result<PublishedRow, String> {
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         rest[..end].parse::<f64>().ok()
     };
-    let latency = after("avg-latency=").or_else(|| after("avg-lat=")).or_else(|| after("Latency is"));
+    let latency = after(WHOLE)
+        .or_else(|| after("avg-latency="))
+        .or_else(|| after("avg-lat="))
+        .or_else(|| after("Latency is"));
     let rate = after("Message Rate is");
     let bandwidth = after("BandWidth is").filter(|_| text.contains("MBps"));
     if latency.is_none() && rate.is_none() {
@@ -67,7 +82,7 @@ fn row(text: &str) -> Result<PublishedRow, String> {
             (TableColumn::Latency, latency.map(|us| us * 1e3)),
             (TableColumn::Spread, after("std-dev=").map(|us| us * 1e3)),
             (TableColumn::MessageRate, rate),
-            (TableColumn::Throughput, bandwidth.map(|mega| mega * 8e6)),
+            (TableColumn::Throughput, bandwidth.map(|mega| mega * 8.0 * MEGA)),
             (TableColumn::Elapsed, after("RunTime=").map(|s| s * 1e9)),
             (TableColumn::Messages, after("ReceivedMessages=")),
         ],
@@ -96,6 +111,16 @@ mod tests {
             let table = from_lines("s", &format!("$ ./sockperf pp -i h {option}\n{text}")).unwrap().unwrap();
             assert_eq!(table.rows[0].count(TableColumn::MessageBytes), Some(64), "{option}");
         }
+        let whole = from_lines(
+            "s",
+            &format!("--mps=5000 --msg-size=1024 --full-rtt\n{}", text.replace("latency=", "rtt=")),
+        );
+        let whole = whole.unwrap().unwrap();
+        assert_eq!(whole.rows[0].value(TableColumn::Latency), Some(5123.0));
+        assert_eq!(
+            (whole.rows[0].count(TableColumn::MessageBytes), whole.understood[0].contains("a whole")),
+            (Some(1024), true)
+        );
         let stopped = from_lines("s", "sockperf: == version #3.10 ==\n").unwrap();
         assert!(stopped.unwrap_err().to_string().contains("sockperf: no summary"));
     }
