@@ -58,5 +58,8 @@ mod tests {
         let fall = "A3 with 4 threads, 256 B to 1 KiB, 50x (10 Mbit/s to 200 kbit/s, 24.2 Gbit/s at 4 KiB)";
         assert!(told[0].text.contains(fall), "{}", told[0].text);
         assert_eq!(told[0].lines, [2, 3]);
+        // Sessions of several machines, one below the other.
+        let sessions = "mechanism,size,throughput_gbps\nnetperf,16384,0.02\nnetperf,16384,5\nnetperf,16384,1.8\nnetperf,131072,0.03\n";
+        assert!(look(&table(sessions)).is_empty());
     }
 }

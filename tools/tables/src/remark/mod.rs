@@ -112,8 +112,19 @@ pub(super) fn lines(
         };
         all.entry(key).or_default().entry(at).or_default().push((at, row, figure));
     }
-    let line = |line: BTreeMap<u64, Vec<_>>| line.into_iter().map(|(at, ends)| (at, middle(ends))).collect();
+    let line = |line: BTreeMap<u64, Vec<_>>| {
+        line.into_iter().filter(|(_, ends)| are_alike(ends)).map(|(at, ends)| (at, middle(ends))).collect()
+    };
     all.into_iter().map(|(key, ends)| (key, line(ends))).collect()
+}
+
+/// Rows of one place that lie further apart are no repetitions of one measurement.
+const APART: f64 = 3.0;
+
+fn are_alike(ends: &[LineEnd]) -> bool {
+    let values = ends.iter().map(|(.., figure)| figure.value);
+    let (least, most) = values.fold((f64::MAX, 0.0f64), |(a, b), value| (a.min(value), b.max(value)));
+    most <= APART * least
 }
 
 fn middle(mut ends: Vec<LineEnd>) -> LineEnd {
