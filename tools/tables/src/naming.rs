@@ -266,6 +266,10 @@ fn qualified(name: &str) -> Option<(TableColumn, u8)> {
     }
     let column =
         vocabulary::column(&core.join(" ")).filter(|_| !core.is_empty()).or_else(|| counter(&core))?;
+    // `Threads: 50` is no median of threads.
+    if column.is_place() && words.iter().any(|word| word.bytes().all(|b| b.is_ascii_digit())) {
+        return None;
+    }
     if spread {
         return (!column.is_place() && !column.is_text()).then_some((TableColumn::Spread, 0));
     }
