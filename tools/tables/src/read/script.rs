@@ -6,7 +6,7 @@ use super::layout::TableRecord;
 use super::objects;
 use super::script_calls::{PLACES, ScriptDrawing, runs_over};
 use super::script_lists::{ListKey, NamedList, axis_in_comment, columns, count_copies, listed, place_keys};
-use super::script_tables::{frame, has_lists_alone, only_label, titled};
+use super::script_tables::{frame, has_lists_alone, only_label, said, titled};
 use super::script_value::{self, ScriptAssignment, is_script};
 use super::titles;
 use crate::{ColumnMapping, TableColumn};
@@ -75,15 +75,6 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
 pub const NOTHING: &str =
     "a script without lists of plain figures over sizes or threads: give the table that it reads";
 
-fn said(left: &[String], doubtful: &[String]) -> Vec<String> {
-    let listed =
-        |what: &str, lists: &[String]| (!lists.is_empty()).then(|| format!("{what}: {}", lists.join(", ")));
-    std::iter::once("a script: its lists of plain figures are read".to_string())
-        .chain(listed(super::LISTS_LEFT, left))
-        .chain(listed("left out, because the script does not say what they run over", doubtful))
-        .collect()
-}
-
 /// `x`, which others are drawn over: what the plots' axis is called.
 fn label_axis(drawing: &ScriptDrawing, lists: &mut [NamedList], mapping: &ColumnMapping) {
     let names: BTreeSet<String> = lists.iter().map(|list| list.name.clone()).collect();
@@ -107,7 +98,8 @@ fn label_curves(drawing: &ScriptDrawing, lists: &mut [NamedList], mapping: &Colu
     for (at, list) in lists.iter_mut().enumerate().filter(|(_, list)| unknown(list)) {
         let Some(curve) = drawing.curve(&list.name) else { continue };
         // Its own name calls it so, too.
-        let own = list.name.split('_').find(|word| {
+        let called = list.called.clone().unwrap_or_else(|| list.name.clone());
+        let own = called.split('_').find(|word| {
             let class = vocabulary::exact_role(word);
             class.is_some() && class == vocabulary::exact_role(curve)
         });
@@ -352,7 +344,10 @@ impl Lists<'_> {
         for column in PLACES.into_iter().filter(|column| axis.axis(self.mapping) != Some(*column)) {
             let told: Vec<Option<String>> = lists.iter().map(|list| self.told_place(list, column)).collect();
             let different: BTreeSet<&String> = told.iter().flatten().collect();
-            if different.len() > 1 || told.iter().all(Option::is_some) {
+            let said = |(list, told): (&NamedList, &Option<String>)| {
+                told.is_some() || list.fixed(self.mapping).contains(&column)
+            };
+            if different.len() > 1 || lists.iter().zip(&told).all(said) {
                 for (list, told) in lists.iter_mut().zip(told) {
                     list.keys.splice(..0, told.map(ListKey::Text));
                 }

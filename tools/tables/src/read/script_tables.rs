@@ -65,3 +65,19 @@ pub fn only_label(text: &str, is: impl Fn(TableColumn) -> bool) -> Option<String
         quoted.filter(|text| naming::column_of(text).is_some_and(|named| is(named.column))).collect();
     fitting.first().cloned().filter(|_| fitting.len() == 1)
 }
+
+/// Lists that one sentence names.
+const NAMED: usize = 8;
+
+/// What is to be said of the lists that are left out: those without a meaning, and those whose axis is not known.
+pub fn said(left: &[String], doubtful: &[String]) -> Vec<String> {
+    let listed = |what: &str, lists: &[String]| {
+        let more = lists.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(", {more} more") } else { String::new() };
+        (!lists.is_empty()).then(|| format!("{what}: {}{more}", lists[..lists.len().min(NAMED)].join(", ")))
+    };
+    std::iter::once("a script: its lists of plain figures are read".to_string())
+        .chain(listed(super::LISTS_LEFT, left))
+        .chain(listed("left out, because the script does not say what they run over", doubtful))
+        .collect()
+}

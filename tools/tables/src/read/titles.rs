@@ -18,6 +18,9 @@ const NOTES: &[&str] = &["note", "remark", "source", "comment"];
 /// With these a number of threads or bytes is that of a machine.
 const MACHINE: &[&str] = &["cpu", "core", "cores", "ram", "memory", "ghz", "kernel", "intel", "amd", "cache"];
 
+/// Of these some are words of quantities: `CPU cycles`, `cache misses`.
+const COUNTED: &[&str] = &["cpu", "core", "cache"];
+
 pub fn is_short(line: &str) -> bool {
     line.len() <= LONGEST
 }
@@ -44,13 +47,25 @@ pub fn of(line: &str, mapping: &ColumnMapping) -> Option<TitleLine> {
     }
     let mut title = TitleLine { figures: figures(line, mapping), ..Default::default() };
     title.place.mechanism = name(line);
-    if !vocabulary::tokens(line).iter().any(|word| MACHINE.contains(&word.as_str())) {
-        let numbered = windows(line, TOGETHER)
+    let is_counter = |text: &str| {
+        naming::column_of(text).is_some_and(|of| naming::is_count(of.column) && !of.column.is_place())
+    };
+    let counted = windows(line, TOGETHER).into_iter().any(is_counter);
+    let is_machine =
+        |word: &String| MACHINE.contains(&word.as_str()) && !(counted && COUNTED.contains(&word.as_str()));
+    let of_machine = vocabulary::tokens(line).iter().any(is_machine);
+    // `CPU cycles (Threads=4)`
+    let parts: Vec<&str> =
+        windows(line, TOGETHER).into_iter().filter(|text| !of_machine || text.contains('=')).collect();
+    if !parts.is_empty() {
+        let numbered = parts
             .into_iter()
             .filter(|text| text.contains(char::is_numeric) && !is_cut_before_unit(line, text));
         let places: Vec<HeadingPlace> = numbered.filter_map(|text| place(text, mapping)).collect();
-        title.place.bytes =
-            only(places.iter().filter_map(|place| place.bytes)).or_else(|| listed_size(line, mapping));
+        let listed = || if of_machine { None } else { listed_size(line, mapping) };
+        let bracketed = || bracketed_size(line, mapping).filter(|_| title.figures.is_some());
+        let told = only(places.iter().filter_map(|place| place.bytes));
+        title.place.bytes = told.or_else(listed).or_else(bracketed);
         title.place.threads = only(places.iter().filter_map(|place| place.threads));
     }
     (title.figures.is_some() || title.place != HeadingPlace::default()).then_some(title)
@@ -136,6 +151,15 @@ fn figures(line: &str, mapping: &ColumnMapping) -> Option<TableHeading> {
     Some(title)
 }
 
+/// No message of a benchmark is larger.
+const LARGEST: u64 = 16 << 20;
+
+/// `Latency vs Thread Count (1024 Bytes)`
+fn bracketed_size(line: &str, mapping: &ColumnMapping) -> Option<u64> {
+    let (_, inside) = line.strip_suffix(')')?.rsplit_once('(')?;
+    TableHeading::of(inside, mapping).place?.bytes.filter(|bytes| *bytes <= LARGEST)
+}
+
 /// `A1, 1024 bytes, 4 threads`: where all parts are places, a size is one, too.
 fn listed_size(line: &str, mapping: &ColumnMapping) -> Option<u64> {
     let parts: Vec<&str> = line.split([',', ';', '/']).map(str::trim).collect();
@@ -186,6 +210,13 @@ mod tests {
         }
         assert_eq!(place("### 4 threads").threads, Some(4));
         assert_eq!(
+            (
+                place("CPU Cycles (Threads=4) of 8 cores").threads,
+                place("LLC Cache Misses (1 thread)").threads
+            ),
+            (Some(4), Some(1))
+        );
+        assert_eq!(
             (place("Message size: 64 bytes, threads: 2").bytes, place("Threads: 2").threads),
             (Some(64), Some(2))
         );
@@ -193,6 +224,7 @@ mod tests {
         {
             assert_eq!(place(text).bytes, Some(64), "{text}");
         }
+        assert_eq!(place("Latency vs Thread Count (1024 Bytes)").bytes, Some(1024));
         for text in
             ["16 GB RAM, 8 threads", "two_copy against zero_copy", "64", "Note: two_copy", "10 GB were sent"]
         {
