@@ -62,6 +62,8 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["old time/op", "delta"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
     (&["sec/op", "vs base"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
     (&["bytes from", "icmp_seq="], "ping times echoes of the kernel: no test of syscost applies to them"),
+    (&["SendMethod", "ReceiveMethod", "Interval(usec)"], "latte's output is not read: put its figures into a CSV"),
+    (&["ALL STATS", "Ops/sec", "Hits/sec"], "memtier's requests are no messages of one size: no test of syscost applies"),
     (&["fio-", "groupid="], "fio's text is not read: run fio --output-format=json"),
     (&["sysbench ", "Threads fairness:"], "sysbench's events are no messages: no test of syscost applies"),
     (&["Latency", "Req/Sec", "Requests/sec:"], "wrk's requests are no messages of one size: no test of syscost applies"),
@@ -148,7 +150,8 @@ fn of_script(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<P
         table.understood.extend::<Vec<String>>(said);
         Ok(table)
     };
-    let text = text.replace("\\u00b5", "µ").replace("\\u03bc", "µ");
+    // A label may have two lines.
+    let text = text.replace("\\u00b5", "µ").replace("\\u03bc", "µ").replace("\\n", " ");
     let records = script::records(&text, mapping)?;
     Some(records.map_err(|why| whole(name, &why)).and_then(table))
 }
@@ -179,11 +182,16 @@ fn of_documents(
     documents: Vec<Value>,
     mapping: &ColumnMapping,
 ) -> Result<PublishedTable, BadTable> {
+    // `perf stat -j` writes an object a count.
+    let whole = Value::Array(documents);
+    if let Some(table) = of_tool(name, &whole) {
+        return table;
+    }
     let mut tables: Vec<PublishedTable> = Vec::new();
-    for json in &documents {
+    for json in whole.as_array().into_iter().flatten() {
         match of_tool(name, json) {
             Some(table) => tables.push(table?),
-            None => return of_objects(name, &Value::Array(documents), mapping),
+            None => return of_objects(name, &whole, mapping),
         }
     }
     let rows: Vec<PublishedRow> =
