@@ -84,7 +84,7 @@ fn groups_thousands(line: &str) -> bool {
         unit::number(digits, DecimalMark::Point).is_some_and(|(.., unit)| unit.is_none())
     };
     let mut words = line.split(|c: char| c.is_whitespace() || c == '|');
-    let grouped = |word: &str| word.split(',').skip(1).all(|part| starts_with_group(part));
+    let grouped = |word: &str| word.split(',').skip(1).all(starts_with_group);
     line.split_whitespace().count() > 1
         && words.all(|word| !word.contains(',') || number(word) && grouped(word))
 }
