@@ -135,18 +135,29 @@ impl ReportLine<'_> {
 fn runs(text: &str) -> Vec<Vec<ReportLine<'_>>> {
     let begins = |line: &&str| line.contains("onnecting to ") || line.starts_with("Accepted connection");
     let mut runs = vec![Vec::new()];
+    let mut role = "";
     for line in text.lines() {
         if begins(&line) {
             runs.push(Vec::new());
+            role = "";
         }
-        runs.last_mut().expect("never empty").extend(ReportLine::of(line));
+        if line.starts_with("Reverse mode") {
+            role = REVERSE;
+        }
+        let named = ReportLine::of(line);
+        let named = named.map(|line| if line.role.is_empty() { ReportLine { role, ..line } } else { line });
+        runs.last_mut().expect("never empty").extend(named);
     }
     runs
 }
 
+/// The server sends.
+const REVERSE: &str = "reverse";
+
 /// A row for each way that data went, as the end that prints calls them.
-const DIRECTIONS: [(&str, [&str; 2]); 3] = [
+const DIRECTIONS: [(&str, [&str; 2]); 4] = [
     ("", ["", ""]),
+    (REVERSE, [REVERSE, REVERSE]),
     ("bidirectional, to the server", ["TX-C", "RX-S"]),
     ("bidirectional, to the client", ["RX-C", "TX-S"]),
 ];
@@ -155,8 +166,10 @@ fn directions(lines: &[ReportLine]) -> Vec<PublishedRow> {
     let of = |(way, roles): &(&str, [&str; 2])| {
         let of: Vec<ReportLine> = lines.iter().filter(|line| roles.contains(&line.role)).cloned().collect();
         let mut row = row(&of)?;
-        if !way.is_empty() {
-            row.texts.insert(TableColumn::Variant, way.to_string());
+        let known = row.text(TableColumn::Variant).unwrap_or_default();
+        let variant: Vec<&str> = [known, way].into_iter().filter(|part| !part.is_empty()).collect();
+        if !variant.is_empty() {
+            row.texts.insert(TableColumn::Variant, variant.join(", "));
         }
         Some(row)
     };
@@ -259,6 +272,8 @@ mod tests {
         assert!(rows(sums.lines().take(3).collect::<Vec<_>>().join("\n").as_str()).is_empty(), "no sum");
         let bytes = rows(&old.replace("9.38 Gbits/sec", "1.09 GBytes/sec"));
         assert_eq!(bytes[0].value(TableColumn::Throughput), Some(8.0 * 1.09 * f64::from(1 << 30)));
+        let reverse = rows(&format!("Connecting to host h\nReverse mode, remote host h is sending\n{udp}"));
+        assert_eq!((reverse.len(), reverse[0].text(TableColumn::Variant)), (1, Some("UDP, reverse")));
         let both = rows(
             "[ ID][Role] Interval Transfer Bitrate Retr\n[  5][TX-C]   0.00-2.00   sec  2 GBytes  8 Gbits/sec  0  sender\n\
              [  5][TX-C]   0.00-2.00   sec  2 GBytes  7 Gbits/sec  receiver\n\
