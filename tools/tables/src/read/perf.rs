@@ -269,7 +269,11 @@ const UNITS: &[&str] = &["", "msec", "ns", "Joules", "MiB", "Bytes", "C"];
 const FEWEST_COUNTS: usize = 2;
 
 fn counted_line(line: &str, separator: char) -> Option<PerfCount> {
-    let fields: Vec<&str> = line.split(separator).map(str::trim).collect();
+    let mut fields: Vec<&str> = line.split(separator).map(str::trim).collect();
+    // Of several runs (`-r`), how far they lie apart.
+    if fields.get(3).is_some_and(|field| field.ends_with('%')) {
+        fields.remove(3);
+    }
     let [value, unit, event, _, running, ..] = fields[..] else { return None };
     let known = (value.starts_with("<not") || value.parse::<f64>().is_ok()) && UNITS.contains(&unit);
     let share = running.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share))?;
