@@ -6,7 +6,7 @@ use super::layout::TableRecord;
 use super::objects;
 use super::script_calls::{PLACES, ScriptDrawing, runs_over};
 use super::script_lists::{ListKey, NamedList, axis_in_comment, columns, count_copies, listed, place_keys};
-use super::script_tables::{frame, has_lists_alone, only_label, said, titled};
+use super::script_tables::{frame, has_lists_alone, only_label, said, titled, with_units};
 use super::script_value::{self, ScriptAssignment, is_script};
 use super::titles;
 use crate::{ColumnMapping, TableColumn};
@@ -31,7 +31,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     count_copies(&mut lists);
     let framed = values.iter().find_map(|value| frame(&value.value, mapping));
     if let Some(records) = framed.or_else(|| columns(&lists, mapping)) {
-        return Some(Ok((records, said(&[], &[]))));
+        return Some(Ok((with_units(records, text, mapping), said(&[], &[]))));
     }
     let drawing = ScriptDrawing::of(text);
     label_axis(&drawing, &mut lists, mapping);
@@ -58,15 +58,10 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
         return Some(Ok((titled, said(&left, &[]))));
     }
     let objects = values.iter().filter_map(|value| objects::records(&value.value.json(), mapping));
-    if let Some(mut records) = objects.max_by_key(Vec::len).filter(|records| records.len() > 2) {
+    if let Some(records) = objects.max_by_key(Vec::len).filter(|records| records.len() > 2) {
         let title = only_label(text, TableColumn::is_measure);
-        for cell in &mut records[0].cells {
-            let known = TableHeading::of(cell, mapping);
-            let named =
-                known.column.filter(|c| known.unit.is_none() && c.is_measure() && !naming::is_count(*c));
-            *cell = named.and_then(|of| only_label(text, |c| c == of)).unwrap_or_else(|| cell.clone());
-        }
         let title = title.map(|title| TableRecord { line: records[0].line, cells: vec![title] });
+        let records = with_units(records, text, mapping);
         return Some(Ok((title.into_iter().chain(records).collect(), said(&left, &[]))));
     }
     script.then(|| Err(NOTHING.into()))

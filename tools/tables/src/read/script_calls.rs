@@ -310,12 +310,21 @@ fn arguments(text: &str) -> Option<Vec<&str>> {
     None
 }
 
+/// `f"..."` below another text.
+fn is_next_part(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    rest.len() < LONGEST_CALL && ["f\"", "f'", "r\"", "r'"].iter().any(|mark| rest.starts_with(mark))
+}
+
 fn quoted(text: &str) -> Option<&str> {
     let text =
         text.split_once('=').filter(|(name, _)| name.trim().ends_with("label")).map_or(text, |(_, of)| of);
     let text = text.trim().trim_start_matches(['f', 'r']);
     let mark = text.chars().next().filter(|c| ['"', '\''].contains(c))?;
-    text[1..].strip_suffix(mark).filter(|text| !text.contains(mark))
+    let (text, rest) = text[1..].split_once(mark)?;
+    // `"Throughput (4 threads) " + system`: its first part says it.
+    let goes_on = rest.trim_start().starts_with(['"', '\'', '+', '%', '.']) || is_next_part(rest);
+    (rest.is_empty() || goes_on).then_some(text)
 }
 
 /// The comment nearest above a line (from 1), one text a line.

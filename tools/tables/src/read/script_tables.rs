@@ -4,7 +4,7 @@ use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::objects;
 use super::script_value::{ScriptAssignment, ScriptValue};
-use crate::naming;
+use crate::naming::{self, NamedColumn};
 use crate::{ColumnMapping, TableColumn};
 use std::collections::BTreeSet;
 
@@ -54,16 +54,31 @@ pub fn plain_name(name: &str) -> &str {
     ["_data", "_DATA", "_values"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
-/// The only label of the plots' axes whose quantity is asked for.
+/// Headings with the units that the plots' axes give their quantities.
+pub fn with_units(mut records: Vec<TableRecord>, text: &str, mapping: &ColumnMapping) -> Vec<TableRecord> {
+    let named = |cell: &String| {
+        let known = TableHeading::of(cell, mapping);
+        known.column.filter(|c| known.unit.is_none() && c.is_measure() && !naming::is_count(*c))
+    };
+    for cell in records.iter_mut().flat_map(|record| &mut record.cells) {
+        let label = named(cell).and_then(|column| only_label(text, |of| of == column));
+        *cell = label.unwrap_or_else(|| std::mem::take(cell));
+    }
+    records
+}
+
+/// The only label of the plots' axes whose quantity is asked for; of several, all have one unit.
 pub fn only_label(text: &str, is: impl Fn(TableColumn) -> bool) -> Option<String> {
     let labels = text.split("ylabel").skip(1).filter_map(|rest| rest.strip_prefix(['(', '=']));
     let quoted = labels.filter_map(|rest| {
         let mark = rest.chars().next().filter(|c| ['"', '\''].contains(c))?;
         rest[1..].split_once(mark).map(|(text, _)| text.to_string())
     });
-    let fitting: BTreeSet<String> =
-        quoted.filter(|text| naming::column_of(text).is_some_and(|named| is(named.column))).collect();
-    fitting.first().cloned().filter(|_| fitting.len() == 1)
+    let named = |text: String| Some((naming::column_of(&text).filter(|named| is(named.column))?, text));
+    let all: Vec<(NamedColumn, String)> = quoted.filter_map(named).collect();
+    let (first, text) = all.first()?;
+    let alike = |(other, _): &(NamedColumn, String)| (other.column, other.unit) == (first.column, first.unit);
+    all.iter().all(alike).then(|| text.clone())
 }
 
 /// Lists that one sentence names.
