@@ -131,6 +131,11 @@ pub fn given_time<T>(enough: impl Fn(&T) -> bool, mut once: impl FnMut(&str) -> 
     shorter.unwrap_or_else(|| once("60s"))
 }
 
+/// What `check` says where it left no case out: of those that were skipped nothing was verified.
+pub fn all_verified(text: &str) {
+    assert!(text.contains("verified") && !text.contains("failed") && !text.contains("skipped"), "{text}");
+}
+
 /// Got the run no CPU for any of its samples? Then a longer one may.
 pub fn starved(run: &Run) -> bool {
     let late = |message: &str| message.contains("stood still");
