@@ -11,9 +11,10 @@ use std::process::{Command, Output};
 /// Of address space; the largest text that is read, a record of 256 MiB, fits into it.
 const ROOM_BYTES: u64 = 1 << 30;
 
+/// One that would wait for ever is ended, and has another status than a refusal.
 fn run(arguments: &[&str]) -> Output {
-    let mut command = Command::new(SYSCOST);
-    command.args(arguments);
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(SYSCOST).args(arguments);
     limit(&mut command, libc::RLIMIT_AS, ROOM_BYTES, ROOM_BYTES);
     command.output().expect("the binary starts")
 }
