@@ -144,11 +144,9 @@ impl BatonOrder {
         }
     }
 
-    /// Strictly in order: a run that has not asked yet is waited for, since it is the only one that may do anything.
+    /// Strictly in order: a run that has not asked yet is waited for, since it is the only one that may do anything. Whoever
+    /// holds the baton is one that has not asked.
     fn grant(&mut self, now: Instant) -> Option<BatonGrant> {
-        if self.holder.is_some() {
-            return None;
-        }
         let all = self.runs.len();
         let run = (0..all).map(|step| (self.next + step) % all).find(|run| !self.runs[*run].ended)?;
         let (question, since) = self.runs[run].waiting.take()?;
