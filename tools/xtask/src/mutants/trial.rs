@@ -9,8 +9,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Compiling a test has this limit, and running it has it again. A script may do both within one.
+/// Compiling a test has this limit, and running it has it again.
 const LIMIT: Duration = Duration::from_secs(900);
+/// A script compiles too, the whole program up to three times.
+const SCRIPT_LIMIT: Duration = Duration::from_secs(3 * 900);
 /// A test that hangs has noticed something.
 const ENDLESS: &str = "it did not end";
 /// The record keeps this many characters of a failure.
@@ -82,7 +84,7 @@ pub fn run(scratch: &MutantTree, test: &str) -> Result<MutantFate> {
     let said_of =
         |command: &mut Command| heard(scratch, command).with_context(|| format!("cannot start {test}"));
     let Some(target) = target(scratch, file) else {
-        let (status, said) = said_of(limited(LIMIT).arg(scratch.tree.join(file)).arg(function))?;
+        let (status, said) = said_of(limited(SCRIPT_LIMIT).arg(scratch.tree.join(file)).arg(function))?;
         return Ok(of_script(status, &said));
     };
     let (status, said) = said_of(cargo(scratch, &target, LIMIT).arg("--no-run"))?;
@@ -241,7 +243,8 @@ fn of_script(status: Option<i32>, said: &str) -> MutantFate {
     };
     match status {
         Some(0) => passed(said),
-        Some(124 | 137) => MutantFate::Killed(ENDLESS.into()),
+        // It may still have been compiling.
+        Some(124 | 137) => MutantFate::Untried(ENDLESS.into()),
         _ => {
             let words = last("error").or(last("supply: ")).unwrap_or("no error");
             MutantFate::Killed(words.chars().take(LONGEST).collect())
@@ -292,7 +295,7 @@ mod tests {
             "killed (error: the tarball lacks b)"
         );
         assert_eq!(fate(1, &format!("supply: a\nrunning\n{failed}")), "killed (supply: a: 3 s, failed)");
-        assert_eq!(fate(124, "supply: a"), "killed (it did not end)");
+        assert_eq!(fate(124, "supply: a"), "untried (it did not end)");
         assert_eq!(fate(0, "supply: a\nskipped: a: no root"), "skipped (a: no root)");
         assert_eq!(fate(0, "supply: a: 3 s, done"), "survived");
     }
