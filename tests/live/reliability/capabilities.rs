@@ -104,7 +104,7 @@ fn a_file_below_another_users_directory_is_served_with_dac_read_search_and_the_l
     if text.contains("is not installed") || text.contains("cannot be started") {
         return common::skipped(test, &text);
     }
-    assert!(text.contains("verified") && !text.contains("failed"), "{text}");
+    common::some_verified(&text);
     let mut without = Command::new("setpriv");
     without.args(["--bounding-set=-dac_read_search", "--inh-caps=-all", common::SYSCOST]).args(check);
     let text = common::said(&without.output().expect("setpriv(1)"));

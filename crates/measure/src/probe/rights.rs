@@ -60,6 +60,11 @@ pub const OTHERS_DIRECTORIES: Right = Right {
     why: "the served file lies below a directory (--dir) that may belong to another user",
 };
 
+pub const FILL_OTHERS_DIRECTORIES: Right = Right {
+    capability: CapabilitySet::DAC_OVERRIDE,
+    why: "the file is written below a directory (--dir) that may belong to another user",
+};
+
 pub const OWN_MOUNTS: Right = Right {
     capability: CapabilitySet::SYS_ADMIN,
     why: "a file server sees neither sockets of this machine's services nor its own old state: in a mount namespace",

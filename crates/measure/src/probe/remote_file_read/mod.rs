@@ -14,7 +14,8 @@ mod smb;
 
 use super::prediction::{CostAccount, Inputs};
 use super::rights::{
-    FILE_HANDLES, OTHER_GROUPS, OTHER_USERS, OTHERS_DIRECTORIES, OWN_MOUNTS, Rights, SERVICE_PORTS,
+    FILE_HANDLES, FILL_OTHERS_DIRECTORIES, OTHER_GROUPS, OTHER_USERS, OTHERS_DIRECTORIES, OWN_MOUNTS, Rights,
+    SERVICE_PORTS,
 };
 use super::row::Row;
 use super::{
@@ -83,7 +84,14 @@ impl Probe for RemoteFileRead {
 
     fn rights(&self, role: &str) -> Rights {
         match role {
-            SERVER => Rights(vec![OWN_MOUNTS, OTHER_USERS, OTHER_GROUPS, FILE_HANDLES, SERVICE_PORTS]),
+            SERVER => Rights(vec![
+                FILL_OTHERS_DIRECTORIES,
+                OWN_MOUNTS,
+                OTHER_USERS,
+                OTHER_GROUPS,
+                FILE_HANDLES,
+                SERVICE_PORTS,
+            ]),
             _ => Rights(vec![OTHERS_DIRECTORIES]),
         }
     }
