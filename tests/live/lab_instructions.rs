@@ -69,7 +69,7 @@ fn steady(run: &Run) {
     let cells = Cells::of(run);
     for case in run.record.plan.cases.iter().filter(|case| case.probe.as_str() == "transfer") {
         let rounds = cells.cell(case.index, MESSAGE).expect("counted").rounds.values();
-        assert!((rounds[0] / rounds[1] - 1.0).abs() < 0.004, "{rounds:?} of {:?}", case.point);
+        assert!((rounds[0] / rounds[1] - 1.0).abs() < 0.01, "{rounds:?} of {:?}", case.point);
         let acknowledged: Vec<f64> = run
             .samples
             .of_case(case.index)
