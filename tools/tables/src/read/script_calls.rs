@@ -239,8 +239,10 @@ impl<'t> ScriptDrawing<'t> {
         }
         // A function of the script's own: `save(sizes, a1, a2, "Message size", "Throughput (Gbps)")`.
         let near = std::iter::once(drawn).chain(later()).take(4).find_map(told);
-        let far = || later().filter_map(told).collect::<BTreeSet<_>>();
-        near.or_else(|| far().first().copied().filter(|_| far().len() == 1))
+        near.or_else(|| {
+            let far: BTreeSet<&str> = later().filter_map(told).collect();
+            far.first().copied().filter(|_| far.len() == 1)
+        })
     }
 
     /// The comment above a line.
