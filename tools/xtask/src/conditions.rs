@@ -24,13 +24,20 @@ pub struct ModelRecord {
     seen: &'static [&'static str],
 }
 
-pub const RECORDS: [ModelRecord; 2] = [
+pub static RECORDS: [ModelRecord; 2] = [
     ModelRecord {
         file: "docs/runs/model.csv",
         seen: &["loopback", "offloads_off", "small_reads", "pressure"],
     },
     ModelRecord { file: "docs/runs/model-xeon.csv", seen: &["veth", "loopback", "small_buffers"] },
 ];
+
+impl ModelRecord {
+    pub fn at(file: &Path) -> Result<&'static ModelRecord> {
+        let known = RECORDS.iter().find(|known| file.ends_with(known.file));
+        known.with_context(|| format!("{} is no record of conditions", file.display()))
+    }
+}
 
 /// Where a run is made.
 struct Condition {
@@ -135,8 +142,7 @@ pub fn record(folder: &Path, record: &Path) -> Result<()> {
 
 /// A row a condition; what terms were chosen on, and what not, apart.
 pub fn page(record: &Path) -> Result<String> {
-    let known = RECORDS.iter().find(|known| record.ends_with(known.file));
-    let seen = known.with_context(|| format!("{} is no record of conditions", record.display()))?.seen;
+    let seen = ModelRecord::at(record)?.seen;
     let recorded = fs::read_to_string(record)?;
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(recorded.as_bytes());
     let rows: Vec<Predicted> = reader.deserialize().collect::<Result<_, _>>()?;
