@@ -62,8 +62,8 @@ pub fn shared_axes() -> &'static [&'static str] {
 }
 
 const QUANTITIES: &[Quantity] = quantities! {
-    "call_ns", Nanoseconds, "median over turns of the sender's CPU time by call";
-    "receive_ns", Nanoseconds, "median over turns of the receiver's CPU time by call";
+    "call_ns", Nanoseconds, "median over turns of the sender's CPU time by call; of waking, the mean";
+    "receive_ns", Nanoseconds, "median over turns of the receiver's CPU time by call; of waking, the mean";
     "completion_ns", Nanoseconds, "median over turns of the CPU time of taking a completion";
     "receive_calls", Count, "receive calls of a turn, on average";
     "sleeps", Count, "times that the receiver slept in a turn's calls, on average";
@@ -90,7 +90,7 @@ impl Probe for TcpPath {
             title: "the steps of a transfer over TCP",
             method: "Two processes take turns on one connection, and neither sleeps between turns: the sender makes a few \
                      calls, then the receiver takes what arrived. A turn is timed by the CPU clock of the thread that \
-                     works; a step's cost is the median over turns, by call, less the clock's reading.",
+                     works; a step's cost is the median over turns (of waking: the mean), by call, less the clock's reading.",
             source: "tcp(7), Documentation/networking/msg_zerocopy.rst",
             roles: &[RECEIVER, SENDER],
             far_role: Some(RECEIVER),

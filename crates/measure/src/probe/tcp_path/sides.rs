@@ -31,11 +31,10 @@ use syscost_sys::socket::{self, Gather};
 
 /// A receive call's buffer: that of the ordinary receiver.
 pub const BUFFER_BYTES: usize = 128 * 1024;
-/// Which turn stands for a window.
-const TYPICAL: f64 = 0.5;
-/// How long the sender waits so that the receiver goes to sleep: about as long as a stream's receiver does
-/// between two calls of its sender. A CPU that is idle for longer sleeps deeper and costs more to wake.
-const ASLEEP_NS: u64 = 10_000;
+/// Turns beyond this one were disturbed: where the mean stands for a window, they count as this one does.
+const DISTURBED: f64 = 0.95;
+/// A sender that was itself kept from the CPU while it handed over waits no longer than this for the receiver to sleep.
+const ASLEEP_AT_MOST_NS: u64 = 50_000;
 /// Lent pieces are not lent again before so many bytes are: a stream's memory in flight is no longer in the
 /// nearest caches.
 const LENT_RING_BYTES: usize = 4 << 20;
@@ -79,6 +78,16 @@ struct StepTurns {
 }
 
 impl StepTurns {
+    /// What stands for a window: the median turn. Waking has two prices, of a CPU that went to sleep and of one that was about to,
+    /// and a stream pays both: there the mean stands.
+    fn typical(&self, step: &PathStep) -> Option<f64> {
+        if !step.asleep {
+            return median(&self.ns);
+        }
+        let most = quantile(&self.ns, DISTURBED)?;
+        Some(self.ns.iter().map(|ns| ns.min(most)).sum::<f64>() / self.ns.len() as f64)
+    }
+
     fn window(&self, bytes: f64, own: [(&str, Option<f64>); 3]) -> Window {
         let turns = self.ns.len() as f64;
         let quantities = own.into_iter().chain([("turns", Some(turns))]);
@@ -151,7 +160,7 @@ impl StepReceived {
         let window = |turns: &StepTurns| {
             let by_turn = |count: u64| Some(count as f64 / turns.ns.len().max(1) as f64);
             let own = [
-                ("receive_ns", quantile(&turns.ns, TYPICAL)),
+                ("receive_ns", turns.typical(step)),
                 ("receive_calls", by_turn(turns.calls)),
                 ("sleeps", by_turn(turns.sleeps)),
             ];
@@ -271,6 +280,7 @@ pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let streams = connection::connect_all(task)?;
     let (control, data) = streams.split_last().context("a connection of whose turn it is was wanted")?;
     let overhead = batch::overhead_ns(thread_cpu_ns);
+    let seed = task.block.as_ref().map_or(0, |block| block.seed);
     let each = steps.iter().zip(data).enumerate().map(|(number, (step, data))| {
         if step.how == StepKind::Lent {
             socket::enable_zerocopy(data.as_raw_fd())?;
@@ -286,6 +296,7 @@ pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
             one_cpu,
             sent: 0,
             windows: Vec::new(),
+            random: Random::new(Random::derived(seed, number as u64)),
         })
     });
     let mut senders: Vec<StepSender<'_>> = each.collect::<Result<_>>()?;
@@ -295,7 +306,7 @@ pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         sender.turns(WARM, task.timing.warmup_ns)?;
     }
     let mut order: Vec<usize> = (0..senders.len()).collect();
-    let mut random = Random::new(task.block.as_ref().map_or(0, |block| block.seed));
+    let mut random = Random::new(seed);
     for window in 1..=task.timing.windows.min(u32::from(WARM) - 1) as u8 {
         random.shuffle(&mut order);
         for number in &order {
@@ -320,6 +331,7 @@ struct StepSender<'a> {
     one_cpu: bool,
     sent: u64,
     windows: Vec<Window>,
+    random: Random,
 }
 
 impl StepSender<'_> {
@@ -334,12 +346,12 @@ impl StepSender<'_> {
     }
 
     fn keep(&mut self, turns: &StepTurns) {
+        let step = self.source.step;
         let own = [
-            ("call_ns", quantile(&turns.ns, TYPICAL)),
-            ("completion_ns", quantile(&turns.completion_ns, TYPICAL)),
+            ("call_ns", turns.typical(step)),
+            ("completion_ns", median(&turns.completion_ns)),
             ("clock_ns", Some(self.overhead)),
         ];
-        let step = self.source.step;
         self.windows.push(turns.window((step.bytes * step.calls) as f64, own));
     }
 
@@ -347,11 +359,7 @@ impl StepSender<'_> {
     fn turn(&mut self, window: u8, turns: &mut StepTurns) -> Result<()> {
         let step = self.source.step;
         if step.asleep {
-            self.hand_over(window)?;
-            let asleep = monotonic_ns() + ASLEEP_NS;
-            while monotonic_ns() < asleep {
-                std::hint::spin_loop();
-            }
+            self.let_sleep(window)?;
         }
         let from = thread_cpu_ns();
         self.source.send(self.data)?;
@@ -368,6 +376,20 @@ impl StepSender<'_> {
         ensure!(answer == [self.number, window], "the receiver answered another turn");
         self.sent += (step.bytes * step.calls) as u64;
         if step.how == StepKind::Lent { self.reap(turns) } else { Ok(()) }
+    }
+
+    /// Hands over and waits for a random time of up to two calls: the receiver hears of it in about half a call and goes to
+    /// sleep, and a stream's receiver is woken by the next call. A CPU that is idle for longer costs more to wake.
+    fn let_sleep(&mut self, window: u8) -> Result<()> {
+        let from = monotonic_ns();
+        self.hand_over(window)?;
+        let handed = monotonic_ns();
+        let calls = (2 * (handed - from)).min(ASLEEP_AT_MOST_NS);
+        let until = handed + (self.random.unit() * calls as f64) as u64;
+        while monotonic_ns() < until {
+            std::hint::spin_loop();
+        }
+        Ok(())
     }
 
     fn hand_over(&self, window: u8) -> Result<()> {
@@ -405,4 +427,20 @@ pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
             sample
         })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waking_stands_for_its_mean_whatever_disturbs_a_turn_and_every_other_step_for_its_median() {
+        let step = |id| steps::ALL.iter().find(|step| step.id == id).expect("a step");
+        // Three of ten turns wake a CPU that halted, and one in a hundred is disturbed.
+        let ns = |turn: u32| if turn == 99 { 1e9 } else { [8.0, 1.0][usize::from(turn % 10 < 7)] };
+        let turns = StepTurns { ns: (0..100).map(ns).collect(), ..StepTurns::default() };
+        assert_eq!(turns.typical(step(steps::WAKE)), Some(3.1));
+        assert_eq!(turns.typical(step(steps::SINGLE)), Some(1.0));
+        assert_eq!(StepTurns::default().typical(step(steps::WAKE)), None);
+    }
 }
