@@ -27,7 +27,7 @@ pub struct ModelRecord {
 pub static RECORDS: [ModelRecord; 2] = [
     ModelRecord {
         file: "docs/runs/model.csv",
-        seen: &["loopback", "offloads_off", "small_reads", "pressure"],
+        seen: &["loopback", "veth", "offloads_off", "small_reads", "pressure"],
     },
     ModelRecord { file: "docs/runs/model-xeon.csv", seen: &["veth", "loopback", "small_buffers"] },
 ];
@@ -50,7 +50,7 @@ const fn condition(name: &'static str, flags: &'static str) -> Condition {
     Condition { name, flags, beside: BesideRun::Nothing }
 }
 
-const CONDITIONS: [Condition; 8] = [
+const CONDITIONS: [Condition; 10] = [
     condition("loopback", "--path loopback"),
     condition("offloads_off", "--path veth --offloads off"),
     condition("small_reads", "--path loopback --read-bytes 4K"),
@@ -58,6 +58,8 @@ const CONDITIONS: [Condition; 8] = [
     condition("veth", "--path veth"),
     condition("jumbo", "--path veth --mtu 9000"),
     condition("small_buffers", "--path loopback --socket-buffer 32K"),
+    condition("bridge", "--path bridge"),
+    condition("bbr", "--path veth --congestion bbr"),
     Condition { beside: BesideRun::Quota, ..condition("quota", "--path veth") },
 ];
 
@@ -157,7 +159,11 @@ pub fn page(record: &Path) -> Result<String> {
     for chosen in [true, false] {
         let group = CONDITIONS.iter().filter(|condition| seen.contains(&condition.name) == chosen);
         for condition in group {
-            text += &line(condition.name, &condition.how(), &ratios(&|name| name == condition.name))?;
+            let own = ratios(&|name| name == condition.name);
+            // A record of before the condition was added lacks it.
+            if !own.is_empty() {
+                text += &line(condition.name, &condition.how(), &own)?;
+            }
         }
         let title = if chosen { "**in sight when terms were chosen**" } else { "**unseen**" };
         text += &line(title, "", &ratios(&|name| seen.contains(&name) == chosen))?;
