@@ -32,6 +32,7 @@ id = "transfer"
 mechanism = "send"
 message_bytes = ["4K", "1K"]
 threads = 1
+path = ["DEVICES", "veth"]
 [[probe]]
 id = "system_call"
 call = "getppid"
@@ -44,7 +45,7 @@ resident_bytes = "1M"
 /// Runs guests side by side, each with boot options of its own.
 fn guests(lab: &Lab, of: &[(&Path, &str)]) -> Vec<Output> {
     let spec = lab.folder().join("small.toml");
-    std::fs::write(&spec, SMALL).unwrap();
+    std::fs::write(&spec, SMALL.replace("DEVICES", &syscost_lab::path())).unwrap();
     let spec = spec.to_str().unwrap();
     let started: Vec<_> = of
         .iter()
@@ -65,11 +66,16 @@ fn count(run: &Run, probe: &str, metric: &str) -> f64 {
 }
 
 /// Rounds agree from the first on, and no connection still grows in its windows: then each segment is acknowledged.
+///
+/// Where the kernel alone moves the segments they agree within 0.1 % (8 rounds of 4 KiB: 13,498 to 13,504). Between
+/// emulated devices each round costs more than the one before (30,299 to 30,473), by what the sender executes for the
+/// same segments, acknowledgements, calls and sleeps.
 fn steady(run: &Run) {
     let cells = Cells::of(run);
     for case in run.record.plan.cases.iter().filter(|case| case.probe.as_str() == "transfer") {
         let rounds = cells.cell(case.index, MESSAGE).expect("counted").rounds.values();
-        assert!((rounds[0] / rounds[1] - 1.0).abs() < 0.01, "{rounds:?} of {:?}", case.point);
+        let most = if case.point.text_at("path") == Some("veth") { 0.001 } else { 0.01 };
+        assert!((rounds[0] / rounds[1] - 1.0).abs() < most, "{rounds:?} of {:?}", case.point);
         let acknowledged: Vec<f64> = run
             .samples
             .of_case(case.index)

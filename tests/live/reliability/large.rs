@@ -28,8 +28,9 @@ fn largest_memory(pid: u32) -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
-/// Runs the binary to its end, and looks at the largest memory that it held all the while.
-pub fn watched(arguments: &[&str], directory: &Path) -> Needed {
+/// Runs the binary to its end, and looks at the largest memory that it held all the while. What needs more CPU seconds than
+/// these fails at once: what grows with a square would go on for hours.
+pub fn watched(arguments: &[&str], directory: &Path, most_cpu_seconds: f64) -> Needed {
     let said = directory.join(format!("said-{}", arguments[0]));
     let file = std::fs::File::create(&said).expect("a file for what it says");
     let mut child = Command::new(common::SYSCOST)
@@ -48,6 +49,10 @@ pub fn watched(arguments: &[&str], directory: &Path) -> Needed {
         ticks = field(14).zip(field(15)).map_or(ticks, |(user, system)| ticks.max(user + system));
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             break status;
+        }
+        if ticks as f64 > most_cpu_seconds * TICKS_A_SECOND {
+            child.kill().and_then(|()| child.wait()).expect("it ends");
+            panic!("{}: more than {most_cpu_seconds:.0} s of CPU time", arguments[0]);
         }
         syscost_sys::sleep::sleep(std::time::Duration::from_millis(2));
     };

@@ -9,6 +9,9 @@ use std::path::Path;
 const GIBIBYTE: u64 = 1 << 30;
 /// How much longer than promised anything may take before it is taken for a defect.
 const PATIENCE: f64 = 10.0;
+const MINUTES: f64 = 60.0 * PATIENCE;
+/// Surprises make a report of 20,000 cases take 1.2 times as long. It was three times while each looked through all cases.
+const AS_LONG: f64 = 2.5;
 
 /// A debug build takes ten times as long and tells nothing of either.
 fn optimised(test: &str) -> bool {
@@ -36,11 +39,11 @@ fn a_hundred_thousand_cases_are_planned_in_a_moment() {
     let directory = large::directory();
     let file = directory.path().join("large.toml");
     std::fs::write(&file, large::spec(4_900).to_toml()).expect("the experiment is written");
-    let needed = large::watched(&["plan", file.to_str().expect("UTF-8")], directory.path());
+    let needed = large::watched(&["plan", file.to_str().expect("UTF-8")], directory.path(), PATIENCE);
     told("planning 98,000 cases", &needed);
-    assert!(needed.cpu_seconds < PATIENCE, "planned in {} s", needed.cpu_seconds);
     assert!(needed.peak_bytes < GIBIBYTE);
-    let needed = large::watched(&["plan", "--json", file.to_str().expect("UTF-8")], directory.path());
+    let document = ["plan", "--json", file.to_str().expect("UTF-8")];
+    let needed = large::watched(&document, directory.path(), MINUTES);
     told("planning 98,000 cases as JSON", &needed);
     assert!(needed.peak_bytes < GIBIBYTE / 8, "{} MiB: is the document a tree?", needed.peak_bytes >> 20);
 }
@@ -53,10 +56,9 @@ fn a_hundred_thousand_cases_are_reported_in_bounded_memory() {
     }
     let directory = large::directory();
     let run = large::run_of(&large::spec(4_900), 2, 1, large::alike, directory.path());
-    let needed = large::watched(&["report", run.to_str().expect("UTF-8")], directory.path());
+    let needed = large::watched(&["report", run.to_str().expect("UTF-8")], directory.path(), MINUTES);
     told("reporting 98,000 cases", &needed);
     assert!(needed.peak_bytes < GIBIBYTE / 4 * 5, "{} MiB", needed.peak_bytes >> 20);
-    assert!(needed.cpu_seconds < 60.0 * PATIENCE, "reported in {} s", needed.cpu_seconds);
     let page = size(&run.join("report.html"));
     assert!(page < 8 << 20, "a page of {} MiB is no page", page >> 20);
     let text = std::fs::read_to_string(run.join("report.html")).expect("a page");
@@ -71,10 +73,17 @@ fn thousands_of_surprises_are_reported_in_a_moment_too() {
         return;
     }
     let directory = large::directory();
-    let run = large::run_of(&large::spec(1_000), 12, 1, large::surprising, directory.path());
-    let needed = large::watched(&["report", run.to_str().expect("UTF-8")], directory.path());
+    let report = |costs: large::Cost, most_cpu_seconds| {
+        let run = large::run_of(&large::spec(1_000), 12, 1, costs, directory.path());
+        let needed =
+            large::watched(&["report", run.to_str().expect("UTF-8")], directory.path(), most_cpu_seconds);
+        (run, needed)
+    };
+    let (plain, needed) = report(large::alike, MINUTES);
+    told("reporting 20,000 cases of which none surprises", &needed);
+    std::fs::remove_dir_all(plain).expect("removed");
+    let (run, needed) = report(large::surprising, AS_LONG * needed.cpu_seconds);
     told("reporting 20,000 cases of which many surprise", &needed);
-    assert!(needed.cpu_seconds < 60.0 * PATIENCE, "reported in {} s", needed.cpu_seconds);
     assert!(needed.peak_bytes < GIBIBYTE / 2, "{} MiB", needed.peak_bytes >> 20);
     let text = std::fs::read_to_string(run.join("report.html")).expect("a page");
     assert!(text.len() < 8 << 20, "surprises are told by kind and cause");
@@ -102,9 +111,8 @@ fn ten_thousand_audits_are_reported_in_a_moment() {
     });
     record["audits"] = many.collect();
     std::fs::write(run.join("run.json"), record.to_string()).expect("a record");
-    let needed = large::watched(&["report", run.to_str().expect("UTF-8")], directory.path());
+    let needed = large::watched(&["report", run.to_str().expect("UTF-8")], directory.path(), 5.0 * PATIENCE);
     told("reporting 10,000 audits", &needed);
-    assert!(needed.cpu_seconds < 5.0 * PATIENCE, "reported in {} s", needed.cpu_seconds);
     assert!(needed.peak_bytes < GIBIBYTE / 2, "{} MiB", needed.peak_bytes >> 20);
 }
 
@@ -126,9 +134,9 @@ fn samples_are_read_when_they_are_needed() {
         let run = large::run_of(&large::spec(45), rounds, 100, large::alike, &here);
         let bytes = size(&run.join("samples.csv"));
         let path = run.to_str().expect("UTF-8");
-        let report = large::watched(&["report", path], &here);
+        let report = large::watched(&["report", path], &here, MINUTES);
         told(&format!("reporting {} MB of samples", bytes / 1_000_000), &report);
-        let resumed = large::watched(&["run", "--resume", path, "--time-limit", "1s"], &here);
+        let resumed = large::watched(&["run", "--resume", path, "--time-limit", "1s"], &here, MINUTES);
         told(&format!("continuing {} MB of samples", bytes / 1_000_000), &resumed);
         assert!(report.peak_bytes.max(resumed.peak_bytes) < GIBIBYTE);
         peaks.push((bytes, report.peak_bytes.max(resumed.peak_bytes)));

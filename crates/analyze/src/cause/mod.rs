@@ -9,11 +9,12 @@
 
 use crate::CellRef;
 use crate::cells::Cells;
-use price::{Price, SidesOf};
+use price::{Price, PricedRun, SidesOf};
 use rounds::SideRounds;
 use serde::Serialize;
 use share::{HALF, RoundPoint, RoundsChange, ShareTest};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use syscost_core::axis::Point;
 use syscost_core::stats::{Estimate, holm};
 use syscost_experiment::run::Run;
@@ -245,12 +246,13 @@ pub fn causes(
     asked: &[Difference],
     counters: &'static [CauseCounter],
 ) -> Vec<FoundCause> {
+    let of = PricedRun::of(run, cells);
     let judged = |(at, difference): (usize, &Difference)| -> Vec<Candidate> {
-        counters.iter().filter_map(|counter| candidate(run, cells, at, difference, counter)).collect()
+        counters.iter().filter_map(|counter| candidate(&of, at, difference, counter)).collect()
     };
     let candidates: Vec<Candidate> = asked.iter().enumerate().flat_map(judged).collect();
     let sums: Vec<Option<SummedEvents>> =
-        asked.iter().enumerate().map(|one| together::of(run, cells, one, &candidates)).collect();
+        asked.iter().enumerate().map(|one| together::of(&of, one, &candidates)).collect();
     // A sum that could be asked for counts, whether or not anything is to be added up.
     let of_sums = sums.iter().map(|sum| sum.as_ref().map_or(1.0, SummedEvents::p));
     let adjusted = holm(&candidates.iter().map(Candidate::p).chain(of_sums).collect::<Vec<_>>());
@@ -260,22 +262,28 @@ pub fn causes(
     let one = |(at, difference): (usize, &Difference)| {
         let sum = sums[at].as_ref().map(|sum| (sum, of_sums[at]));
         let (cause, refs) = judged.found(at, difference, sum);
-        let has_price = counters.iter().any(|counter| has_price(run, cells, difference, counter));
+        let has_price = counters.iter().any(|counter| has_price(&of, difference, counter));
         FoundCause { cause, has_price, cells: refs }
     };
     asked.iter().enumerate().map(one).collect()
 }
 
 /// Is it counted there, and does the run have the price?
-fn has_price(run: &Run, cells: &Cells, difference: &Difference, counter: &CauseCounter) -> bool {
-    let counted = |case: &usize| cells.cell(*case, counter.metric).is_some();
+fn has_price(of: &PricedRun, difference: &Difference, counter: &CauseCounter) -> bool {
+    let counted = |case: &usize| of.cells.cell(*case, counter.metric).is_some();
     let of_cases = difference.cases();
-    let point = of_cases.first().and_then(|case| run.case(*case)).map(|case| &case.point);
-    let priced = |point: &Point| price(run, cells, point, difference.time, counter.sides).is_some();
+    let point = of_cases.first().and_then(|case| of.run.case(*case)).map(|case| &case.point);
+    let priced = |point: &Point| price(of, point, difference.time, counter.sides).is_some();
     of_cases.iter().all(counted) && point.is_some_and(priced)
 }
 
-/// All candidates, with their corrected p-values.
+/// Where the candidates of a difference are among all.
+fn at_difference(candidates: &[Candidate], asked: usize) -> Range<usize> {
+    let first = |of: usize| candidates.partition_point(|candidate| candidate.asked < of);
+    first(asked)..first(asked + 1)
+}
+
+/// All candidates, with their corrected p-values, in the order of the differences.
 struct JudgedCauses<'c> {
     candidates: &'c [Candidate],
     p: &'c [f64],
@@ -298,7 +306,7 @@ impl JudgedCauses<'_> {
         sum: Option<(&SummedEvents, f64)>,
     ) -> (Cause, Vec<CellRef>) {
         let of = |at: &usize| &self.candidates[*at];
-        let mut here: Vec<usize> = (0..self.candidates.len()).filter(|at| of(at).asked == asked).collect();
+        let mut here: Vec<usize> = at_difference(self.candidates, asked).collect();
         here.sort_by(|a, b| of(b).test.share.total_cmp(&of(a).test.share));
         let cells = |of_those: &[usize]| -> Vec<CellRef> {
             of_those.iter().flat_map(|at| of(at).cells(difference)).collect()
@@ -334,20 +342,19 @@ impl JudgedCauses<'_> {
 
 /// `None`: not counted there, or without a price.
 fn candidate(
-    run: &Run,
-    cells: &Cells,
+    of: &PricedRun,
     asked: usize,
     difference: &Difference,
     counter: &'static CauseCounter,
 ) -> Option<Candidate> {
-    let rounds = |case: usize| rounds_of(run, cells, case, difference, counter);
-    let place = &run.case(*difference.cases().first()?)?.point;
+    let rounds = |case: usize| rounds_of(of, case, difference, counter);
+    let place = &of.run.case(*difference.cases().first()?)?.point;
     let sides = SideRounds::of(difference, rounds)?;
     let change = sides.change()?;
     let points = |side: &BTreeMap<u32, RoundPoint>| side.values().copied().collect::<Vec<_>>();
     let (worse, better) = (points(&sides.worse), points(&sides.better));
-    let price = price(run, cells, place, difference.time, counter.sides)?;
-    let other = run.case(*difference.cases().last()?)?;
+    let price = price(of, place, difference.time, counter.sides)?;
+    let other = of.run.case(*difference.cases().last()?)?;
     let events = |rounds: &[RoundPoint], point: &Point| {
         mean(rounds, |at| at.events) * per_message(difference.by, point)
     };
@@ -381,17 +388,16 @@ fn per_message(by: LostBy, point: &Point) -> f64 {
 
 /// What each round of a case counted and took.
 fn rounds_of(
-    run: &Run,
-    cells: &Cells,
+    of: &PricedRun,
     case: usize,
     difference: &Difference,
     counter: &CauseCounter,
 ) -> Option<BTreeMap<u32, RoundPoint>> {
-    let point = &run.case(case)?.point;
+    let point = &of.run.case(case)?.point;
     let bytes = point.int(MESSAGE_BYTES)? as f64;
     let threads = point.int(THREADS).unwrap_or(1) as f64;
     let values = |metric: &str| -> Option<BTreeMap<u32, f64>> {
-        Some(cells.cell(case, metric)?.rounds.iter().collect())
+        Some(of.cells.cell(case, metric)?.rounds.iter().collect())
     };
     let (cpu, rate) = (values(CPU)?, values(RATE)?);
     let by = per_message(difference.by, point);
@@ -404,13 +410,13 @@ fn rounds_of(
         };
         Some((round, RoundPoint { events: events / by, ns: ns / by, rate: events * 1e9 / cpu }))
     };
-    Some(cells.cell(case, counter.metric)?.rounds.iter().filter_map(one).collect())
+    Some(of.cells.cell(case, counter.metric)?.rounds.iter().filter_map(one).collect())
 }
 
 /// The CPU time of both sides for one event; by the clock that of the side that pays more.
-fn price(run: &Run, cells: &Cells, place: &Point, time: LostTime, sides: SidesOf) -> Option<Price> {
+fn price(of: &PricedRun, place: &Point, time: LostTime, sides: SidesOf) -> Option<Price> {
     let sides = sides();
-    let prices = sides.iter().map(|parts| Price::of(run, cells, place, parts));
+    let prices = sides.iter().map(|parts| Price::of(of, place, parts));
     let prices = prices.collect::<Option<Vec<Price>>>()?;
     prices.into_iter().reduce(|a, b| match time {
         LostTime::Cpu => a.plus(b),

@@ -2,7 +2,7 @@
 
 use crate::CellRef;
 use crate::cells::Cells;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use syscost_core::axis::Point;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
@@ -78,17 +78,46 @@ pub fn switch() -> Vec<Vec<PricePart>> {
     vec![vec![PricePart { times: 1.0, name: row.probe.to_string(), row }]]
 }
 
+/// A run's cells and the cases of each probe: a run may have thousands of differences, and of cases.
+pub struct PricedRun<'r> {
+    pub run: &'r Run,
+    pub cells: &'r Cells,
+    of_probe: HashMap<&'r str, Vec<&'r Case>>,
+}
+
+impl<'r> PricedRun<'r> {
+    pub fn of(run: &'r Run, cells: &'r Cells) -> PricedRun<'r> {
+        let mut of_probe: HashMap<&str, Vec<&Case>> = HashMap::new();
+        for case in run.record.plan.cases.iter().filter(|case| case.twin_of.is_none()) {
+            of_probe.entry(&case.probe).or_default().push(case);
+        }
+        PricedRun { run, cells, of_probe }
+    }
+
+    /// The cell of a row where the place's path is that of the row.
+    fn find(&self, place: &Point, row: &RowRef) -> Option<CellRef> {
+        let is_step = row.probe == tcp_path::TcpPath.about().id;
+        let here = |case: &&&Case| {
+            !is_step || tcp_path::shared_axes().iter().all(|axis| case.point.get(axis) == place.get(axis))
+        };
+        let cases = self.of_probe.get(row.probe)?.iter();
+        let case = cases.filter(|case| row.means(&case.probe, &case.point)).find(here)?;
+        let cell = self.cells.cell(case.index, row.metric)?;
+        Some(CellRef { case: case.index, metric: cell.metric })
+    }
+}
+
 impl Price {
     /// The sum of parts, at one place; `None`: the run lacks one, or the error of one.
-    pub fn of(run: &Run, cells: &Cells, place: &Point, parts: &[PricePart]) -> Option<Price> {
+    pub fn of(of: &PricedRun, place: &Point, parts: &[PricePart]) -> Option<Price> {
         let mut by_case: BTreeMap<usize, Vec<(f64, CellRef)>> = BTreeMap::new();
         let mut refs = Vec::new();
         for part in parts {
-            let cell = find(run, cells, place, &part.row)?;
+            let cell = of.find(place, &part.row)?;
             by_case.entry(cell.case).or_default().push((part.times, cell.clone()));
             refs.push(cell);
         }
-        let of_cases = by_case.values().map(|parts| sum(cells, parts)).collect::<Option<Vec<_>>>()?;
+        let of_cases = by_case.values().map(|parts| sum(of.cells, parts)).collect::<Option<Vec<_>>>()?;
         let ns = of_cases.iter().map(|(mean, ..)| mean).sum();
         let variance: f64 = of_cases.iter().map(|(_, variance, _)| variance).sum();
         let spread: f64 = of_cases.iter().map(|(_, variance, freedom)| variance.powi(2) / freedom).sum();
@@ -122,18 +151,6 @@ fn sum(cells: &Cells, parts: &[(f64, CellRef)]) -> Option<(f64, f64, f64)> {
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0) / n;
     (values.len() > 1).then_some((mean, variance, n - 1.0))
-}
-
-/// The cell of a row where the place's path is that of the row.
-fn find(run: &Run, cells: &Cells, place: &Point, row: &RowRef) -> Option<CellRef> {
-    let is_step = row.probe == tcp_path::TcpPath.about().id;
-    let here = |case: &&Case| {
-        !is_step || tcp_path::shared_axes().iter().all(|axis| case.point.get(axis) == place.get(axis))
-    };
-    let cases = run.record.plan.cases.iter().filter(|case| case.twin_of.is_none());
-    let case = cases.filter(|case| row.means(&case.probe, &case.point)).find(here)?;
-    let cell = cells.cell(case.index, row.metric)?;
-    Some(CellRef { case: case.index, metric: cell.metric })
 }
 
 fn formula(parts: &[PricePart]) -> String {

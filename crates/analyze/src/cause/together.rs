@@ -5,14 +5,12 @@
 //! multiplied by the number of sets that could have been chosen (Bonferroni). Each of them must come more often per second
 //! of CPU time, as a cause alone must.
 
-use super::price::Price;
+use super::price::{Price, PricedRun};
 use super::rounds::SideRounds;
 use super::share::{HALF, RoundPoint, RoundsChange, ShareTest};
-use super::{Candidate, Difference, LostTime, MOST};
-use crate::cells::Cells;
+use super::{Candidate, Difference, LostTime, MOST, at_difference};
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
-use syscost_experiment::run::Run;
 
 /// Kinds that are named together at most.
 const MOST_KINDS: usize = 3;
@@ -50,18 +48,17 @@ impl SummedEvents {
 
 /// The sum that explains most of a difference; `None`: fewer than two kinds of events are more frequent.
 pub fn of(
-    run: &Run,
-    cells: &Cells,
+    run: &PricedRun,
     (asked, difference): (usize, &Difference),
     candidates: &[Candidate],
 ) -> Option<SummedEvents> {
-    let here: Vec<usize> = (0..candidates.len()).filter(|at| candidates[*at].asked == asked).collect();
+    let here: Vec<usize> = at_difference(candidates, asked).collect();
     let members = chosen(difference, &here, candidates)?;
     let of: Vec<&Candidate> = members.iter().map(|at| &candidates[*at]).collect();
     let sides = summed(&of)?;
     let change = sides.change()?;
-    let place = &run.case(*difference.cases().first()?)?.point;
-    let price = price(run, cells, place, difference, &of)?;
+    let place = &run.run.case(*difference.cases().first()?)?.point;
+    let price = price(run, place, difference, &of)?;
     let members_test = of.iter().map(|one| one.test);
     let p_rate = members_test.clone().map(|test| test.p_rate).fold(0.0, f64::max);
     let rate_rises = members_test.clone().all(|test| test.rate_rises);
@@ -116,20 +113,14 @@ fn summed(of: &[&Candidate]) -> Option<SideRounds> {
 }
 
 /// Of one unit of the sum, with the error that the prices of its events give it.
-fn price(
-    run: &Run,
-    cells: &Cells,
-    place: &Point,
-    difference: &Difference,
-    of: &[&Candidate],
-) -> Option<Price> {
+fn price(run: &PricedRun, place: &Point, difference: &Difference, of: &[&Candidate]) -> Option<Price> {
     let all = match difference.time {
         LostTime::Cpu => {
             let parts = of.iter().flat_map(|one| {
                 let sides = (one.counter.sides)().into_iter().flatten();
                 sides.map(|part| part.so_often(one.change.events))
             });
-            Price::of(run, cells, place, &parts.collect::<Vec<_>>())?
+            Price::of(run, place, &parts.collect::<Vec<_>>())?
         }
         LostTime::Clock => {
             let events: f64 = of.iter().map(|one| one.change.events).sum();
