@@ -176,9 +176,16 @@ mod tests {
             --------- ------------- ------ ------ ------ ------ -------\n\
             one       Linux 5.4.0-4 6.4120           13.7 7.2110   27.1K\n\nThat was it, at 40 degrees\n";
         let table = from_lines("l", text).unwrap().unwrap();
-        let rows = table.rows.iter().map(|row| (row.text(TableColumn::Operation).unwrap(), row.value(TableColumn::Measured).unwrap()));
+        let rows = table.rows.iter().map(|row| {
+            (row.text(TableColumn::Operation).unwrap(), row.value(TableColumn::Measured).unwrap())
+        });
         let title = "File & VM system latencies";
-        let expected = [("0K File Create", 6.412), ("10K File Create", 13.7), ("10K File Delete", 7.211), ("Mmap Latency", 27100.0)];
+        let expected = [
+            ("0K File Create", 6.412),
+            ("10K File Create", 13.7),
+            ("10K File Delete", 7.211),
+            ("Mmap Latency", 27100.0),
+        ];
         let expected = expected.map(|(name, value)| (format!("{title}: {name}"), value));
         assert_eq!(rows.map(|(name, value)| (name.to_string(), value)).collect::<Vec<_>>(), expected);
         let bare = from_lines("l", "\n   L M B E N C H  3 . 0   S U M M A R Y\n  ----\n").unwrap();
