@@ -125,6 +125,12 @@ impl<'r> Below<'r> {
             }) == 1.0
     }
 
+    /// Nothing was counted: an end that only receives has sent nothing.
+    pub fn is_zero(&self, at: usize) -> bool {
+        let numbers = self.numbers(at);
+        !numbers.is_empty() && numbers.iter().all(|n| *n == 0.0)
+    }
+
     /// The text that all its cells are.
     pub fn only_text(&self, at: usize) -> Option<&'r str> {
         let all: BTreeSet<&str> = self.filled(at).into_iter().collect();
@@ -162,6 +168,7 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
     mechanism(headings, below);
     variants(headings, below);
     misses(headings);
+    of_cells(headings, below);
     operations(headings);
     of_runs(headings);
 }
@@ -339,6 +346,21 @@ fn misses(headings: &mut [TableHeading]) {
     };
     if has(headings, TableColumn::Predicted) {
         headings.iter_mut().filter(off).for_each(TableHeading::forget);
+    }
+}
+
+/// `p50` over `12.07µs`: the cells say in which unit.
+fn of_cells(headings: &mut [TableHeading], below: &Below) {
+    let unsaid =
+        |h: &TableHeading| h.is_plain() && h.column == Some(TableColumn::Measured) && h.unit.is_none();
+    let timed = |h: &TableHeading| {
+        h.column == Some(TableColumn::Latency) || h.unit.is_some() && h.column == Some(TableColumn::Measured)
+    };
+    if headings.iter().any(timed) {
+        return;
+    }
+    for (at, heading) in headings.iter_mut().enumerate().filter(|(_, h)| unsaid(h)) {
+        heading.unit = below.unit(at);
     }
 }
 
