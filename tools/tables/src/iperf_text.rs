@@ -161,19 +161,19 @@ fn runs(text: &str) -> Vec<Vec<ReportLine<'_>>> {
 
 /// Of a run that was cut off: each stream's intervals as one line. `None`: a line says all of it.
 fn summed<'t>(lines: &[ReportLine<'t>]) -> Option<Vec<ReportLine<'t>>> {
-    let longest = |of: fn(&ReportLine) -> f64| lines.iter().map(of).fold(0.0, f64::max);
-    if longest(|line| line.to - line.from) > 0.5 * longest(|line| line.to) {
+    let end = lines.iter().map(|line| line.to).fold(0.0, f64::max);
+    if lines.iter().any(|line| line.from == 0.0 && line.to > 0.9 * end) {
         return None;
     }
     let mut all: Vec<ReportLine> = Vec::new();
-    for line in lines {
+    for line in lines.iter().filter(|line| line.to > line.from) {
         match all.iter_mut().find(|sum| (sum.id, sum.role) == (line.id, line.role)) {
             Some(sum) => (sum.to, sum.bytes) = (line.to, sum.bytes + line.bytes),
             None => all.push(ReportLine { rest: Vec::new(), ..line.clone() }),
         }
     }
     all.iter_mut().for_each(|sum| sum.rate = 8.0 * sum.bytes / (sum.to - sum.from));
-    Some(all)
+    Some(all).filter(|all| !all.is_empty())
 }
 
 /// The server sends.

@@ -43,14 +43,16 @@ pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, Bad
     let titles: Vec<usize> = (0..lines.len()).filter(|at| is_title(lines[*at])).collect();
     let ends = titles.iter().skip(1).copied().chain([lines.len()]);
     // What was measured apart stands under headings of a page.
-    let heading = |at: usize| {
-        let is = |line: &&&str| line.starts_with('#') && commanded(line).is_none();
-        lines[..at].iter().rev().find(is).map(|line| line.trim_matches(['#', ' ']))
-    };
-    let apart = titles.iter().any(|at| heading(*at) != heading(titles[0]));
+    let mut headings: Vec<Option<&str>> = Vec::new();
+    for line in &lines {
+        let own = line.starts_with('#') && commanded(line).is_none();
+        let above = headings.last().copied().flatten();
+        headings.push(own.then(|| line.trim_matches(['#', ' '])).or(above));
+    }
+    let apart = titles.iter().any(|at| headings[*at] != headings[titles[0]]);
     let test = |(from, to): (&usize, usize)| {
         let mut row = classic(*from, &lines[*from..to])?;
-        if let Some(of) = heading(*from).filter(|_| apart) {
+        if let Some(of) = headings[*from].filter(|_| apart) {
             row.texts.entry(TableColumn::Variant).and_modify(|test| *test = format!("{of}, {test}"));
         }
         Ok(row)
