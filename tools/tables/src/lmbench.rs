@@ -19,10 +19,12 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
         let why = "lat_mem_rd of lmbench: memory latencies are no transfers of messages".to_string();
         return Some(PublishedTable::of_one(name, Err(why), Vec::new()));
     }
-    let spaced = |line: &str| line.replace(' ', "").to_ascii_uppercase();
     let of_summary = |line: &str| {
-        let line = spaced(line);
-        line.contains("LMBENCH") && line.contains("SUMMARY") || line.contains("ISBETTER")
+        // Others write "lower is better".
+        let better = [" - smaller is better", " - bigger is better"].iter().any(|end| line.contains(end));
+        let together = line.replace(' ', "");
+        better && UNITS.iter().any(|(unit, _)| line.contains(unit))
+            || together.contains("LMBENCH") && together.contains("SUMMARY")
     };
     if text.contains(RULE) || text.lines().take(10).any(of_summary) {
         let rows = summary(text);
