@@ -69,13 +69,21 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
     if lines.is_empty() || !text.contains("[ ID]") {
         return None;
     }
-    let said = "the receiver's throughput, where iperf prints it";
+    let mut said = vec!["the receiver's throughput, where iperf prints it".to_string()];
     let rows = if text.contains("(omitted)") {
         Err("iperf's text with \"(omitted)\" is not read: run iperf3 -J and give its JSON".to_string())
     } else {
-        Ok(runs(text).iter().flat_map(|lines| directions(lines)).collect())
+        let mut runs = runs(text);
+        for lines in &mut runs {
+            if let Some(sums) = summed(lines) {
+                *lines = sums;
+                said.push("iperf printed no line of the whole run: its intervals are summed".into());
+            }
+        }
+        said.dedup();
+        Ok(runs.iter().flat_map(|lines| directions(lines)).collect())
     };
-    let table = PublishedTable::of_one(name, rows, vec![said.into()]);
+    let table = PublishedTable::of_one(name, rows, said);
     Some(table.map(|table| PublishedTable { messages: true, ..table }))
 }
 
@@ -149,6 +157,23 @@ fn runs(text: &str) -> Vec<Vec<ReportLine<'_>>> {
         runs.last_mut().expect("never empty").extend(named);
     }
     runs
+}
+
+/// Of a run that was cut off: each stream's intervals as one line. `None`: a line says all of it.
+fn summed<'t>(lines: &[ReportLine<'t>]) -> Option<Vec<ReportLine<'t>>> {
+    let end = lines.iter().map(|line| line.to).fold(0.0, f64::max);
+    if lines.iter().any(|line| line.from == 0.0 && line.to > 0.9 * end) {
+        return None;
+    }
+    let mut all: Vec<ReportLine> = Vec::new();
+    for line in lines.iter().filter(|line| line.to > line.from) {
+        match all.iter_mut().find(|sum| (sum.id, sum.role) == (line.id, line.role)) {
+            Some(sum) => (sum.to, sum.bytes) = (line.to, sum.bytes + line.bytes),
+            None => all.push(ReportLine { rest: Vec::new(), ..line.clone() }),
+        }
+    }
+    all.iter_mut().for_each(|sum| sum.rate = 8.0 * sum.bytes / (sum.to - sum.from));
+    Some(all).filter(|all| !all.is_empty())
 }
 
 /// The server sends.

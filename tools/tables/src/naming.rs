@@ -19,7 +19,7 @@ pub struct NamedColumn {
 /// A figure of the run as a whole.
 #[rustfmt::skip]
 const WHOLE: &[&str] = &[
-    "avg", "average", "mean", "weighted", "the", "of", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "measured", "observed",
+    "avg", "av", "average", "mean", "weighted", "the", "of", "used", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "measured", "observed",
     "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "cnt", "nr", "hw", "hardware", "u", "all", "data",
 ];
 /// Short for throughput, before its unit; alone they are something else.
@@ -30,7 +30,7 @@ pub fn sums_up(text: &str) -> bool {
     tokens(text).iter().any(|word| SUMS.contains(&word.as_str()))
 }
 
-const MEANS: &[&str] = &["avg", "average", "mean", "weighted"];
+const MEANS: &[&str] = &["avg", "av", "average", "mean", "weighted"];
 const MIDDLE: &[&str] = &["median", "p50", "med", "50th", "50"];
 const SENDER: &[&str] = &["sender", "client", "tx", "sent", "snd", "cli", "user", "k"];
 /// How far figures lie apart, or one of their extremes.
@@ -167,6 +167,12 @@ fn said(name: &str, unit: Option<&str>, of: fn(&str) -> Option<(TableColumn, u8)
     // `cpu_ns_per_byte` is no share.
     let each = unit_for(TableColumn::CpuPerByte, text).is_ok();
     let column = if each && column == TableColumn::CpuPercent { TableColumn::CpuPerByte } else { column };
+    // `Av time (in cycles)`: of a clock whose rate nobody says.
+    let cycles =
+        unit::cycles(text).filter(|_| [TableColumn::Latency, TableColumn::Elapsed].contains(&column));
+    if cycles.is_some() {
+        return Some(NamedColumn { column: TableColumn::Measured, unit: cycles, rank });
+    }
     match unit_for(column, text) {
         Ok(unit) => Some(NamedColumn { column, unit: Some(unit), rank }),
         // Bits or bytes: a question, once the figures are known.

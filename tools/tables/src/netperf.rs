@@ -42,8 +42,22 @@ pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, Bad
     let is_title = |line: &str| if titled { is_title(line) } else { commanded(line).is_some() };
     let titles: Vec<usize> = (0..lines.len()).filter(|at| is_title(lines[*at])).collect();
     let ends = titles.iter().skip(1).copied().chain([lines.len()]);
-    let tests: Result<Vec<PublishedRow>, String> =
-        titles.iter().zip(ends).map(|(from, to)| classic(*from, &lines[*from..to])).collect();
+    // What was measured apart stands under headings of a page.
+    let mut headings: Vec<Option<&str>> = Vec::new();
+    for line in &lines {
+        let own = line.starts_with('#') && commanded(line).is_none();
+        let above = headings.last().copied().flatten();
+        headings.push(own.then(|| line.trim_matches(['#', ' '])).or(above));
+    }
+    let apart = titles.iter().any(|at| headings[*at] != headings[titles[0]]);
+    let test = |(from, to): (&usize, usize)| {
+        let mut row = classic(*from, &lines[*from..to])?;
+        if let Some(of) = headings[*from].filter(|_| apart) {
+            row.texts.entry(TableColumn::Variant).and_modify(|test| *test = format!("{of}, {test}"));
+        }
+        Ok(row)
+    };
+    let tests: Result<Vec<PublishedRow>, String> = titles.iter().zip(ends).map(test).collect();
     (!titles.is_empty()).then(|| of_messages(name, tests))
 }
 

@@ -97,6 +97,15 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
     }
 }
 
+/// `(in cycles)`, `clock cycles`
+pub fn cycles(text: &str) -> Option<UnitScale> {
+    let text = text.trim_matches(['(', ')', '[', ']', ' ']);
+    let words = ["in ", "CPU ", "cpu ", "clock "]
+        .iter()
+        .fold(text, |rest, word| rest.strip_prefix(word).unwrap_or(rest));
+    parse(words).ok().filter(|unit| unit.dimension == Dimension::Cycles)
+}
+
 /// `MB/s`, `us per msg`, `MB_per_s`; in `Gbps` the p is "per".
 fn ratio(text: &str) -> Option<(String, String)> {
     if let Some((what, of)) = text.split_once('/') {

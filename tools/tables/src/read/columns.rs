@@ -117,6 +117,20 @@ impl<'r> Below<'r> {
         units?.first().copied()
     }
 
+    fn in_cycles(&self, at: usize) -> bool {
+        self.has_figures(at)
+            && self.share(at, |cell| {
+                let figure = unit::number(cells::plain(cell), self.cells.decimal);
+                figure.is_some_and(|(.., unit)| unit.is_some_and(|unit| unit::cycles(unit).is_some()))
+            }) == 1.0
+    }
+
+    /// Nothing was counted: an end that only receives has sent nothing.
+    pub fn is_zero(&self, at: usize) -> bool {
+        let numbers = self.numbers(at);
+        !numbers.is_empty() && numbers.iter().all(|n| *n == 0.0)
+    }
+
     /// The text that all its cells are.
     pub fn only_text(&self, at: usize) -> Option<&'r str> {
         let all: BTreeSet<&str> = self.filled(at).into_iter().collect();
@@ -144,6 +158,9 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
         if calls && heading.column == Some(TableColumn::Throughput) {
             heading.column = Some(TableColumn::MessageRate);
         }
+        if heading.column == Some(TableColumn::Latency) && below.in_cycles(at) {
+            (heading.column, heading.unit) = (Some(TableColumn::Measured), unit::cycles("cycles"));
+        }
     }
     totals(headings, below);
     extremes(headings);
@@ -151,6 +168,7 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
     mechanism(headings, below);
     variants(headings, below);
     misses(headings);
+    of_cells(headings, below);
     operations(headings);
     of_runs(headings);
 }
@@ -331,6 +349,21 @@ fn misses(headings: &mut [TableHeading]) {
     }
 }
 
+/// `p50` over `12.07µs`: the cells say in which unit.
+fn of_cells(headings: &mut [TableHeading], below: &Below) {
+    let unsaid =
+        |h: &TableHeading| h.is_plain() && h.column == Some(TableColumn::Measured) && h.unit.is_none();
+    let timed = |h: &TableHeading| {
+        h.column == Some(TableColumn::Latency) || h.unit.is_some() && h.column == Some(TableColumn::Measured)
+    };
+    if headings.iter().any(timed) {
+        return;
+    }
+    for (at, heading) in headings.iter_mut().enumerate().filter(|(_, h)| unsaid(h)) {
+        heading.unit = below.unit(at);
+    }
+}
+
 /// Rows of operations have one figure; rows of transfers have names.
 fn operations(headings: &mut [TableHeading]) {
     use TableColumn::{
@@ -353,6 +386,7 @@ fn operations(headings: &mut [TableHeading]) {
     }
     for heading in headings.iter_mut().filter(|h| h.is_plain()) {
         let time = heading.unit.is_some_and(|unit| unit.dimension == Dimension::Time);
+        let cycles = heading.unit.is_some_and(|unit| unit.dimension == Dimension::Cycles);
         let short = time && heading.unit.is_some_and(|unit| unit.factor < 1e6);
         heading.column = match heading.column {
             Some(Operation) if transfers && !predicted => Some(Mechanism),
@@ -360,6 +394,7 @@ fn operations(headings: &mut [TableHeading]) {
             // Seconds are of a run; what is told in microseconds is of a message.
             Some(Elapsed) if short && is_of_one(&heading.text) => Some(Latency),
             // `mean`, `value`: of what, its unit says.
+            Some(Measured) if cycles => Some(Measured),
             Some(Measured) if !predicted && (!names || transfers) => naming::measured(heading.unit),
             other => other,
         };
@@ -386,25 +421,27 @@ pub fn unit_of_runs(headings: &[TableHeading], place: &HeadingPlace, row: &mut P
     }
 }
 
-/// Times of operations are in ns where all of a row have a unit; figures without one stay out of such a row.
+/// Times of operations are in ns, or in cycles, where all of a row have a unit; figures without one stay out of such a row.
 pub fn one_unit(headings: &[TableHeading], cells: &[String], row: &mut PublishedRow) {
     use TableColumn::{BaseHardware, Measured, Predicted, SoftwareOverhead};
-    let timed = |heading: &TableHeading, cell: &String| {
+    let dimension = |heading: &TableHeading, cell: &String| {
         let own = unit::number(cells::plain(cell), unit::DecimalMark::Point).and_then(|(.., unit)| unit);
-        let own = own.and_then(|text| unit::parse(text).ok()).or(heading.unit);
-        own.is_some_and(|unit| unit.dimension == Dimension::Time)
+        let own = own.and_then(|text| unit::parse(text).ok().or(unit::cycles(text)));
+        own.or(heading.unit).map(|unit| unit.dimension)
     };
     let of = headings.iter().zip(cells).filter_map(|(heading, cell)| {
         let column =
             heading.column.filter(|c| [BaseHardware, SoftwareOverhead, Predicted, Measured].contains(c))?;
-        row.figures.contains_key(&column).then(|| (column, timed(heading, cell)))
+        row.figures.contains_key(&column).then(|| (column, dimension(heading, cell)))
     });
-    let (timed, plain): (Vec<_>, Vec<_>) = of.partition(|(_, timed)| *timed);
-    if timed.is_empty() {
+    let of: Vec<(TableColumn, Option<Dimension>)> = of.collect();
+    let units = [(Dimension::Time, "ns"), (Dimension::Cycles, "cycles")];
+    let Some((kept, unit)) = units.into_iter().find(|(unit, _)| of.iter().any(|(_, of)| *of == Some(*unit)))
+    else {
         return;
-    }
-    for (column, _) in plain {
+    };
+    for (column, _) in of.into_iter().filter(|(_, of)| *of != Some(kept)) {
         row.figures.remove(&column);
     }
-    row.texts.insert(TableColumn::Unit, "ns".into());
+    row.texts.insert(TableColumn::Unit, unit.into());
 }

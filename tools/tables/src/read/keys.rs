@@ -22,7 +22,7 @@ pub fn choose(headings: &mut [TableHeading], below: &Below) -> Result<Vec<String
     }
     let mut said = Vec::new();
     for ((column, _), mut group) in groups {
-        group.sort_by_key(|at| (rank(&headings[*at], column), *at));
+        group.sort_by_key(|at| (below.is_zero(*at), rank(&headings[*at], column), *at));
         let Some((best, others)) = group.split_first() else { continue };
         for other in others {
             said.push(demote(headings, below, column, *best, *other)?);

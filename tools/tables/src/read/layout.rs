@@ -156,7 +156,7 @@ fn spaced(text: &str) -> Option<String> {
         if columns > 1 && rows.len() > 1 && with(columns) * 10 >= rows.len() * 9 {
             return Some(placed(rows.iter().map(|(at, row)| (*at, row.join("\t")))));
         }
-        block(&rows)
+        block(&rows, if *by == " " { 3 } else { 2 })
     })
 }
 
@@ -174,8 +174,8 @@ fn placed(lines: impl Iterator<Item = (usize, String)>) -> String {
 /// Rows of a block are followed by as many of the same columns, at least.
 const SMALLEST_BLOCK: usize = 3;
 
-/// The longest block of rows with as many columns, among other lines: these stay whole.
-fn block(rows: &[SpacedLine]) -> Option<String> {
+/// The longest block of rows with as many columns, so many at least, among other lines: these stay whole.
+fn block(rows: &[SpacedLine], fewest: usize) -> Option<String> {
     let mut from = 0;
     let blocks = rows.chunk_by(|(_, a), (_, b)| a.len() == b.len()).map(|block| {
         from += block.len();
@@ -185,7 +185,7 @@ fn block(rows: &[SpacedLine]) -> Option<String> {
         |(_, row): &&SpacedLine| row.iter().any(|cell| cell.starts_with(|c: char| c.is_ascii_digit()));
     let is_table = |(_, block): &(usize, &[SpacedLine])| {
         block.len() >= SMALLEST_BLOCK
-            && block[0].1.len() > 2
+            && block[0].1.len() >= fewest
             && block[1..].iter().filter(numbers).count() + 1 == block.len()
     };
     let (at, block) = blocks.filter(is_table).max_by_key(|(_, block)| block.len())?;

@@ -64,6 +64,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["bytes from", "icmp_seq="], "ping times echoes of the kernel: no test of syscost applies to them"),
     (&["SendMethod", "ReceiveMethod", "Interval(usec)"], "latte's output is not read: put its figures into a CSV"),
     (&["ALL STATS", "Ops/sec", "Hits/sec"], "memtier's requests are no messages of one size: no test of syscost applies"),
+    (&["# Overhead", "Shared Object"], "perf report's shares are a profile and no table of results"),
     (&["fio-", "groupid="], "fio's text is not read: run fio --output-format=json"),
     (&["sysbench ", "Threads fairness:"], "sysbench's events are no messages: no test of syscost applies"),
     (&["Latency", "Req/Sec", "Requests/sec:"], "wrk's requests are no messages of one size: no test of syscost applies"),

@@ -27,9 +27,10 @@ pub fn records(json: &Value, mapping: &ColumnMapping) -> Option<Vec<TableRecord>
             headings.push(key.clone());
         }
     }
+    // Of one name the innermost field is the row's own: a summary may stand around it.
     let cells = |row: &RowFields| {
         let cell =
-            |heading: &String| row.iter().find(|(key, _)| key == heading).map(|(_, text)| text.clone());
+            |heading: &String| row.iter().rfind(|(key, _)| key == heading).map(|(_, text)| text.clone());
         headings.iter().map(|heading| cell(heading).unwrap_or_default()).collect()
     };
     let record = |(index, row)| TableRecord { line: index + 1, cells: cells(row) };

@@ -90,7 +90,8 @@ fn tables(text: &str) -> Vec<PageTable> {
         let level = line.bytes().take_while(|b| *b == b'#').count();
         if line.contains('|') && lines.get(at + 1).is_some_and(|next| is_rule(next)) {
             let rows = lines[at..].iter().take_while(|line| line.contains('|'));
-            let text: String = rows.clone().map(|line| line.to_string() + "\n").collect();
+            // Lines of a cell are figures beside each other.
+            let text: String = rows.clone().map(|line| line.replace("<br>", " ; ") + "\n").collect();
             // The page's own title names everything on it.
             let titles = headings.range(2..).map(|(_, text)| text.clone()).chain(above.take()).collect();
             found.push(PageTable { titles, line: at, text });

@@ -321,7 +321,8 @@ impl Lists<'_> {
                 all.into_iter().flat_map(|said| said.1).collect(),
             )
         };
-        let (over, at_one) = said(self.drawing.comment(figures.line));
+        let comments = [self.drawing.comment(figures.line), self.drawing.section(figures.line)];
+        let (over, at_one) = said(comments.concat());
         let (titled, _) = said(self.drawing.titles(&figures.name));
         let free: Vec<TableColumn> = PLACES.into_iter().filter(|column| !at_one.contains(column)).collect();
         let by_name = figures.name.rsplit_once("_by_").or_else(|| figures.name.rsplit_once("_vs_"));
@@ -363,7 +364,8 @@ impl Lists<'_> {
     }
 
     fn told_place(&self, list: &NamedList, column: TableColumn) -> Option<String> {
-        let texts = self.drawing.titles(&list.name).into_iter().chain(self.drawing.comment(list.line));
+        let comments = [self.drawing.comment(list.line), self.drawing.section(list.line)];
+        let texts = self.drawing.titles(&list.name).into_iter().chain(comments.into_iter().flatten());
         let places = texts.filter_map(|text| titles::of(text, self.mapping)).map(|title| title.place);
         let place = |place: HeadingPlace| match column {
             TableColumn::Threads => place.threads.map(|n| format!("{n} threads")),

@@ -13,6 +13,9 @@ const OVER: &[&str] = &["vs", "versus", "each", "per", "by", "varying", "across"
 /// What draws a line or a row of bars.
 const DRAWS: &[&str] = &["plot", "bar", "errorbar", "scatter", "semilogx", "semilogy", "loglog", "step"];
 
+/// Shorter ones are none.
+const SHORTEST_RULE: usize = 10;
+
 /// What begins or ends a figure.
 const ENDS: &[&str] = &["figure", "savefig", "show", "close", "subplots"];
 const TICKS: &[&str] = &["xticks", "xticklabels"];
@@ -248,6 +251,18 @@ impl<'t> ScriptDrawing<'t> {
     /// The comment above a line.
     pub fn comment(&self, line: usize) -> Vec<&'t str> {
         comment_above(self.text, line)
+    }
+
+    /// The last comment above a line that stands between rules: what it says is said of all up to the next.
+    pub fn section(&self, line: usize) -> Vec<&'t str> {
+        let above: Vec<&str> = self.text.lines().take(line.saturating_sub(1)).collect();
+        let is_rule = |line: &&&str| {
+            line.trim_start().strip_prefix('#').is_some_and(|rest| {
+                rest.len() >= SHORTEST_RULE && rest.trim().chars().all(|c| "=-#*~".contains(c))
+            })
+        };
+        let inside = above.iter().rev().skip_while(|line| !is_rule(line)).skip(1);
+        inside.take_while(|line| line.trim_start().starts_with('#') && !is_rule(line)).copied().collect()
     }
 }
 

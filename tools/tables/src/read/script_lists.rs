@@ -84,6 +84,7 @@ impl NamedList {
         let called = self.called.as_deref().unwrap_or(&self.name);
         let cut = ["_by_", "_vs_", "_BY_", "_VS_"].iter().find_map(|word| called.split_once(word));
         let name = cut.map_or(called, |(name, _)| name);
+        let name = name.strip_prefix("x_").unwrap_or(name);
         let words = plain_name(name).split('_').map(|word| match word {
             "tp" | "thr" | "thru" => "throughput",
             word => word,

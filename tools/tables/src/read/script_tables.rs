@@ -67,19 +67,36 @@ pub fn with_units(mut records: Vec<TableRecord>, text: &str, mapping: &ColumnMap
     records
 }
 
-/// The only label of the plots' axes whose quantity is asked for; of several, all have one unit.
+/// The only label of the plots' axes whose quantity is asked for, else the only text with a unit that is given to a
+/// function of the script's own; of several, all have one unit.
 pub fn only_label(text: &str, is: impl Fn(TableColumn) -> bool) -> Option<String> {
     let labels = text.split("ylabel").skip(1).filter_map(|rest| rest.strip_prefix(['(', '=']));
-    let quoted = labels.filter_map(|rest| {
-        let mark = rest.chars().next().filter(|c| ['"', '\''].contains(c))?;
-        rest[1..].split_once(mark).map(|(text, _)| text.to_string())
-    });
-    let named = |text: String| Some((naming::column_of(&text).filter(|named| is(named.column))?, text));
-    let all: Vec<(NamedColumn, String)> = quoted.filter_map(named).collect();
+    let labels: Vec<&str> = labels.filter_map(|rest| quoted(rest, rest.chars().next()?)).collect();
+    let code = text.lines().filter(|line| !line.trim_start().starts_with('#') && line.contains('('));
+    let texts = || {
+        code.flat_map(|line| line.split('\'').skip(1).step_by(2).chain(line.split('"').skip(1).step_by(2)))
+    };
+    let named =
+        |text: &str| Some((naming::column_of(text).filter(|named| is(named.column))?, text.to_string()));
+    let mut all: Vec<(NamedColumn, String)> = labels.iter().filter_map(|text| named(text)).collect();
+    if labels.is_empty() {
+        all = texts()
+            .filter(|text| text.len() <= LONGEST_LABEL)
+            .filter_map(named)
+            .filter(|(of, _)| of.unit.is_some())
+            .collect();
+    }
     let (first, text) = all.first()?;
     let alike = |(other, _): &(NamedColumn, String)| (other.column, other.unit) == (first.column, first.unit);
     all.iter().all(alike).then(|| text.clone())
 }
+
+fn quoted(text: &str, mark: char) -> Option<&str> {
+    ['"', '\''].contains(&mark).then(|| text[1..].split_once(mark))?.map(|(text, _)| text)
+}
+
+/// Longer texts are prose.
+const LONGEST_LABEL: usize = 40;
 
 /// Lists that one sentence names.
 const NAMED: usize = 8;

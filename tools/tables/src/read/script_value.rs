@@ -67,10 +67,32 @@ pub fn assigned(text: &str) -> Vec<ScriptAssignment> {
             && reading.begins_list()
             && let Some(value) = reading.value(DEEPEST)
         {
+            let value = reading
+                .rest
+                .strip_prefix(".reshape(")
+                .map_or(Some(value.clone()), |shape| reshaped(value, shape, &found));
+            let Some(value) = value else { continue };
             found.push(ScriptAssignment { line: at + 1, name: name.into(), value });
         }
     }
     found
+}
+
+/// Rows of a flattened list: `.reshape(len(sizes), len(threads))`, `.reshape((3, -1))`. `None`: of another shape.
+fn reshaped(value: ScriptValue, shape: &str, known: &[ScriptAssignment]) -> Option<ScriptValue> {
+    let ScriptValue::List(all) = value else { return None };
+    let length = |name: &str| match &known.iter().rfind(|of| of.name == name)?.value {
+        ScriptValue::List(all) => Some(all.len()),
+        _ => None,
+    };
+    let inside = shape.lines().next()?.trim_start_matches('(').replace(['(', ')', ' '], "");
+    let (rows, columns) = inside.split_once(',').filter(|(_, columns)| !columns.contains(','))?;
+    let many = |of: &str| of.parse().ok().or_else(|| length(of.strip_prefix("len")?));
+    let columns = if columns == "-1" { all.len().checked_div(many(rows)?)? } else { many(columns)? };
+    let all_rows = if rows == "-1" { all.len().checked_div(columns)? } else { many(rows)? };
+    let even = columns > 0 && all_rows.checked_mul(columns) == Some(all.len());
+    let row = |row: &[ScriptValue]| ScriptValue::List(row.to_vec());
+    even.then(|| ScriptValue::List(all.chunks(columns).map(row).collect()))
 }
 
 /// Its first line of code imports something, in Python or R.

@@ -7,7 +7,7 @@ use crate::{ColumnMapping, TableColumn, cells, naming};
 
 /// Of the cells of a column, so many must hold as many figures.
 const MOST: f64 = 0.6;
-const MARKS: [char; 3] = ['/', ';', '|'];
+const MARKS: [char; 3] = [';', '/', '|'];
 
 /// A column's cells, each taken apart.
 struct SeveralFigures {

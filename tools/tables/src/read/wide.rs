@@ -56,6 +56,7 @@ impl RowReading<'_> {
         names_of_columns(headings, below, title.is_some());
         self.figures = title.clone().map(|title| (texts, title));
         let unnamed = |h: &TableHeading| h.place.is_some() && h.column.is_none();
+        self.title_of_middles(headings, below, title.as_ref());
         let of_rows = headings.iter().position(|h| h.is_plain() && h.column == Some(TableColumn::Unit));
         let of_rows = of_rows.and_then(|at| below.only_text(at)).and_then(|text| unit::parse(text).ok());
         for (at, heading) in headings.iter_mut().enumerate().filter(|(_, h)| unnamed(h)) {
@@ -80,6 +81,35 @@ impl RowReading<'_> {
             }
         }
         Ok(())
+    }
+
+    /// `p50` of what, the title or the file's name says, where nothing else is measured.
+    fn title_of_middles(
+        &mut self,
+        headings: &mut [TableHeading],
+        below: &Below,
+        title: Option<&TableHeading>,
+    ) {
+        let other = |h: &TableHeading| {
+            h.column
+                .is_some_and(|c| c.is_measure() && ![TableColumn::Measured, TableColumn::Spread].contains(&c))
+        };
+        let rated = [TableColumn::Latency, TableColumn::Throughput, TableColumn::MessageRate];
+        let quantity = title.and_then(|title| title.column).filter(|column| rated.contains(column));
+        let Some((title, quantity)) = title.zip(quantity).filter(|_| !headings.iter().any(other)) else {
+            return;
+        };
+        let unsaid = |(at, h): &(usize, &mut TableHeading)| {
+            h.is_plain()
+                && h.column == Some(TableColumn::Measured)
+                && h.unit.is_none()
+                && below.unit(*at).is_none()
+        };
+        for (_, heading) in headings.iter_mut().enumerate().filter(unsaid) {
+            (heading.column, heading.unit) = (Some(quantity), title.unit);
+            let said = "by the title or the file's name";
+            self.once(format!("{:?} is {}, {said}", heading.text, quantity.title()));
+        }
     }
 
     /// Figures whose unit nobody says are kept apart: they can be compared with each other alone.

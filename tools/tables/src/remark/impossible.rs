@@ -72,15 +72,15 @@ fn negative(row: &PublishedRow) -> Option<Impossible> {
 }
 
 fn why(row: &PublishedRow, table: &PublishedTable) -> Option<Impossible> {
-    let short = || through_kernel(table).then(|| too_short(row)).flatten();
+    let short = || through_kernel(row, table).then(|| too_short(row)).flatten();
     too_fast(row, table).or_else(|| too_many_cycles(row)).or_else(short)
 }
 
-/// Do its messages make system calls, by the names or by their context switches? Rings in shared memory make none.
-fn through_kernel(table: &PublishedTable) -> bool {
-    let name = |row: &PublishedRow| row.text(TableColumn::Mechanism).map(str::to_string);
-    let known = |name: &String| table.role(name).is_some() || vocabulary::is_transport(name);
-    table.has(TableColumn::ContextSwitches) || table.rows.iter().filter_map(name).any(|name| known(&name))
+/// Do its messages make system calls, by the row's name or by context switches? Rings in shared memory make none, also
+/// where they stand beside sockets.
+fn through_kernel(row: &PublishedRow, table: &PublishedTable) -> bool {
+    let known = |name: &str| table.role(name).is_some() || vocabulary::is_transport(name);
+    table.has(TableColumn::ContextSwitches) || row.text(TableColumn::Mechanism).is_some_and(known)
 }
 
 /// Of a table that says how many threads there were: else the figure of each is not known.
@@ -94,7 +94,7 @@ fn too_fast(row: &PublishedRow, table: &PublishedTable) -> Option<Impossible> {
     }
     // One call at least for a message, unless several are packed into one: then the size is that of the pack.
     let message_ns = row.value(TableColumn::MessageBytes).filter(|bytes| *bytes > 0.0)? * 8e9 / each;
-    let calls = !table.fields && through_kernel(table);
+    let calls = !table.fields && through_kernel(row, table);
     (calls && message_ns > 0.0 && message_ns < SHORTEST_SEND_NS).then(|| Impossible {
         kind: "message",
         why: format!(
