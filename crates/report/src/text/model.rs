@@ -1,6 +1,5 @@
 //! The cost model in words: terms, where counts come from, what weakens an account.
 
-use super::figures::times;
 use super::words::percent;
 use syscost_analyze::model::beside::{MissedPart, WorkPart};
 use syscost_analyze::model::counts::CountSource;
@@ -24,10 +23,10 @@ pub fn part(part: WorkPart) -> &'static str {
 pub fn accuracy(accuracy: &Accuracy) -> String {
     let cases = count(accuracy.cases, "case");
     format!(
-        "Added up from steps that were timed by themselves, the CPU time of a message is predicted within {} in half of \
-         {cases}. It is within {} in nine of ten. {}",
-        times(accuracy.median),
-        times(accuracy.ninth_decile),
+        "Added up from steps that were timed by themselves, the CPU time of a message is predicted within {:.2}x in half \
+         of {cases}. It is within {:.2}x in nine of ten. {}",
+        accuracy.median,
+        accuracy.ninth_decile,
         side(accuracy)
     )
 }
@@ -138,5 +137,20 @@ pub fn lacking() -> Unavailable {
     Unavailable {
         reason: format!("the run has no usable figures of \"{}\" on the path of its transfers", probe.title),
         remedy: format!("syscost run default (its spec has id = \"{}\" beside the transfer)", probe.id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_error_is_not_rounded_to_none() {
+        let said =
+            accuracy(&Accuracy { cases: 20, median: 1.04, ninth_decile: 1.35, bias: 1.06, too_low: 7 });
+        assert!(
+            said.contains("within 1.04x in half of 20 cases. It is within 1.35x in nine of ten."),
+            "{said}"
+        );
     }
 }
