@@ -19,12 +19,12 @@ pub struct NamedColumn {
 /// A figure of the run as a whole.
 #[rustfmt::skip]
 const WHOLE: &[&str] = &[
-    "avg", "av", "average", "mean", "weighted", "the", "of", "used", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "measured", "observed",
+    "avg", "av", "average", "mean", "weighted", "the", "of", "used", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "agg", "measured", "observed",
     "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "cnt", "nr", "hw", "hardware", "u", "all", "data",
 ];
 /// Short for throughput, before its unit; alone they are something else.
 const RATES: &[&str] = &["thr", "tp", "thru", "perf"];
-const SUMS: &[&str] = &["total", "overall", "aggregate", "aggregated", "sum", "net"];
+const SUMS: &[&str] = &["total", "overall", "aggregate", "aggregated", "agg", "sum", "net"];
 /// Is it a total?
 pub fn sums_up(text: &str) -> bool {
     tokens(text).iter().any(|word| SUMS.contains(&word.as_str()))
@@ -417,12 +417,14 @@ mod tests {
             "tput_Gbps",
             "ThroughputGbps",
             "Throughput in Gbit/s",
+            "agg_throughput_gbps",
             "throughput_gbps_mean",
             "Avg Throughput (Gbps, mean)",
             "Server Throughput (Gbps)",
         ] {
             assert_eq!(means(text), (TableColumn::Throughput, Some(1e9)), "{text}");
         }
+        assert_eq!(means("total_rx_bytes").0, TableColumn::Bytes);
         assert_eq!(means("throughput_MB_s"), (TableColumn::Throughput, Some(8e6)));
         assert_eq!(means("Throughput_MB_per_s"), (TableColumn::Throughput, Some(8e6)));
         assert_eq!(means("message_bytes"), (TableColumn::MessageBytes, None));

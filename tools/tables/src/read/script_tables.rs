@@ -110,6 +110,6 @@ pub fn said(left: &[String], doubtful: &[String]) -> Vec<String> {
     };
     std::iter::once("a script: its lists of plain figures are read".to_string())
         .chain(listed(super::LISTS_LEFT, left))
-        .chain(listed("left out, because the script does not say what they run over", doubtful))
+        .chain(listed("left out, because syscost does not see what they run over", doubtful))
         .collect()
 }

@@ -10,7 +10,8 @@ pub struct ScriptAssignment {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScriptValue {
-    Number(f64),
+    /// As it was written: trailing zeros say how exact it is.
+    Number(String),
     Text(String),
     List(Vec<ScriptValue>),
     Dictionary(Vec<(String, ScriptValue)>),
@@ -20,15 +21,16 @@ impl ScriptValue {
     /// As a cell of a table; a list is none.
     pub fn cell(&self) -> Option<String> {
         match self {
-            ScriptValue::Number(number) => Some(number.to_string()),
-            ScriptValue::Text(text) => Some(text.clone()),
+            ScriptValue::Number(text) | ScriptValue::Text(text) => Some(text.clone()),
             _ => None,
         }
     }
 
     pub fn json(&self) -> serde_json::Value {
         match self {
-            ScriptValue::Number(number) => (*number).into(),
+            ScriptValue::Number(number) => {
+                number.parse::<f64>().map_or_else(|_| number.clone().into(), Into::into)
+            }
             ScriptValue::Text(text) => text.clone().into(),
             ScriptValue::List(all) => all.iter().map(ScriptValue::json).collect(),
             ScriptValue::Dictionary(of) => {
@@ -224,12 +226,16 @@ impl<'t> ScriptReading<'t> {
     }
 
     /// `1_024`, `64*1024`, `2**16`, `1 << 10`, `0.5e9`
-    fn number(&mut self) -> Option<f64> {
+    fn number(&mut self) -> Option<String> {
+        let start = self.rest;
         let mut value = self.plain_number()?;
+        let written = start[..start.len() - self.rest.len()].trim();
+        let plain = written.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+        let mut text = if plain { written.to_string() } else { value.to_string() };
         loop {
             self.skip();
             let of = ["**", "<<", "*"].into_iter().find(|of| self.rest.starts_with(*of));
-            let Some(of) = of else { return Some(value) };
+            let Some(of) = of else { return Some(text) };
             self.rest = self.rest[of.len()..].trim_start();
             let other = self.plain_number()?;
             value = match of {
@@ -237,6 +243,7 @@ impl<'t> ScriptReading<'t> {
                 "<<" => value * 2f64.powf(other),
                 _ => value * other,
             };
+            text = value.to_string();
         }
     }
 
@@ -258,13 +265,14 @@ mod tests {
 
     #[test]
     fn lists_and_dictionaries_of_plain_values() {
-        let text = "x = np.array([1_024, 2**4,  # sixteen\n  0.5e3])\ny = {'A1': [1, 2], \"A2\": [3,\n 4,]}\nz = [f(1), 2]\nn = 4\n";
+        let text = "x = np.array([1_024, 2**4,  # sixteen\n  0.5e3, 2.00])\ny = {'A1': [1, 2], \"A2\": [3,\n 4,]}\nz = [f(1), 2]\nn = 4\n";
         let found = assigned(text);
         let names: Vec<_> = found.iter().map(|of| (of.line, of.name.as_str())).collect();
         assert_eq!(names, [(1, "x"), (3, "y")]);
-        let numbers = |of: &[f64]| ScriptValue::List(of.iter().map(|n| ScriptValue::Number(*n)).collect());
-        assert_eq!(found[0].value, numbers(&[1024.0, 16.0, 500.0]));
-        let two = [("A1", [1.0, 2.0]), ("A2", [3.0, 4.0])];
+        let numbers =
+            |of: &[&str]| ScriptValue::List(of.iter().map(|n| ScriptValue::Number(n.to_string())).collect());
+        assert_eq!(found[0].value, numbers(&["1024", "16", "500", "2.00"]));
+        let two = [("A1", ["1", "2"]), ("A2", ["3", "4"])];
         let two = two.map(|(name, of)| (name.to_string(), numbers(&of)));
         assert_eq!(found[1].value, ScriptValue::Dictionary(two.to_vec()));
     }

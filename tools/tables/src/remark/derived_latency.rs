@@ -103,7 +103,7 @@ fn told(formula: &RateFormula, bare: bool) -> Remark {
         id: "derived_latency",
         kind: RemarkKind::Caution,
         text: format!(
-            "In {} of {} rows latency is {is}, within 3 %. That is consistent with latency computed from the rate, or with {in_flight}: \
+            "In {} of {} rows latency is {is}, within 3 % and the digits given. That is consistent with latency computed from the rate, or with {in_flight}: \
              the table cannot say which. It says no more than the throughput.",
             agreeing.len(),
             formula.rows.len()

@@ -24,9 +24,7 @@ struct Impossible {
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let mut kinds: BTreeMap<&str, Vec<(&PublishedRow, Impossible)>> = BTreeMap::new();
     for row in &table.rows {
-        if let Some(found) =
-            negative(row).or_else(|| if table.is_transfer() { why(row, table) } else { None })
-        {
+        for found in impossible(row, table) {
             kinds.entry(found.kind).or_default().push((row, found));
         }
     }
@@ -71,9 +69,16 @@ fn negative(row: &PublishedRow) -> Option<Impossible> {
     })
 }
 
-fn why(row: &PublishedRow, table: &PublishedTable) -> Option<Impossible> {
-    let short = || through_kernel(row, table).then(|| too_short(row)).flatten();
-    too_fast(row, table).or_else(|| too_many_cycles(row)).or_else(short)
+/// All that is wrong with a row; one below zero has no other figures.
+fn impossible(row: &PublishedRow, table: &PublishedTable) -> Vec<Impossible> {
+    match negative(row) {
+        Some(negative) => vec![negative],
+        None if !table.is_transfer() => Vec::new(),
+        None => {
+            let short = through_kernel(row, table).then(|| too_short(row)).flatten();
+            [too_fast(row, table), too_many_cycles(row), short].into_iter().flatten().collect()
+        }
+    }
 }
 
 /// Do its messages make system calls, by the row's name or by context switches? Rings in shared memory make none, also

@@ -5,7 +5,7 @@ use crate::{PublishedTable, TableColumn};
 use syscost_core::units::percent;
 use syscost_core::units::{Unit, significant};
 
-/// Less than this may be noise of single runs.
+/// Less than this may be noise of single runs; sentences say it.
 const NOISE: f64 = 0.2;
 /// What else of the table may have risen with the threads.
 const BESIDE: [TableColumn; 4] =
@@ -53,7 +53,7 @@ fn fallen(mut falls: Vec<TableStep>, of: usize) -> Option<Remark> {
         )
     });
     let text = format!(
-        "More threads, less throughput in {} of {of} steps: {}. {}",
+        "More threads, less throughput in {} of {of} steps, by more than 20 %: {}. {}",
         falls.len(),
         shown(told),
         beside(&falls)
@@ -67,7 +67,7 @@ fn outrun(mut faster: Vec<TableStep>, of: usize) -> Option<Remark> {
         format!("{}, {} to {}: {}x", step.line, step.from.0, threads(step.to.0), significant(ratio(step)))
     });
     let text = format!(
-        "Throughput grows faster than the threads in {} of {of} steps: {}.",
+        "Throughput grows more than 20 % faster than the threads in {} of {of} steps: {}.",
         faster.len(),
         shown(told)
     );
@@ -104,7 +104,7 @@ mod tests {
         ));
         let [falls, faster] = &told[..] else { panic!("one remark a kind: {told:?}") };
         assert!(
-            falls.text.contains("in 2 of 4 steps: A2 at 64 KiB, 4 to 8 threads, by 63 %"),
+            falls.text.contains("in 2 of 4 steps, by more than 20 %: A2 at 64 KiB, 4 to 8 threads, by 63 %"),
             "{}",
             falls.text
         );
