@@ -112,7 +112,7 @@ impl<'t> SummaryBlock<'t> {
         for (span, word) in words(&format!("{:1$}{figures}", "", self.host[1].end)) {
             let nearest = |(_, (column, _)): &(usize, &(Range<usize>, String))| overlap(column, &span);
             let (at, (column, name)) = self.columns.iter().enumerate().max_by_key(nearest)?;
-            if overlap(column, &span) == 0 || name == "Guesses" {
+            if overlap(column, &span) == 0 || NO_OPERATIONS.contains(&name.as_str()) {
                 continue;
             }
             let digits = word.trim_end_matches(['K', 'M']);
@@ -124,7 +124,7 @@ impl<'t> SummaryBlock<'t> {
             }
         }
         let named = taken.into_iter().map(|(at, value)| (self.columns[at].1.as_str(), value));
-        let known = named.filter(|(name, _)| !name.is_empty() && !NO_OPERATIONS.contains(name));
+        let known = named.filter(|(name, _)| !name.is_empty());
         let of_host = |(name, value): (&str, f64)| {
             let mut row = row(index, &format!("{}: {name}", self.title), value, self.unit);
             row.texts.insert(TableColumn::Variant, format!("{host}, {system}"));

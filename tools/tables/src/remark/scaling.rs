@@ -53,8 +53,9 @@ fn fallen(mut falls: Vec<TableStep>, of: usize) -> Option<Remark> {
         )
     });
     let text = format!(
-        "More threads, less throughput in {} of {of} steps, by more than 20 %: {}. {}",
+        "More threads, less throughput in {} of {of} steps, by more than {}: {}. {}",
         falls.len(),
+        percent(NOISE),
         shown(told),
         beside(&falls)
     );
@@ -67,7 +68,8 @@ fn outrun(mut faster: Vec<TableStep>, of: usize) -> Option<Remark> {
         format!("{}, {} to {}: {}x", step.line, step.from.0, threads(step.to.0), significant(ratio(step)))
     });
     let text = format!(
-        "Throughput grows more than 20 % faster than the threads in {} of {of} steps: {}.",
+        "Throughput grows more than {} faster than the threads in {} of {of} steps: {}.",
+        percent(NOISE),
         faster.len(),
         shown(told)
     );
