@@ -143,7 +143,8 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))
 }
 
-const NOTEBOOK: &str = "a notebook in which syscost finds no lists of plain figures: give the table that it reads or prints";
+const NOTEBOOK: &str =
+    "a notebook in which syscost finds no lists of plain figures: give the table that it reads or prints";
 
 fn of_script(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<PublishedTable, BadTable>> {
     let table = |(all, said)| {

@@ -67,8 +67,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     script.then(|| Err(NOTHING.into()))
 }
 
-pub const NOTHING: &str =
-    "a script in which syscost finds no lists of plain figures over sizes or threads: give the table that it reads";
+pub const NOTHING: &str = "a script in which syscost finds no lists of plain figures over sizes or threads: give the table that it reads";
 
 /// `x`, which others are drawn over: what the plots' axis is called.
 fn label_axis(drawing: &ScriptDrawing, lists: &mut [NamedList], mapping: &ColumnMapping) {
