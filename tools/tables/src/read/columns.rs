@@ -3,7 +3,7 @@
 use super::heading::{HeadingPlace, TableHeading};
 use super::layout::TableRecord;
 use crate::cells::{self, CellReading};
-use crate::unit::{self, Dimension};
+use crate::unit::{self, Dimension, UnitScale};
 use crate::vocabulary::{self, bare};
 use crate::{PublishedRow, TableColumn, naming};
 use std::collections::BTreeSet;
@@ -421,6 +421,22 @@ pub fn unit_of_runs(headings: &[TableHeading], place: &HeadingPlace, row: &mut P
     }
 }
 
+/// How a heading is understood, where that is not literal.
+pub fn said(heading: &TableHeading) -> Option<String> {
+    let (text, column) = (&heading.text, heading.column.filter(|_| heading.place.is_none())?);
+    let thousands = |unit: UnitScale| unit.factor.log10() % 3.0 == 0.0 && unit.factor > 1.0;
+    match column {
+        TableColumn::Bytes if heading.unit.is_some_and(thousands) => {
+            Some(format!("{text:?} is in powers of 1000"))
+        }
+        TableColumn::Elapsed if heading.unit.is_none() => Some(format!("{text:?} is duration in seconds")),
+        column if heading.unit.is_none() && !column.is_called(text) => {
+            Some(format!("{text:?} is {}", column.title()))
+        }
+        _ => None,
+    }
+}
+
 /// Times of operations are in ns, or in cycles, where all of a row have a unit; figures without one stay out of such a row.
 pub fn one_unit(headings: &[TableHeading], cells: &[String], row: &mut PublishedRow) {
     use TableColumn::{BaseHardware, Measured, Predicted, SoftwareOverhead};
@@ -435,7 +451,13 @@ pub fn one_unit(headings: &[TableHeading], cells: &[String], row: &mut Published
         row.figures.contains_key(&column).then(|| (column, dimension(heading, cell)))
     });
     let of: Vec<(TableColumn, Option<Dimension>)> = of.collect();
-    let units = [(Dimension::Time, "ns"), (Dimension::Cycles, "cycles")];
+    let units = [
+        (Dimension::Time, "ns"),
+        (Dimension::Cycles, "cycles"),
+        (Dimension::Rate, "bit/s"),
+        (Dimension::Size, "bytes"),
+        (Dimension::Calls, "/s"),
+    ];
     let Some((kept, unit)) = units.into_iter().find(|(unit, _)| of.iter().any(|(_, of)| *of == Some(*unit)))
     else {
         return;

@@ -20,7 +20,8 @@ pub fn finished(mut table: PublishedTable) -> Result<PublishedTable, BadTable> {
             ),
         ));
     }
-    if !table.rows.iter().any(is_somewhere) && table.columns == [TableColumn::Measured] {
+    let bare = [TableColumn::Measured, TableColumn::Unit];
+    if !table.rows.iter().any(is_somewhere) && table.columns.iter().all(|column| bare.contains(column)) {
         return Err(whole(
             &table.name,
             "no column says what its values are of: name them in a mapping file (--mapping FILE)",
@@ -31,7 +32,8 @@ pub fn finished(mut table: PublishedTable) -> Result<PublishedTable, BadTable> {
 }
 
 fn is_somewhere(row: &PublishedRow) -> bool {
-    !row.texts.is_empty() || row.figures.keys().any(|column| column.is_place())
+    row.texts.keys().any(|column| *column != TableColumn::Unit)
+        || row.figures.keys().any(|column| column.is_place())
 }
 
 /// What was not supported on a machine is a column, and no figure.

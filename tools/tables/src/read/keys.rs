@@ -3,7 +3,8 @@
 
 use super::columns::Below;
 use super::heading::{HeadingPlace, TableHeading};
-use crate::{TableColumn, naming};
+use crate::unit::{self, DecimalMark, UnitScale};
+use crate::{TableColumn, cells, naming};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Columns that are added to tell rows apart.
@@ -11,8 +12,15 @@ const MOST_VARIANTS: usize = 3;
 /// Values of a column that names a kind of row; more are measurements or time stamps.
 const MOST_KINDS: usize = 40;
 
-/// Of headings for one column, the best is it; said is what becomes of the others.
-pub fn choose(headings: &mut [TableHeading], below: &Below) -> Result<Vec<String>, String> {
+/// Figures of one quantity, in two columns, that are farther apart than this differ.
+const APART: f64 = 0.1;
+
+/// Of headings for one column, the best is it; said is what becomes of the others, and which of them differ from it.
+pub fn choose(
+    headings: &mut [TableHeading],
+    below: &Below,
+    differ: &mut Vec<String>,
+) -> Result<Vec<String>, String> {
     let many = [TableColumn::Spread, TableColumn::Ignored, TableColumn::Variant];
     let mut groups: BTreeMap<(TableColumn, Option<HeadingPlace>), Vec<usize>> = BTreeMap::new();
     for (at, heading) in headings.iter().enumerate() {
@@ -25,6 +33,7 @@ pub fn choose(headings: &mut [TableHeading], below: &Below) -> Result<Vec<String
         group.sort_by_key(|at| (below.is_zero(*at), rank(&headings[*at], column), *at));
         let Some((best, others)) = group.split_first() else { continue };
         for other in others {
+            differ.extend(disagreement(&headings[*best], &headings[*other], below, [*best, *other]));
             said.push(demote(headings, below, column, *best, *other)?);
         }
     }
@@ -61,6 +70,31 @@ fn demote(
     }
     headings[other].column = Some(TableColumn::Variant);
     Ok(format!("{kept:?} is {}, and {text:?} a part of the name", column.title()))
+}
+
+/// `Throughput (bit/s)` and `Throughput (MiB/s)` of other figures.
+fn disagreement(one: &TableHeading, other: &TableHeading, below: &Below, at: [usize; 2]) -> Option<String> {
+    let scale = one.unit?;
+    let other_scale = other.unit.filter(|unit| unit.dimension == scale.dimension)?;
+    let value = |cell: &str, scale: UnitScale| {
+        let (value, rounding, own) = unit::number(cells::plain(cell), DecimalMark::Point)?;
+        own.is_none().then_some((value * scale.factor, rounding * scale.factor))
+    };
+    let pairs = below.column(at[0]).into_iter().zip(below.column(at[1]));
+    let pairs: Vec<_> = pairs.filter_map(|(a, b)| Some((value(a, scale)?, value(b, other_scale)?))).collect();
+    let apart = |((a, rounding), (b, other)): &((f64, f64), (f64, f64))| {
+        (a - b).abs() > rounding + other + APART * a.abs().max(b.abs())
+    };
+    let many = pairs.iter().filter(|pair| apart(pair)).count();
+    (many * 2 > pairs.len()).then(|| {
+        format!(
+            "{:?} and {:?} differ by more than {:.0} % in {many} of {} rows. They are one quantity; the first is read.",
+            one.text,
+            other.text,
+            100.0 * APART,
+            pairs.len()
+        )
+    })
 }
 
 /// Does each value of the first go with one value of the second?

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod columns;
+mod curves;
 mod heading;
 mod keys;
 mod layout;
@@ -12,16 +13,24 @@ mod page;
 mod finish;
 mod pairs;
 mod perf;
-mod pgfplots;
 mod reshape;
+mod row_labels;
 mod rows;
 mod script;
+mod script_builtin;
 mod script_calls;
+mod script_expression;
 mod script_lists;
+mod script_loops;
+mod script_rows;
+mod script_run;
+mod script_syntax;
 mod script_tables;
 mod script_value;
+mod script_words;
 mod several;
 mod sockperf;
+mod tex;
 mod titles;
 mod wide;
 
@@ -131,8 +140,11 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     if let Some(table) = of_script(name, text, mapping) {
         return table;
     }
-    if let Some(all) = pgfplots::records(text) {
+    if let Some(all) = curves::records(text) {
         return rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
+    }
+    if curves::is_gnuplot(text) {
+        return Err(whole(name, "a gnuplot script without figures: give the file that it plots"));
     }
     if let Some(all) = pairs::records(text, mapping) {
         return rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
@@ -150,11 +162,10 @@ fn of_script(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<P
     let table = |(all, said)| {
         let mut table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping)?;
         table.understood.extend::<Vec<String>>(said);
+        table.scattered = true;
         Ok(table)
     };
-    // A label may have two lines.
-    let text = text.replace("\\u00b5", "µ").replace("\\u03bc", "µ").replace("\\n", " ");
-    let records = script::records(&text, mapping)?;
+    let records = script::records(text, mapping)?;
     Some(records.map_err(|why| whole(name, &why)).and_then(table))
 }
 

@@ -144,7 +144,9 @@ fn together(
         let columns: Vec<TableColumn> = table.columns.into_iter().filter(new).collect();
         all.columns.extend(columns);
         extend(&mut all.understood, table.understood);
-        extend(&mut all.left_out, table.left_out);
+        // Another of its tables may have such a column, and it is read there.
+        let left = table.left_out.into_iter();
+        extend(&mut all.left_out, left.map(|column| format!("{column} (line {})", of.line + 1)).collect());
         extend(&mut all.unknown, table.unknown);
         all.roles.extend(table.roles);
         all.messages |= table.messages;

@@ -133,11 +133,13 @@ fn case(of: &PerfCase, counts: Vec<PerfCount>) -> (PublishedRow, Vec<String>) {
             .map(|(value, ..)| value)
     });
     let mut figures: BTreeMap<TableColumn, f64> = BTreeMap::new();
-    let (mut understood, mut user) = (Vec::new(), false);
+    let (mut understood, mut user, mut left) = (Vec::new(), false, Vec::new());
     for count in &counts {
         let event = count.event.split(':').next().unwrap_or_default().trim_end_matches('/');
         let event = event.rsplit('/').next().unwrap_or(event);
         let Some(column) = naming::column_of(event).map(|named| named.column).filter(counted) else {
+            let is_event = count.value.is_some() && event != "seconds" && !left.contains(&event);
+            left.extend(Some(event).filter(|_| is_event));
             continue;
         };
         let Some(value) = count.value else {
@@ -158,10 +160,21 @@ fn case(of: &PerfCase, counts: Vec<PerfCount>) -> (PublishedRow, Vec<String>) {
         }
         // A machine with two kinds of cores counts each. A thread that was now on one, now on the other leaves two counts,
         // each stretched to the whole time: their shares weigh them.
-        let alike = |other: &&PerfCount| other.of_core() == count.of_core() && count.of_core().is_some();
+        let alike = |other: &&PerfCount| {
+            other.value.is_some() && other.of_core() == count.of_core() && count.of_core().is_some()
+        };
         let shares: f64 = counts.iter().filter(alike).map(|other| other.running).sum();
-        let weight = if shares > 0.0 && shares < 101.0 { count.running / shares } else { 1.0 };
+        let apart = shares > 0.0 && shares < 101.0;
+        let weight = if apart { count.running / shares } else { 1.0 };
+        if counts.iter().filter(alike).count() > 1 {
+            let how = if apart { "weighed by the time on each" } else { "summed" };
+            understood.push(format!("{event} of several kinds of cores: {how}"));
+        }
         *figures.entry(column).or_default() += value * weight;
+    }
+    left.extend(["user", "sys"].into_iter().filter(|time| of.text.contains(&format!("seconds {time}"))));
+    if !left.is_empty() {
+        understood.push(format!("left out: {}", left.join(", ")));
     }
     if user {
         understood.push("user mode only (:u): what the kernel spent is not in the counts".into());
@@ -177,12 +190,15 @@ fn case(of: &PerfCase, counts: Vec<PerfCount>) -> (PublishedRow, Vec<String>) {
 
 /// `1.000145,2634,,context-switches,...`: a time stands before each count.
 fn is_of_intervals(text: &str) -> bool {
-    let line =
-        text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
-    let headed = text.lines().find(|line| line.starts_with('#')).unwrap_or_default();
-    if headed.trim_start_matches('#').split_whitespace().take(2).eq(["time", "counts"]) {
-        return true;
-    }
+    let headed = |line: &str| {
+        let words = line.strip_prefix('#').map(str::split_whitespace);
+        words.is_some_and(|words| words.take(2).eq(["time", "counts"]))
+    };
+    // Below a heading that somebody wrote, or the command.
+    text.lines().any(|line| headed(line) || is_of_interval(line))
+}
+
+fn is_of_interval(line: &str) -> bool {
     let fields: Vec<&str> = line.split([',', ';', '\t', '|']).map(str::trim).collect();
     let [time, count, unit, event, _, running, ..] = fields[..] else { return false };
     let number = |text: &str| text.parse::<f64>().is_ok();
@@ -210,7 +226,8 @@ fn plain(text: &str) -> Vec<PerfCount> {
                 (Some(whole(value)?), rest)
             }
         };
-        let event = rest.split_whitespace().next()?.to_string();
+        // `2,754.88 msec task-clock`
+        let event = rest.split_whitespace().find(|word| !UNITS.contains(word))?.to_string();
         let share = line
             .rsplit_once('(')
             .and_then(|(_, share)| share.trim_end().strip_suffix("%)")?.replace(',', ".").parse().ok());

@@ -3,7 +3,7 @@
 
 use super::heading::{HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
-use super::{arithmetic, several};
+use super::{arithmetic, row_labels, several};
 use crate::cells;
 use crate::unit;
 use crate::vocabulary::{self, NOT, YES, bare};
@@ -69,6 +69,10 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
             }
         }
         done.extend(arithmetic::done(&mut records.all, at, records.decimal));
+        if let Some(told) = row_labels::read(&mut records.all, at, mapping) {
+            done.push(told.to_string());
+            break;
+        }
         if transposed(&mut records.all, at, mapping) {
             done.push("quantities are rows".to_string());
             places_as_cells(&mut records.all, at, mapping);

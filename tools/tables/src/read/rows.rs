@@ -68,7 +68,7 @@ pub fn table(
         return Err(whole(
             name,
             &format!(
-                "none of its headings is known here ({told:?}): name them in a mapping file (--mapping FILE)"
+                "no line of headings is known here (its first: {told:?}): name them in a mapping file (--mapping FILE)"
             ),
         ));
     }
@@ -203,7 +203,7 @@ impl RowReading<'_> {
         self.name_figures(&mut headings, &below)?;
         columns::correct(&mut headings, &below);
         self.copies_counted |= (0..headings.len()).any(|at| below.counts_copies(at));
-        let chosen = keys::choose(&mut headings, &below)?;
+        let chosen = keys::choose(&mut headings, &below, &mut self.table.differ)?;
         let wide = headings.iter().any(|h| h.place.is_some());
         let completed = keys::complete(&mut headings, &below, wide);
         self.table.understood.extend(chosen.into_iter().chain(completed));
@@ -249,24 +249,22 @@ impl RowReading<'_> {
 
     fn say(&mut self, heading: &TableHeading) {
         let text = &heading.text;
+        // A size at a name is neither: `bytes, A1`.
+        let left = heading
+            .place
+            .as_ref()
+            .map_or(heading.column.is_none(), |_| heading.column.is_some_and(TableColumn::is_place));
+        let noted = |left: bool| format!("{text} {left}");
         let mapped = self.mapping.column(text).is_some();
-        if mapped || text.is_empty() || !self.noted.insert(text.clone()) {
+        if mapped || text.is_empty() || !self.noted.insert(noted(left)) {
             return;
         }
-        match (heading.column, &heading.place) {
-            (Some(TableColumn::Bytes), None)
-                if heading.unit.is_some_and(|unit| unit.factor.log10() % 3.0 == 0.0 && unit.factor > 1.0) =>
-            {
-                self.table.understood.push(format!("{text:?} is in powers of 1000"));
-            }
-            (Some(TableColumn::Elapsed), None) if heading.unit.is_none() => {
-                self.table.understood.push(format!("{text:?} is duration in seconds"));
-            }
-            (Some(column), None) if heading.unit.is_none() && !column.is_called(text) => {
-                self.table.understood.push(format!("{text:?} is {}", column.title()));
-            }
-            (None, None) => self.table.left_out.push(format!("{text:?}")),
-            _ => {}
+        self.table.understood.extend(columns::said(heading));
+        let elsewhere = self.noted.contains(&noted(!left));
+        self.table.left_out.retain(|known| !elsewhere || *known != format!("{text:?}"));
+        if left || elsewhere {
+            let of = if elsewhere { " of one table" } else { "" };
+            self.table.left_out.push(format!("{text:?}{of}"));
         }
     }
 
@@ -318,6 +316,9 @@ impl RowReading<'_> {
                 self.table.empty += usize::from(!AXES.contains(&column) && !column.is_text());
             } else if column.is_text() || column.is_place() || self.cells.is_figure_of(column, cell) {
                 self.fill(row, column, heading, cell)?;
+                if column.is_measure() && cells::has_more(cell) {
+                    self.once("what stands in brackets behind a figure is left out".into());
+                }
             } else {
                 self.table.empty += 1;
                 self.once(format!("{cell:?} is no number: left out (line {})", record.line));

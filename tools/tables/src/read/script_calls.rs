@@ -1,31 +1,31 @@
 //! What a script draws: which lists stand together in a call, what the axes are called there, what comments say.
 
 use super::heading::TableHeading;
-use crate::naming;
+use super::script_lists::NamedList;
+use super::script_run::{ScriptArgument, ScriptCall};
+use super::script_value::{ListKey, ListSource};
+use crate::naming::{self, NamedColumn};
 use crate::{ColumnMapping, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More calls than any script that draws; longer ones are no drawing.
-const MOST_CALLS: usize = 2000;
-const LONGEST_CALL: usize = 2000;
 /// Words before what a list runs over: `vs threads`, `per message size`.
 const OVER: &[&str] = &["vs", "versus", "each", "per", "by", "varying", "across", "over"];
 /// What draws a line or a row of bars.
-const DRAWS: &[&str] = &["plot", "bar", "errorbar", "scatter", "semilogx", "semilogy", "loglog", "step"];
+const DRAWS: &[&str] = &[
+    "plot", "bar", "errorbar", "scatter", "semilogx", "semilogy", "loglog", "step", "lines", "points",
+    "lineplot", "barplot",
+];
 
+/// Longer texts are prose.
+const LONGEST_LABEL: usize = 40;
 /// Shorter ones are none.
 const SHORTEST_RULE: usize = 10;
 
 /// What begins or ends a figure.
-const ENDS: &[&str] = &["figure", "savefig", "show", "close", "subplots"];
+const ENDS: &[&str] = &["figure", "savefig", "show", "close", "subplots", "subplot"];
 const TICKS: &[&str] = &["xticks", "xticklabels"];
 
-struct ScriptCall<'t> {
-    name: &'t str,
-    arguments: Vec<&'t str>,
-}
-
-impl ScriptCall<'_> {
+impl ScriptCall {
     fn is(&self, last: &str) -> bool {
         self.name.rsplit(['.', '_']).next() == Some(last)
     }
@@ -34,218 +34,260 @@ impl ScriptCall<'_> {
         DRAWS.iter().any(|name| self.name.rsplit('.').next() == Some(name))
     }
 
+    fn ends(&self) -> bool {
+        ENDS.iter().any(|end| self.is(end))
+    }
+
     /// `ax1` of `ax1.plot`
     fn receiver(&self) -> &str {
         self.name.rsplit_once('.').map_or("", |(receiver, _)| receiver)
     }
 
+    /// One a text: of lists of them none.
     fn texts(&self) -> impl Iterator<Item = &str> {
-        self.arguments.iter().filter_map(|argument| quoted(argument.trim()))
+        self.arguments.iter().filter_map(|argument| match &argument.texts[..] {
+            [text] => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// What it calls an axis: `ylabel("Gbps")`, `set(ylabel="Gbps")`, R's `plot(x, y, ylab="Gbps")`.
+    fn axis_label(&self, axis: &str) -> Option<&str> {
+        let own = self.is(axis);
+        let named = move |argument: &&ScriptArgument| match argument.keyword.as_deref() {
+            None => own,
+            Some(keyword) => axis.starts_with(keyword) && keyword.ends_with("lab") || keyword == axis,
+        };
+        self.arguments.iter().find(named)?.texts.first().map(String::as_str)
+    }
+
+    fn sources(&self) -> impl Iterator<Item = &ListSource> {
+        self.arguments.iter().flat_map(|argument| &argument.from)
+    }
+
+    /// The first argument that has one of the sources.
+    fn place(&self, of: &[&ListSource]) -> Option<usize> {
+        self.arguments.iter().position(|argument| argument.has(of))
     }
 }
 
-/// The calls of a script, and which names stand in them.
+impl ScriptArgument {
+    /// Figures, or what they are drawn over: `y=rates`.
+    fn is_drawn(&self) -> bool {
+        self.keyword.as_deref().is_none_or(|keyword| ["x", "y"].contains(&keyword))
+    }
+
+    fn has(&self, of: &[&ListSource]) -> bool {
+        of.iter().any(|source| self.from.contains(source))
+    }
+}
+
+/// What a script draws: the calls of libraries, and which lists stand in them.
 pub struct ScriptDrawing<'t> {
     text: &'t str,
-    calls: Vec<ScriptCall<'t>>,
-    /// By name: the calls with their first argument that has it.
-    named: BTreeMap<&'t str, Vec<(usize, usize)>>,
-    /// By name: the calls that draw after it is named in a loop.
-    looped: BTreeMap<&'t str, Vec<usize>>,
+    calls: Vec<ScriptCall>,
+    /// By variable: the calls that have a list of it.
+    named: BTreeMap<String, Vec<usize>>,
 }
 
 impl<'t> ScriptDrawing<'t> {
-    pub fn of(text: &'t str) -> ScriptDrawing<'t> {
-        let mut drawing =
-            ScriptDrawing { text, calls: Vec::new(), named: BTreeMap::new(), looped: BTreeMap::new() };
-        let mut loops: Vec<(usize, &str)> = Vec::new();
-        let code = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-        for line in code.filter(|line| line.len() <= LONGEST_CALL) {
-            if drawing.calls.len() >= MOST_CALLS {
-                break;
-            }
-            if line.trim_start().starts_with("for ") && line.contains(':') {
-                loops.extend(identifiers(line).map(|name| (drawing.calls.len(), name)));
-            }
-            let from = line.as_ptr() as usize - text.as_ptr() as usize;
-            line.match_indices('(').for_each(|(at, _)| drawing.add(from + at));
+    pub fn of(text: &'t str, calls: Vec<ScriptCall>) -> ScriptDrawing<'t> {
+        let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, call) in calls.iter().enumerate() {
+            let names: BTreeSet<&String> = call.sources().map(|source| &source.name).collect();
+            names.into_iter().for_each(|name| named.entry(name.clone()).or_default().push(at));
         }
-        for (from, name) in loops {
-            let next = drawing.calls.iter().skip(from).position(ScriptCall::draws).map(|at| from + at);
-            drawing.looped.entry(name).or_default().extend(next);
-        }
-        drawing
+        ScriptDrawing { text, calls, named }
     }
 
-    /// The call whose arguments begin there.
-    fn add(&mut self, at: usize) {
-        let text = self.text;
-        let before = &text[..at];
-        let word = |c: char| c.is_alphanumeric() || "_.[]".contains(c);
-        let name = &before[before.trim_end_matches(word).len()..];
-        let named = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        let Some(arguments) = arguments(&text[at + 1..]).filter(|_| named) else { return };
-        let call = self.calls.len();
-        for (place, argument) in arguments.iter().copied().enumerate() {
-            for name in identifiers(argument) {
-                let calls = self.named.entry(name).or_default();
-                if calls.last().is_none_or(|(last, _)| *last != call) {
-                    calls.push((call, place));
-                }
-            }
-        }
-        self.calls.push(ScriptCall { name, arguments });
+    /// The calls that have a list, or else what holds it, or one beside it in a list of lists.
+    fn having<'d>(&'d self, list: &NamedList) -> (Vec<&'d ScriptCall>, Vec<&'d ListSource>) {
+        let calls = || self.named.get(&list.name).into_iter().flatten().map(|at| &self.calls[*at]);
+        let sources = || calls().flat_map(ScriptCall::sources).filter(|source| source.name == list.name);
+        let holds = |source: &ListSource| list.path.starts_with(&source.keys);
+        let beside = |source: &ListSource| ListKey::stand_beside(&source.keys, &list.path);
+        // What it is computed into says less of it than a list beside it.
+        let best = |source: &&ListSource| {
+            let held = holds(source);
+            (held || beside(source)).then_some((source.plain, held, if held { source.keys.len() } else { 0 }))
+        };
+        let most = sources().filter_map(|source| best(&source)).max();
+        let own: Vec<&ListSource> =
+            sources().filter(|source| most.is_some() && best(source) == most).collect();
+        (calls().filter(|call| call.place(&own).is_some()).collect(), own)
     }
 
-    /// The first argument of a call that has the name.
-    fn place(&self, call: usize, name: &str) -> Option<usize> {
-        let calls = self.named.get(name)?;
-        let at = calls.binary_search_by_key(&call, |(call, _)| *call).ok()?;
-        Some(calls[at].1)
+    /// The calls that draw a list: those that draw it as it is, else what is computed of it, else those of a library
+    /// that is not known.
+    fn drawing<'d>(&'d self, list: &NamedList) -> (Vec<&'d ScriptCall>, Vec<&'d ListSource>) {
+        let (all, own) = self.having(list);
+        let (draws, others): (Vec<&ScriptCall>, Vec<&ScriptCall>) =
+            all.into_iter().filter(|call| call.arguments.len() > 1).partition(|call| call.draws());
+        let is_plain =
+            |call: &&ScriptCall| call.place(&own.iter().copied().filter(|of| of.plain).collect::<Vec<_>>());
+        let plain: Vec<&ScriptCall> = draws.iter().copied().filter(|call| is_plain(call).is_some()).collect();
+        let all = [plain, draws, others].into_iter().find(|calls| !calls.is_empty());
+        (all.unwrap_or_default(), own)
     }
 
-    /// The calls that draw a list: those with its name, else the next after a loop over it.
-    fn drawing(&self, list: &str) -> Vec<usize> {
-        let named = self.named.get(list).into_iter().flatten().map(|(call, _)| *call);
-        let own: Vec<usize> = named.filter(|call| self.calls[*call].arguments.len() > 1).collect();
-        let (draws, others): (Vec<usize>, Vec<usize>) =
-            own.into_iter().partition(|call| self.calls[*call].draws());
-        let looped = || self.looped.get(list).cloned().unwrap_or_default();
-        [draws, looped(), others].into_iter().find(|calls| !calls.is_empty()).unwrap_or_default()
+    fn first(&self, list: &NamedList) -> Option<&ScriptCall> {
+        self.drawing(list).0.first().copied()
     }
 
-    /// The calls of the figure that a list is drawn in, from there on.
-    fn figure(&self, list: &str) -> impl Iterator<Item = &ScriptCall<'t>> {
-        let first = self.drawing(list).first().map_or(self.calls.len(), |call| call + 1);
-        self.calls[first..].iter().take_while(|call| !ENDS.iter().any(|end| call.is(end)))
+    /// The calls of the figure that a call is of: from there on, and then those before it.
+    fn figure(&self, of: &ScriptCall) -> impl Iterator<Item = &ScriptCall> {
+        let at = self.at(of);
+        let before = self.calls[..at].iter().rev().take_while(|call| !call.ends());
+        self.calls[at..].iter().take_while(|call| !call.ends()).chain(before)
+    }
+
+    fn at(&self, of: &ScriptCall) -> usize {
+        self.calls.iter().position(|call| std::ptr::eq(call, of)).unwrap_or_default()
     }
 
     /// The list whose texts stand below the axis.
-    pub fn ticks<'a>(&self, list: &str, axes: &[&'a str]) -> Option<&'a str> {
-        let ticks = self.figure(list).filter(|call| TICKS.iter().any(|name| call.is(name)));
-        let named = ticks.flat_map(|call| call.arguments.iter().flat_map(|argument| identifiers(argument)));
+    pub fn ticks<'a>(&self, list: &NamedList, axes: &[&'a str]) -> Option<&'a str> {
+        let figure = self.first(list).into_iter().flat_map(|call| self.figure(call));
+        let ticks = figure.filter(|call| TICKS.iter().any(|name| call.is(name)));
+        let sources = ticks.flat_map(ScriptCall::sources);
         let all: BTreeSet<&str> =
-            named.filter_map(|name| axes.iter().copied().find(|axis| *axis == name)).collect();
+            sources.filter_map(|source| axes.iter().copied().find(|axis| *axis == source.name)).collect();
         all.first().copied().filter(|_| all.len() == 1)
     }
 
     /// Is it drawn itself, and not only what is computed of it?
-    pub fn draws(&self, list: &str) -> bool {
-        let direct = |call: &usize| self.calls[*call].draws() && self.place(*call, list).is_some();
-        self.drawing(list).first().is_some_and(direct) && self.is_plain(list)
+    pub fn draws(&self, list: &NamedList) -> bool {
+        self.first(list).is_some_and(ScriptCall::draws) && self.is_plain(list)
     }
 
     /// What its figure writes at an axis, whatever it is.
-    pub fn axis_label(&self, list: &str, axis: &str) -> Option<&str> {
-        let first = *self.drawing(list).first()?;
-        let own = |call: &&ScriptCall| call.is(axis) && call.receiver() == self.calls[first].receiver();
-        self.figure(list).find(own)?.texts().next()
+    pub fn axis_label(&self, list: &NamedList, axis: &str) -> Option<&str> {
+        let first = self.first(list)?;
+        self.figure(first)
+            .filter(|call| call.receiver() == first.receiver())
+            .find_map(|call| call.axis_label(axis))
     }
 
     /// What the title of its figure says, or the call of a function that draws it.
-    pub fn titles(&self, list: &str) -> Vec<&str> {
-        let drawn = self.drawing(list).first().map(|call| &self.calls[*call]);
-        let own = drawn.filter(|call| !call.draws()).into_iter();
-        own.chain(self.figure(list).filter(|call| call.is("title"))).flat_map(ScriptCall::texts).collect()
+    pub fn titles(&self, list: &NamedList) -> Vec<&str> {
+        let Some(first) = self.first(list) else { return Vec::new() };
+        let own = Some(first).filter(|call| !call.draws()).into_iter();
+        let titles: Vec<&ScriptCall> = self.figure(first).filter(|call| call.is("title")).collect();
+        let alone = |call: &&ScriptCall| call.receiver() == first.receiver();
+        let any = !titles.iter().any(&alone);
+        own.chain(titles.into_iter().filter(|call| any || alone(call))).flat_map(ScriptCall::texts).collect()
     }
 
     /// Of lists of lists, is it the outer that is drawn over a name? `plot(sizes, rates[:, 3])`
-    pub fn sliced(&self, list: &str, axes: &[&str]) -> Option<(String, bool)> {
-        let calls = self.drawing(list).into_iter().map(|call| &self.calls[call].arguments);
-        let mut found = calls.filter_map(|arguments| {
-            let axis = axes.iter().find(|axis| arguments.iter().any(|argument| argument.trim() == **axis))?;
-            let sliced = arguments.iter().find(|argument| argument.trim().ends_with(']'))?;
-            let (name, slice) = sliced.trim().split_once('[')?;
-            (name != *axis).then(|| (axis.to_string(), slice.starts_with(':')))
+    pub fn sliced(&self, list: &NamedList, axes: &[&str]) -> Option<(String, bool)> {
+        let (calls, _) = self.drawing(list);
+        let own = |source: &&ListSource| source.name == list.name;
+        let mut found = calls.into_iter().filter_map(|call| {
+            let axis = axes.iter().find(|axis| call.sources().any(|source| source.name == **axis))?;
+            let drawn = call.sources().find(own).filter(|source| source.across || !source.keys.is_empty())?;
+            (list.name != **axis).then(|| (axis.to_string(), drawn.across))
         });
         found.next()
     }
 
     /// Which of these lists it is drawn over: the one before it in all calls.
-    pub fn over<'a>(&self, list: &str, axes: &[&'a str]) -> Option<&'a str> {
-        let before = |call: usize| {
+    pub fn over<'a>(&self, list: &NamedList, axes: &[&'a str]) -> Option<&'a str> {
+        let (calls, of) = self.drawing(list);
+        let before = |call: &ScriptCall| {
             // What is computed of two lists pairs them, in any order.
-            let pairs = !self.calls[call].draws();
-            let own = self.place(call, list).filter(|_| !pairs).unwrap_or(usize::MAX);
-            axes.iter().copied().filter(move |axis| self.place(call, axis).is_some_and(|at| at < own))
+            let own = call.place(&of).filter(|_| call.draws()).unwrap_or(call.arguments.len());
+            let sources = call.arguments[..own].iter().flat_map(|argument| &argument.from);
+            let names: BTreeSet<&str> = sources.map(|source| source.name.as_str()).collect();
+            axes.iter().copied().filter(move |axis| names.contains(axis)).collect::<Vec<_>>()
         };
-        let all: BTreeSet<&str> = self.drawing(list).into_iter().flat_map(before).collect();
+        let all: BTreeSet<&str> = calls.into_iter().flat_map(before).collect();
         all.first().copied().filter(|_| all.len() == 1)
     }
 
-    /// Names that stand after a list in calls: what may be drawn over it.
-    pub fn after(&self, list: &str) -> BTreeSet<&'t str> {
-        let calls = self.named.get(list).into_iter().flatten();
+    /// Names of lists that stand after a list in calls that draw, or in any.
+    pub fn drawn_over(&self, list: &NamedList, any: bool) -> BTreeSet<&str> {
+        let (calls, own) = self.having(list);
+        let calls = calls.into_iter().filter(|call| any || call.draws());
         calls
-            .flat_map(|(call, at)| self.calls[*call].arguments.iter().skip(at + 1).copied())
-            .flat_map(identifiers)
+            .filter_map(|call| call.place(&own).map(|at| &call.arguments[at + 1..]))
+            .flatten()
+            // `label=names[0]` is drawn over nothing.
+            .filter(|argument| argument.is_drawn())
+            .flat_map(|argument| argument.from.iter().map(|source| source.name.as_str()))
             .collect()
     }
 
-    /// Names that stand after a list in calls that draw.
-    pub fn drawn_over(&self, list: &str) -> BTreeSet<&'t str> {
-        let calls = self.named.get(list).into_iter().flatten();
-        let draws = calls.filter(|(call, _)| self.calls[*call].draws());
-        draws
-            .flat_map(|(call, at)| self.calls[*call].arguments.iter().skip(at + 1).copied())
-            .flat_map(identifiers)
-            .collect()
-    }
-
-    /// What the call that draws a list calls it.
-    pub fn curve(&self, list: &str) -> Option<&'t str> {
-        let named = self.named.get(list)?.iter().map(|(call, _)| &self.calls[*call]);
-        let mut labels = named.filter(|call| call.draws()).filter_map(|call| {
+    /// What the call that draws a list calls it, or the legend of its figure.
+    pub fn curve(&self, list: &NamedList) -> Option<&str> {
+        let (calls, own) = self.drawing(list);
+        let mut labels = calls.into_iter().filter(|call| call.draws()).filter_map(|call| {
             // `yerr=list` is another thing of the curve.
-            let drawn = |argument: &&&str| argument.trim().split('[').next() == Some(list);
+            let drawn = |argument: &&ScriptArgument| argument.is_drawn() && argument.has(&own);
             call.arguments.iter().skip(1).find(drawn)?;
-            call.arguments.iter().find_map(|argument| {
-                let value = argument.trim().strip_prefix("label")?.trim_start().strip_prefix('=')?;
-                quoted(value.trim())
-            })
+            let label = call.arguments.iter().find(|argument| argument.keyword.as_deref() == Some("label"));
+            let label = label.and_then(|label| label.texts.first());
+            label.map(String::as_str).or_else(|| self.legend(call))
         });
         labels.next()
     }
 
-    /// Is it drawn as it is? `[x / 1e6 for x in list]` is not.
-    pub fn is_plain(&self, list: &str) -> bool {
-        let plain = |call: usize| {
-            let Some(at) = self.place(call, list) else { return true };
-            let rest = self.calls[call].arguments[at].trim().strip_prefix(list);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+    /// `legend(["A1", "A2"])` names the curves in their order.
+    fn legend(&self, of: &ScriptCall) -> Option<&str> {
+        let own = |call: &&ScriptCall| call.receiver() == of.receiver();
+        let legend = self.figure(of).filter(own).find(|call| call.is("legend"))?;
+        // MATLAB's are arguments; R's have a keyword behind their place.
+        let named = legend.arguments.iter().find(|argument| argument.texts.len() > 1);
+        let names: Vec<&String> = match named {
+            Some(all) => all.texts.iter().collect(),
+            None => legend.arguments.iter().flat_map(|argument| &argument.texts).collect(),
         };
-        self.drawing(list).into_iter().filter(|call| self.calls[*call].draws()).all(plain)
+        let mut drawn: Vec<usize> =
+            self.figure(of).filter(own).filter(|call| call.draws()).map(|call| self.at(call)).collect();
+        drawn.sort_unstable();
+        let at = drawn.iter().position(|at| *at == self.at(of))?;
+        names.get(at).filter(|_| names.len() == drawn.len()).map(|name| name.as_str())
     }
 
-    /// What the plot calls an axis of it: the label after it is drawn, of the same axes where there are several.
-    pub fn label<'s>(&'s self, list: &str, axis: &str, is: impl Fn(TableColumn) -> bool) -> Option<&'s str> {
-        let first = *self.drawing(list).first()?;
-        let drawn = &self.calls[first];
+    /// Is it drawn as it is? `[x / 1e6 for x in list]` is not.
+    pub fn is_plain(&self, list: &NamedList) -> bool {
+        let (calls, own) = self.drawing(list);
+        let mut sources = calls.into_iter().filter(|call| call.draws()).flat_map(ScriptCall::sources);
+        sources.all(|source| source.plain || !own.contains(&source))
+    }
+
+    /// What the plot calls an axis of it: a label of its figure, of the same axes where there are several.
+    pub fn label(&self, list: &NamedList, axis: &str, is: impl Fn(TableColumn) -> bool) -> Option<&str> {
+        let drawn = self.first(list)?;
         let named = |text: &str| naming::column_of(text).or_else(|| naming::unit_alone(text));
         let fits = |text: &&str| named(text).is_some_and(|named| is(named.column));
-        let later = || self.calls.iter().skip(first + 1);
-        let labels = || later().filter(move |call| call.is(axis));
-        // One text of it says so, or one with its unit.
-        let told = |call: &'s ScriptCall<'t>| {
-            let all: Vec<&str> = call.texts().filter(fits).collect();
-            let with_unit =
-                || all.iter().filter(|text| named(text).is_some_and(|named| named.unit.is_some()));
-            let one = || with_unit().next().copied().filter(|_| with_unit().count() == 1);
-            one().or(all.first().copied().filter(|_| all.len() == 1))
-        };
-        if !drawn.draws() {
-            return told(drawn);
+        if drawn.draws() {
+            let any = || self.figure(drawn).find_map(|call| call.axis_label(axis));
+            return self.axis_label(list, axis).or_else(any).filter(fits);
         }
-        let own = labels().find(|call| call.receiver() == drawn.receiver());
-        if let Some(call) = own.or_else(|| labels().next()).filter(|call| call.texts().next().is_some()) {
-            return call.texts().next().filter(|text| fits(text));
+        // A function that is not seen, `save(sizes, a1, a2, "Message size", "Throughput (Gbps)")`: one text of it
+        // says so, or one with its unit.
+        let all: Vec<&str> = drawn.texts().filter(fits).collect();
+        let with_unit = || all.iter().filter(|text| named(text).is_some_and(|named| named.unit.is_some()));
+        let one = || with_unit().next().copied().filter(|_| with_unit().count() == 1);
+        one().or(all.first().copied().filter(|_| all.len() == 1))
+    }
+
+    /// The only label of the plots' axes whose quantity is asked for, else the only text with a unit that is given to
+    /// a function that is not seen; of several, all have one unit.
+    pub fn only_label(&self, is: impl Fn(TableColumn) -> bool) -> Option<String> {
+        let named =
+            |text: &str| Some((naming::column_of(text).filter(|named| is(named.column))?, text.to_string()));
+        let labels: Vec<&str> = self.calls.iter().filter_map(|call| call.axis_label("ylabel")).collect();
+        let mut all: Vec<(NamedColumn, String)> = labels.iter().filter_map(|text| named(text)).collect();
+        if labels.is_empty() {
+            let texts =
+                self.calls.iter().flat_map(ScriptCall::texts).filter(|text| text.len() <= LONGEST_LABEL);
+            all = texts.filter_map(named).filter(|(of, _)| of.unit.is_some()).collect();
         }
-        // A function of the script's own: `save(sizes, a1, a2, "Message size", "Throughput (Gbps)")`.
-        let near = std::iter::once(drawn).chain(later()).take(4).find_map(told);
-        near.or_else(|| {
-            let far: BTreeSet<&str> = later().filter_map(told).collect();
-            far.first().copied().filter(|_| far.len() == 1)
-        })
+        let (first, text) = all.first()?;
+        let alike =
+            |(other, _): &(NamedColumn, String)| (other.column, other.unit) == (first.column, first.unit);
+        all.iter().all(alike).then(|| text.clone())
     }
 
     /// The comment above a line.
@@ -298,52 +340,6 @@ pub fn places_in(text: &str) -> Option<Vec<&str>> {
 
 pub const PLACES: [TableColumn; 2] = [TableColumn::MessageBytes, TableColumn::Threads];
 
-fn identifiers(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-    words.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
-}
-
-/// What stands between the commas of a call, up to its end.
-fn arguments(text: &str) -> Option<Vec<&str>> {
-    let (mut all, mut from, mut depth, mut mark) = (Vec::new(), 0, 0u32, None);
-    for (at, c) in text.char_indices().take(LONGEST_CALL) {
-        match (mark, c) {
-            (Some(open), c) if c == open => mark = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') => mark = Some(c),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')') if depth == 0 => {
-                all.push(&text[from..at]);
-                return Some(all);
-            }
-            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
-            (None, ',') if depth == 0 => {
-                all.push(&text[from..at]);
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-/// `f"..."` below another text.
-fn is_next_part(rest: &str) -> bool {
-    let rest = rest.trim_start();
-    rest.len() < LONGEST_CALL && ["f\"", "f'", "r\"", "r'"].iter().any(|mark| rest.starts_with(mark))
-}
-
-fn quoted(text: &str) -> Option<&str> {
-    let text =
-        text.split_once('=').filter(|(name, _)| name.trim().ends_with("label")).map_or(text, |(_, of)| of);
-    let text = text.trim().trim_start_matches(['f', 'r']);
-    let mark = text.chars().next().filter(|c| ['"', '\''].contains(c))?;
-    let (text, rest) = text[1..].split_once(mark)?;
-    // `"Throughput (4 threads) " + system`: its first part says it.
-    let goes_on = rest.trim_start().starts_with(['"', '\'', '+', '%', '.']) || is_next_part(rest);
-    (rest.is_empty() || goes_on).then_some(text)
-}
-
 /// The comment nearest above a line (from 1), one text a line.
 fn comment_above(text: &str, line: usize) -> Vec<&str> {
     let above: Vec<&str> = text.lines().take(line.saturating_sub(1)).collect();
@@ -366,26 +362,33 @@ fn words(line: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::script_lists::listed;
+    use crate::read::script_run::run;
 
-    const TEXT: &str = "# Latency (us) vs Thread Count (Size=65536)\nlat_a1 = [1, 2]\nlat_a2 = [2, 3]\n\
+    const TEXT: &str = "# Latency (us) vs Thread Count (Size=65536)\nthreads = [1, 4]\nlat_a1 = [1, 2]\nlat_a2 = [2, 3]\n\
         ax1.plot(threads, lat_a1, 'o-', label='A1')\nax1.plot(threads, [v / 1e3 for v in lat_a2])\nax1.set_ylabel('Latency (us)')\n\
-        for name, values in rates.items():\n    plt.plot(sizes, values)\nplt.ylabel(\"Throughput (Gbps)\")\n";
+        sizes = [64, 128]\nrates = {\'A1\': [1, 2]}\nfor name, values in rates.items():\n    plt.plot(sizes, values)\nplt.ylabel(\"Throughput (Gbps)\")\n";
 
     #[test]
     fn what_is_drawn_over_what_and_under_which_label() {
-        let drawing = ScriptDrawing::of(TEXT);
+        let run = run(TEXT);
+        let lists =
+            |name: &str| run.assigned.iter().filter(move |of| of.name == name).flat_map(listed).next();
+        let list = |name: &str| lists(name).unwrap();
+        let drawing = ScriptDrawing::of(TEXT, run.calls);
         let axes = ["threads", "sizes"];
-        assert_eq!(drawing.over("lat_a1", &axes), Some("threads"));
-        assert_eq!(drawing.over("rates", &axes), Some("sizes"));
-        assert_eq!(drawing.over("other", &axes), None);
-        assert!(drawing.is_plain("lat_a1") && !drawing.is_plain("lat_a2"));
-        let label = |list| drawing.label(list, "ylabel", TableColumn::is_measure);
-        assert_eq!((label("lat_a1"), label("rates")), (Some("Latency (us)"), Some("Throughput (Gbps)")));
+        assert_eq!(drawing.over(&list("lat_a1"), &axes), Some("threads"));
+        assert_eq!(drawing.over(&list("rates"), &axes), Some("sizes"));
+        assert_eq!(drawing.over(&list("threads"), &axes), None);
+        assert!(drawing.is_plain(&list("lat_a1")) && !drawing.is_plain(&list("lat_a2")));
+        let label = |name| drawing.label(&list(name), "ylabel", TableColumn::is_measure).map(String::from);
+        assert_eq!(label("lat_a1").as_deref(), Some("Latency (us)"));
+        assert_eq!(label("rates").as_deref(), Some("Throughput (Gbps)"));
     }
 
     #[test]
     fn comments_say_what_a_list_runs_over() {
-        let comment = ScriptDrawing::of(TEXT).comment(3);
+        let comment = ScriptDrawing::of(TEXT, Vec::new()).comment(3);
         let said = runs_over(comment[0], &ColumnMapping::default());
         assert_eq!(said, (vec![TableColumn::Threads], vec![TableColumn::MessageBytes]));
         assert_eq!(places_in("# Size -> [t1, t2]"), Some(vec!["t1", "t2"]));

@@ -5,20 +5,12 @@ use super::heading::{HeadingPlace, SMALLEST_SIZE, TableHeading};
 use super::layout::TableRecord;
 use super::rows::axes;
 use super::script_calls::{PLACES, ScriptDrawing, places_in};
+use super::script_run::ScriptAssignment;
 use super::script_tables::plain_name;
-use super::script_value::ScriptValue;
+use super::script_value::{ListKey, ScriptKind, ScriptValue};
 use crate::vocabulary;
 use crate::{ColumnMapping, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A step from a variable to a list in it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ListKey {
-    /// Of a dictionary, or a place that is known.
-    Text(String),
-    /// Of a list of lists: which of how many.
-    At(usize, usize),
-}
 
 /// A list with the names that lead to it.
 #[derive(Clone)]
@@ -28,6 +20,8 @@ pub struct NamedList {
     pub name: String,
     /// What leads to it inside: numbers with the axis that they are places of.
     pub keys: Vec<ListKey>,
+    /// The same as it stands in the script.
+    pub path: Vec<ListKey>,
     pub cells: Vec<String>,
     pub numbers: bool,
     /// What the plot calls its axis, or its curve.
@@ -36,12 +30,6 @@ pub struct NamedList {
     pub called: Option<String>,
     /// Names of ways to send that something is drawn over.
     pub ways: bool,
-}
-
-impl ListKey {
-    pub fn text(&self) -> Option<&str> {
-        if let ListKey::Text(text) = self { Some(text) } else { None }
-    }
 }
 
 impl NamedList {
@@ -59,7 +47,14 @@ impl NamedList {
         let words = words.join("_");
         let candidates = [both.as_str(), keys.as_str(), singular, words.as_str()];
         let understood = |text: &&&str| !text.is_empty() && TableHeading::of(text, mapping).is_understood();
-        candidates.iter().find(understood).map_or(both.clone(), |text| text.to_string())
+        let found = candidates.iter().find(understood).map_or(both.clone(), |text| text.to_string());
+        // `bytes_two_copy` are what was sent: the sizes are those of all.
+        let known = TableHeading::of(&found, mapping);
+        let of_one = known.place.is_some_and(|place| place.mechanism.is_some());
+        if self.numbers && of_one && known.column == Some(TableColumn::MessageBytes) {
+            return format!("total {found}");
+        }
+        found
     }
 
     /// What its keys say of places, and the keys that say something else.
@@ -82,6 +77,7 @@ impl NamedList {
     /// The variable without the words for what it runs over: `latency_by_threads`, `cycles_data`.
     fn quantity(&self) -> String {
         let called = self.called.as_deref().unwrap_or(&self.name);
+        let called = called.split_once('[').map_or(called, |(whole, _)| whole);
         let cut = ["_by_", "_vs_", "_BY_", "_VS_"].iter().find_map(|word| called.split_once(word));
         let name = cut.map_or(called, |(name, _)| name);
         let name = name.strip_prefix("x_").unwrap_or(name);
@@ -167,44 +163,85 @@ pub fn place_keys(lists: &mut [NamedList], axes: &[NamedList], mapping: &ColumnM
     }
 }
 
+/// A list that is a column: of which name, and its heading.
+struct ListColumn<'l> {
+    list: &'l NamedList,
+    of: Vec<String>,
+    heading: String,
+    column: Option<TableColumn>,
+    /// Its name says whose it is, `A1_threads`: others have an axis of their own.
+    by_name: bool,
+}
+
+impl<'l> ListColumn<'l> {
+    fn of(list: &'l NamedList, mapping: &ColumnMapping) -> Option<ListColumn<'l>> {
+        let column = |of: Vec<String>, heading: String, by_name| {
+            let known = TableHeading::of(&heading, mapping);
+            let plain = known.is_plain();
+            plain.then_some(ListColumn { list, of, heading, column: known.column, by_name })
+        };
+        match list.keys.last().and_then(ListKey::text) {
+            Some(key) => {
+                let outer = list.keys.iter().rev().skip(1).filter_map(ListKey::text);
+                column(outer.map(String::from).collect(), key.into(), false)
+            }
+            None => column(Vec::new(), list.heading(mapping), false).or_else(|| {
+                let parts =
+                    list.name.match_indices('_').map(|(at, _)| (&list.name[..at], &list.name[at + 1..]));
+                let role = |text: &str| vocabulary::exact_role(text).is_some();
+                let mut parts = parts.flat_map(|(one, other)| [(one, other), (other, one)]);
+                parts.find_map(|(way, rest)| {
+                    let of = role(way).then(|| vec![way.to_string()])?;
+                    column(of, NamedList { name: rest.into(), ..list.clone() }.heading(mapping), true)
+                })
+            }),
+        }
+    }
+
+    fn is_key(&self) -> bool {
+        self.column.is_some_and(|column| PLACES.contains(&column) || column.is_text())
+    }
+}
+
 /// Lists of one length are columns where places come again in them and no two rows are of the same places.
 pub fn columns(lists: &[NamedList], mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
-    let heading = |list: &NamedList| match list.keys.last().and_then(ListKey::text) {
-        Some(key) => key.to_string(),
-        None => list.heading(mapping),
-    };
-    let of_all = |list: &&NamedList| TableHeading::of(&heading(list), mapping).is_plain();
-    let is_key = |list: &&NamedList| {
-        let column = TableHeading::of(&heading(list), mapping).column;
-        column.is_some_and(|c| PLACES.contains(&c) || c.is_text())
-    };
     // `{"two_copy": {"threads": [1, 1, 2], "size": [64, 128, 64], "gbps": [2, 3, 3]}}`
-    let mut frames: BTreeMap<(usize, Vec<&str>), Vec<&NamedList>> = BTreeMap::new();
-    for list in lists.iter().filter(of_all) {
-        let outer: Vec<&str> = list.keys.iter().rev().skip(1).filter_map(ListKey::text).collect();
-        frames.entry((if list.keys.is_empty() { 0 } else { list.line }, outer)).or_default().push(list);
+    let mut frames: BTreeMap<(usize, Vec<String>), Vec<ListColumn>> = BTreeMap::new();
+    let columns: Vec<ListColumn> = lists.iter().filter_map(|list| ListColumn::of(list, mapping)).collect();
+    // An axis of all is over those of one.
+    let common: BTreeSet<usize> = columns
+        .iter()
+        .filter(|column| column.list.keys.is_empty() && !column.by_name && column.is_key())
+        .map(|column| column.list.cells.len())
+        .collect();
+    for column in columns {
+        let line = if column.list.keys.is_empty() { 0 } else { column.list.line };
+        frames.entry((line, column.of.clone())).or_default().push(column);
     }
     let mut all: Vec<TableRecord> = Vec::new();
     for ((_, outer), mut lists) in frames {
-        let rows = lists.iter().map(|list| list.cells.len()).max()?;
-        lists.retain(|list| list.cells.len() == rows);
-        let keys: Vec<&NamedList> = lists.iter().copied().filter(is_key).collect();
+        let rows = lists.iter().map(|column| column.list.cells.len()).max()?;
+        lists.retain(|column| column.list.cells.len() == rows);
+        let keys: Vec<&ListColumn> = lists.iter().filter(|column| column.is_key()).collect();
         let distinct = |row: &dyn Fn(usize) -> Vec<String>| (0..rows).map(row).collect::<BTreeSet<_>>().len();
-        let again = |key: &&NamedList| distinct(&|at| vec![key.cells[at].clone()]) < rows;
-        let apart = distinct(&|at| keys.iter().map(|key| key.cells[at].clone()).collect()) == rows;
-        let named: Option<Vec<String>> =
-            outer.iter().map(|key| vocabulary::exact_role(key).map(|_| key.to_string())).collect();
-        if keys.len() < 2 || keys.len() == lists.len() || !keys.iter().all(again) || !apart {
+        let again = |key: &&ListColumn| distinct(&|at| vec![key.list.cells[at].clone()]) < rows;
+        let apart = distinct(&|at| keys.iter().map(|key| key.list.cells[at].clone()).collect()) == rows;
+        let framed = keys.len() > 1 && keys.iter().all(again)
+            || !keys.is_empty() && lists[0].by_name && !common.contains(&rows);
+        if !framed || keys.len() == lists.len() || !apart {
             continue;
         }
-        let named = named?;
-        let names = named.iter().map(|_| "mechanism".to_string());
-        let cells = names.chain(lists.iter().map(|list| heading(list))).collect();
-        all.push(TableRecord { line: lists[0].line, cells });
-        all.extend((0..rows).map(|at| TableRecord {
-            line: lists[0].line,
-            cells: named.iter().cloned().chain(lists.iter().map(|list| list.cells[at].clone())).collect(),
-        }));
+        if outer.iter().any(|key| vocabulary::exact_role(key).is_none()) {
+            return None;
+        }
+        let names = outer.iter().map(|_| "mechanism".to_string());
+        let line = lists[0].list.line;
+        let cells = names.chain(lists.iter().map(|column| column.heading.clone())).collect();
+        all.push(TableRecord { line, cells });
+        let cells = |at: usize| lists.iter().map(move |column| column.list.cells[at].clone());
+        all.extend(
+            (0..rows).map(|at| TableRecord { line, cells: outer.iter().cloned().chain(cells(at)).collect() }),
+        );
     }
     (!all.is_empty()).then_some(all)
 }
@@ -249,23 +286,29 @@ pub fn axis_in_comment(
     Some(NamedList { label: Some(column.title()), numbers: true, cells, ..axis })
 }
 
-pub fn listed(line: usize, name: &str, keys: &[ListKey], value: &ScriptValue) -> Vec<NamedList> {
-    let inside = |key: ListKey, value: &ScriptValue| {
+/// The lists of a variable.
+pub fn listed(of: &ScriptAssignment) -> Vec<NamedList> {
+    inside(of, &[], &of.value)
+}
+
+fn inside(of: &ScriptAssignment, keys: &[ListKey], value: &ScriptValue) -> Vec<NamedList> {
+    let inner = |key: ListKey, value: &ScriptValue| {
         let keys: Vec<ListKey> = keys.iter().cloned().chain([key]).collect();
-        listed(line, name, &keys, value)
+        inside(of, &keys, value)
     };
-    match value {
-        ScriptValue::List(all) if all.iter().all(|one| matches!(one, ScriptValue::List(_))) => {
-            let at = |(at, value)| inside(ListKey::At(at, all.len()), value);
+    match &value.is {
+        ScriptKind::List(all) if all.iter().all(|one| matches!(one.is, ScriptKind::List(_))) => {
+            let at = |(at, value)| inner(ListKey::At(at, all.len()), value);
             all.iter().enumerate().flat_map(at).collect()
         }
-        ScriptValue::List(all) => {
-            let numbers = all.iter().all(|one| matches!(one, ScriptValue::Number(_)));
-            let cells: Option<Vec<String>> = all.iter().map(ScriptValue::cell).collect();
+        ScriptKind::List(all) => {
+            let numbers = all.iter().all(|one| matches!(one.is, ScriptKind::Number(_)));
+            let cells: Option<Vec<String>> = all.iter().map(|one| one.cell().map(String::from)).collect();
             let list = |cells| NamedList {
-                line,
-                name: name.into(),
+                line: of.line,
+                name: of.name.clone(),
                 keys: keys.to_vec(),
+                path: keys.to_vec(),
                 cells,
                 numbers,
                 label: None,
@@ -274,8 +317,8 @@ pub fn listed(line: usize, name: &str, keys: &[ListKey], value: &ScriptValue) ->
             };
             cells.filter(|cells| cells.len() > 1).map(list).into_iter().collect()
         }
-        ScriptValue::Dictionary(of) => {
-            of.iter().flat_map(|(key, value)| inside(ListKey::Text(key.clone()), value)).collect()
+        ScriptKind::Dictionary(of) => {
+            of.iter().flat_map(|(key, value)| inner(ListKey::Text(key.clone()), value)).collect()
         }
         _ => Vec::new(),
     }

@@ -3,17 +3,19 @@
 use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::objects;
-use super::script_value::{ScriptAssignment, ScriptValue};
-use crate::naming::{self, NamedColumn};
+use super::script_calls::ScriptDrawing;
+use super::script_run::ScriptAssignment;
+use super::script_value::{ScriptKind, ScriptValue};
+use crate::naming;
 use crate::{ColumnMapping, TableColumn};
 use std::collections::BTreeSet;
 
 /// Columns of one length, names among them: `DataFrame({"impl": [...], "size": [...], "gbps": [...]})`.
 pub fn frame(value: &ScriptValue, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
-    let ScriptValue::Dictionary(columns) = value else { return None };
+    let ScriptKind::Dictionary(columns) = &value.is else { return None };
     let lengths: BTreeSet<usize> = columns
         .iter()
-        .map(|(_, column)| if let ScriptValue::List(all) = column { all.len() } else { 0 })
+        .map(|(_, column)| if let ScriptKind::List(all) = &column.is { all.len() } else { 0 })
         .collect();
     let is = |of: fn(TableColumn) -> bool| {
         columns.iter().any(|(name, _)| TableHeading::of(name, mapping).column.is_some_and(of))
@@ -26,9 +28,9 @@ pub fn frame(value: &ScriptValue, mapping: &ColumnMapping) -> Option<Vec<TableRe
 
 /// Lists of figures beside which none says what they run over: `{64: [0.2, 0.7]}`.
 pub fn has_lists_alone(value: &ScriptValue, mapping: &ColumnMapping) -> bool {
-    let ScriptValue::Dictionary(of) = value else { return false };
-    let list = |value: &ScriptValue| match value {
-        ScriptValue::List(all) => all.len() > 1 && all.iter().all(|one| one.cell().is_some()),
+    let ScriptKind::Dictionary(of) = &value.is else { return false };
+    let list = |value: &ScriptValue| match &value.is {
+        ScriptKind::List(all) => all.len() > 1 && all.iter().all(|one| one.cell().is_some()),
         _ => false,
     };
     let axis = |(key, value): &(String, ScriptValue)| {
@@ -39,12 +41,16 @@ pub fn has_lists_alone(value: &ScriptValue, mapping: &ColumnMapping) -> bool {
 }
 
 /// `THROUGHPUT = {"A1": {64: {1: 0.2, 4: 0.7}}}`: under a line that says what its figures are.
-pub fn titled(of: &ScriptAssignment, text: &str, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
+pub fn titled(
+    of: &ScriptAssignment,
+    drawing: &ScriptDrawing,
+    mapping: &ColumnMapping,
+) -> Option<Vec<TableRecord>> {
     let name = plain_name(&of.name);
     let heading = TableHeading::of(name, mapping);
     let column = heading.column.filter(|column| heading.is_plain() && column.is_measure())?;
     let records = objects::records(&of.value.json(), mapping).filter(|records| records.len() > 1)?;
-    let label = only_label(text, |named| named == column).filter(|_| heading.unit.is_none());
+    let label = drawing.only_label(|named| named == column).filter(|_| heading.unit.is_none());
     let title = TableRecord { line: of.line, cells: vec![label.unwrap_or(name.into())] };
     Some(std::iter::once(title).chain(records).collect())
 }
@@ -55,48 +61,21 @@ pub fn plain_name(name: &str) -> &str {
 }
 
 /// Headings with the units that the plots' axes give their quantities.
-pub fn with_units(mut records: Vec<TableRecord>, text: &str, mapping: &ColumnMapping) -> Vec<TableRecord> {
+pub fn with_units(
+    mut records: Vec<TableRecord>,
+    drawing: &ScriptDrawing,
+    mapping: &ColumnMapping,
+) -> Vec<TableRecord> {
     let named = |cell: &String| {
         let known = TableHeading::of(cell, mapping);
         known.column.filter(|c| known.unit.is_none() && c.is_measure() && !naming::is_count(*c))
     };
     for cell in records.iter_mut().flat_map(|record| &mut record.cells) {
-        let label = named(cell).and_then(|column| only_label(text, |of| of == column));
+        let label = named(cell).and_then(|column| drawing.only_label(|of| of == column));
         *cell = label.unwrap_or_else(|| std::mem::take(cell));
     }
     records
 }
-
-/// The only label of the plots' axes whose quantity is asked for, else the only text with a unit that is given to a
-/// function of the script's own; of several, all have one unit.
-pub fn only_label(text: &str, is: impl Fn(TableColumn) -> bool) -> Option<String> {
-    let labels = text.split("ylabel").skip(1).filter_map(|rest| rest.strip_prefix(['(', '=']));
-    let labels: Vec<&str> = labels.filter_map(|rest| quoted(rest, rest.chars().next()?)).collect();
-    let code = text.lines().filter(|line| !line.trim_start().starts_with('#') && line.contains('('));
-    let texts = || {
-        code.flat_map(|line| line.split('\'').skip(1).step_by(2).chain(line.split('"').skip(1).step_by(2)))
-    };
-    let named =
-        |text: &str| Some((naming::column_of(text).filter(|named| is(named.column))?, text.to_string()));
-    let mut all: Vec<(NamedColumn, String)> = labels.iter().filter_map(|text| named(text)).collect();
-    if labels.is_empty() {
-        all = texts()
-            .filter(|text| text.len() <= LONGEST_LABEL)
-            .filter_map(named)
-            .filter(|(of, _)| of.unit.is_some())
-            .collect();
-    }
-    let (first, text) = all.first()?;
-    let alike = |(other, _): &(NamedColumn, String)| (other.column, other.unit) == (first.column, first.unit);
-    all.iter().all(alike).then(|| text.clone())
-}
-
-fn quoted(text: &str, mark: char) -> Option<&str> {
-    ['"', '\''].contains(&mark).then(|| text[1..].split_once(mark))?.map(|(text, _)| text)
-}
-
-/// Longer texts are prose.
-const LONGEST_LABEL: usize = 40;
 
 /// Lists that one sentence names.
 const NAMED: usize = 8;

@@ -1,100 +1,220 @@
-//! Plain values of a script: numbers, texts, lists and dictionaries of them.
+//! Values of a script: numbers, texts, lists and dictionaries of them, and which lists of the script they are of.
 
-/// A variable and its value.
-pub struct ScriptAssignment {
-    /// From 1.
-    pub line: usize,
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// A step from a variable to a list in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ListKey {
+    /// Of a dictionary, or a place that is known.
+    Text(String),
+    /// Of a list of lists: which of how many.
+    At(usize, usize),
+}
+
+impl ListKey {
+    /// Of one list of lists, whichever.
+    pub fn stand_beside(one: &[ListKey], other: &[ListKey]) -> bool {
+        let beside = |(one, other): (&ListKey, &ListKey)| {
+            one == other || matches!((one, other), (ListKey::At(_, of), ListKey::At(_, all)) if of == all)
+        };
+        one.len() == other.len() && one.iter().zip(other).all(beside)
+    }
+
+    pub fn text(&self) -> Option<&str> {
+        if let ListKey::Text(text) = self { Some(text) } else { None }
+    }
+}
+
+/// A list as it stands in the script.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListSource {
     pub name: String,
-    pub value: ScriptValue,
+    pub keys: Vec<ListKey>,
+    /// As it is: nothing was computed of it.
+    pub plain: bool,
+    /// One figure of each of its lists: `rates[:, 3]`.
+    pub across: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum ScriptValue {
+pub enum ScriptKind {
+    Unknown,
     /// As it was written: trailing zeros say how exact it is.
     Number(String),
     Text(String),
-    List(Vec<ScriptValue>),
-    Dictionary(Vec<(String, ScriptValue)>),
+    List(Rc<Vec<ScriptValue>>),
+    Dictionary(Rc<Vec<(String, ScriptValue)>>),
+    /// Of a library: `plt`, an axis of a plot, `True`.
+    Object(String),
+    /// Of the script's own, by its number.
+    Function(usize),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptValue {
+    pub is: ScriptKind,
+    pub from: BTreeSet<ListSource>,
+}
+
+/// More values than any script of figures has in one.
+const MOST_VALUES: usize = 20_000;
+
+impl From<ScriptKind> for ScriptValue {
+    fn from(is: ScriptKind) -> ScriptValue {
+        ScriptValue { is, from: BTreeSet::new() }
+    }
 }
 
 impl ScriptValue {
+    pub fn unknown() -> ScriptValue {
+        ScriptKind::Unknown.into()
+    }
+
+    pub fn text(text: impl Into<String>) -> ScriptValue {
+        ScriptKind::Text(text.into()).into()
+    }
+
+    pub fn object(name: impl Into<String>) -> ScriptValue {
+        ScriptKind::Object(name.into()).into()
+    }
+
+    pub fn list(all: Vec<ScriptValue>) -> ScriptValue {
+        ScriptKind::List(all.into()).into()
+    }
+
+    pub fn truth(holds: Option<bool>) -> ScriptValue {
+        holds.map_or(Self::unknown(), |holds| Self::object(if holds { "True" } else { "False" }))
+    }
+
+    /// The result of an operation on others.
+    pub fn computed<'v>(is: ScriptKind, of: impl IntoIterator<Item = &'v ScriptValue>) -> ScriptValue {
+        let from = of.into_iter().flat_map(ScriptValue::sources);
+        ScriptValue { is, from: from.map(|source| ListSource { plain: false, ..source }).collect() }
+    }
+
+    pub fn number(&self) -> Option<f64> {
+        if let ScriptKind::Number(text) = &self.is { text.parse().ok() } else { None }
+    }
+
     /// As a cell of a table; a list is none.
-    pub fn cell(&self) -> Option<String> {
-        match self {
-            ScriptValue::Number(text) | ScriptValue::Text(text) => Some(text.clone()),
+    pub fn cell(&self) -> Option<&str> {
+        match &self.is {
+            ScriptKind::Number(text) | ScriptKind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Of a dictionary: `("A1", 64)` is both.
+    pub fn key(&self) -> Option<String> {
+        match &self.is {
+            ScriptKind::List(all) => {
+                let all: Option<Vec<&str>> = all.iter().map(ScriptValue::cell).collect();
+                all.map(|all| all.join(", "))
+            }
+            _ => self.cell().map(String::from),
+        }
+    }
+
+    /// The texts of it, or of a list.
+    pub fn texts(&self) -> Vec<String> {
+        let text = |value: &ScriptValue| match &value.is {
+            ScriptKind::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        match &self.is {
+            ScriptKind::List(all) => all.iter().filter_map(text).collect(),
+            _ => text(self).into_iter().collect(),
+        }
+    }
+
+    pub fn holds(&self) -> Option<bool> {
+        match &self.is {
+            ScriptKind::Object(name) if name == "True" => Some(true),
+            ScriptKind::Object(name) if name == "False" || name == "None" => Some(false),
+            ScriptKind::Number(_) => self.number().map(|number| number != 0.0),
+            ScriptKind::Text(text) => Some(!text.is_empty()),
+            ScriptKind::List(all) => Some(!all.is_empty()),
+            ScriptKind::Dictionary(of) => Some(!of.is_empty()),
             _ => None,
         }
     }
 
     pub fn json(&self) -> serde_json::Value {
-        match self {
-            ScriptValue::Number(number) => {
+        match &self.is {
+            ScriptKind::Number(number) => {
                 number.parse::<f64>().map_or_else(|_| number.clone().into(), Into::into)
             }
-            ScriptValue::Text(text) => text.clone().into(),
-            ScriptValue::List(all) => all.iter().map(ScriptValue::json).collect(),
-            ScriptValue::Dictionary(of) => {
-                of.iter().map(|(key, value)| (key.clone(), value.json())).collect()
+            ScriptKind::Text(text) => text.clone().into(),
+            ScriptKind::List(all) => all.iter().map(ScriptValue::json).collect(),
+            ScriptKind::Dictionary(of) => of.iter().map(|(key, value)| (key.clone(), value.json())).collect(),
+            _ => serde_json::Value::Null,
+        }
+    }
+
+    pub fn inside(&self) -> Vec<&ScriptValue> {
+        match &self.is {
+            ScriptKind::List(all) => all.iter().collect(),
+            ScriptKind::Dictionary(of) => of.iter().map(|(_, value)| value).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Itself and all that it holds, up to so many.
+    fn all(&self) -> Vec<&ScriptValue> {
+        let mut all = vec![self];
+        let mut at = 0;
+        while at < all.len() && all.len() < MOST_VALUES {
+            all.extend(all[at].inside());
+            at += 1;
+        }
+        all
+    }
+
+    /// How much there is to look through.
+    pub fn size(&self) -> usize {
+        self.all().len()
+    }
+
+    /// Lists of the script that it holds or is computed of.
+    pub fn sources(&self) -> BTreeSet<ListSource> {
+        if self.from.iter().any(|source| source.plain) {
+            return self.from.clone();
+        }
+        self.all().into_iter().flat_map(|value| value.from.iter().cloned()).collect()
+    }
+
+    /// A list or dictionary of numbers and texts alone, which is of no other list.
+    pub fn is_plain(&self) -> bool {
+        let plain = |value: &&ScriptValue| {
+            value.from.is_empty()
+                && !matches!(value.is, ScriptKind::Unknown | ScriptKind::Object(_) | ScriptKind::Function(_))
+        };
+        let all = self.all();
+        !self.inside().is_empty() && all.len() < MOST_VALUES && all.iter().all(plain)
+    }
+
+    /// With each list in it told where it stands.
+    pub fn named(self, name: &str, keys: &[ListKey]) -> ScriptValue {
+        let inside = |key: ListKey, value: &ScriptValue| {
+            let keys: Vec<ListKey> = keys.iter().cloned().chain([key]).collect();
+            value.clone().named(name, &keys)
+        };
+        let is = match &self.is {
+            ScriptKind::List(all) => {
+                let of = |(at, value)| inside(ListKey::At(at, all.len()), value);
+                ScriptKind::List(Rc::new(all.iter().enumerate().map(of).collect()))
             }
-        }
+            ScriptKind::Dictionary(of) => {
+                let of =
+                    of.iter().map(|(key, value)| (key.clone(), inside(ListKey::Text(key.clone()), value)));
+                ScriptKind::Dictionary(Rc::new(of.collect()))
+            }
+            _ => return self,
+        };
+        let source = ListSource { name: name.into(), keys: keys.to_vec(), plain: true, across: false };
+        ScriptValue { is, from: [source].into() }
     }
-}
-
-/// Deeper lists are none of figures.
-const DEEPEST: usize = 6;
-/// What may stand around a list.
-const WRAPPERS: &[&str] =
-    &["np.array", "numpy.array", "np.asarray", "array", "list", "pd.DataFrame", "DataFrame", "pd.Series"];
-
-/// R's lists, and what holds them by name.
-const LISTS: &[&str] = &["c"];
-const NAMED: &[&str] = &["data.frame", "tibble", "data.table", "dict"];
-
-/// The assignments of lists and dictionaries; those of anything else are left out.
-pub fn assigned(text: &str) -> Vec<ScriptAssignment> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    for (at, line) in text.lines().enumerate() {
-        let start = from;
-        from += line.len() + text[from + line.len()..].find('\n').map_or(0, |end| end + 1);
-        // R assigns by an arrow.
-        let mark = if line.contains("<-") { "<-" } else { "=" };
-        let Some((name, _)) = line.split_once(mark) else { continue };
-        let begins = start + name.len() + mark.len();
-        let name = name.trim();
-        let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        let mut reading = ScriptReading { rest: text[begins..].trim_start_matches([' ', '\t']) };
-        if plain
-            && reading.begins_list()
-            && let Some(value) = reading.value(DEEPEST)
-        {
-            let value = reading
-                .rest
-                .strip_prefix(".reshape(")
-                .map_or(Some(value.clone()), |shape| reshaped(value, shape, &found));
-            let Some(value) = value else { continue };
-            found.push(ScriptAssignment { line: at + 1, name: name.into(), value });
-        }
-    }
-    found
-}
-
-/// Rows of a flattened list: `.reshape(len(sizes), len(threads))`, `.reshape((3, -1))`. `None`: of another shape.
-fn reshaped(value: ScriptValue, shape: &str, known: &[ScriptAssignment]) -> Option<ScriptValue> {
-    let ScriptValue::List(all) = value else { return None };
-    let length = |name: &str| match &known.iter().rfind(|of| of.name == name)?.value {
-        ScriptValue::List(all) => Some(all.len()),
-        _ => None,
-    };
-    let inside = shape.lines().next()?.trim_start_matches('(').replace(['(', ')', ' '], "");
-    let (rows, columns) = inside.split_once(',').filter(|(_, columns)| !columns.contains(','))?;
-    let many = |of: &str| of.parse().ok().or_else(|| length(of.strip_prefix("len")?));
-    let columns = if columns == "-1" { all.len().checked_div(many(rows)?)? } else { many(columns)? };
-    let all_rows = if rows == "-1" { all.len().checked_div(columns)? } else { many(rows)? };
-    let even = columns > 0 && all_rows.checked_mul(columns) == Some(all.len());
-    let row = |row: &[ScriptValue]| ScriptValue::List(row.to_vec());
-    even.then(|| ScriptValue::List(all.chunks(columns).map(row).collect()))
 }
 
 /// Its first line of code imports something, in Python or R.
@@ -113,167 +233,4 @@ pub fn is_script(text: &str) -> bool {
     }
     let rest = first.strip_prefix("import ").or(first.strip_prefix("from "));
     rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()) && !rest.contains('|'))
-}
-
-struct ScriptReading<'t> {
-    rest: &'t str,
-}
-
-impl<'t> ScriptReading<'t> {
-    fn begins_list(&self) -> bool {
-        let wrapped = |name: &str| self.rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('('));
-        self.rest.starts_with(['[', '{'])
-            || WRAPPERS.iter().chain(LISTS).chain(NAMED).any(|name| wrapped(name))
-    }
-
-    /// Spaces, line ends and comments.
-    fn skip(&mut self) {
-        self.rest = self.rest.trim_start();
-        while let Some(comment) = self.rest.strip_prefix('#') {
-            self.rest = comment.split_once('\n').map_or("", |(_, rest)| rest).trim_start();
-        }
-    }
-
-    fn takes(&mut self, mark: char) -> bool {
-        self.skip();
-        let rest = self.rest.strip_prefix(mark);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
-    }
-
-    fn value(&mut self, deepest: usize) -> Option<ScriptValue> {
-        self.skip();
-        let deepest = deepest.checked_sub(1)?;
-        for wrapper in WRAPPERS {
-            let Some(rest) = self.rest.strip_prefix(wrapper).and_then(|rest| rest.strip_prefix('(')) else {
-                continue;
-            };
-            self.rest = rest;
-            let value = self.value(deepest)?;
-            return self.takes(')').then_some(value);
-        }
-        if let Some(of) = LISTS.iter().find_map(|name| self.inside(name)) {
-            self.rest = of;
-            return self.list('(', ')', deepest).map(ScriptValue::List);
-        }
-        if let Some(of) = NAMED.iter().find_map(|name| self.inside(name)) {
-            self.rest = of;
-            return self.fields(deepest);
-        }
-        match self.rest.chars().next()? {
-            '[' => self.list('[', ']', deepest).map(ScriptValue::List),
-            '(' => self.list('(', ')', deepest).map(ScriptValue::List),
-            '{' => self.dictionary(deepest),
-            '"' | '\'' => self.text().map(ScriptValue::Text),
-            _ => self.number().map(ScriptValue::Number),
-        }
-    }
-
-    /// From the bracket behind a name.
-    fn inside(&self, name: &str) -> Option<&'t str> {
-        self.rest.strip_prefix(name).filter(|rest| rest.starts_with('('))
-    }
-
-    /// `(size = c(64, 1024), gbps = c(0.2, 3.1))`
-    fn fields(&mut self, deepest: usize) -> Option<ScriptValue> {
-        let mut all = Vec::new();
-        self.takes('(');
-        while !self.takes(')') {
-            self.skip();
-            let (name, rest) = self.rest.split_once('=')?;
-            self.rest = rest;
-            all.push((name.trim().to_string(), self.value(deepest)?));
-            if !self.takes(',') {
-                return self.takes(')').then_some(ScriptValue::Dictionary(all));
-            }
-        }
-        Some(ScriptValue::Dictionary(all))
-    }
-
-    fn list(&mut self, open: char, close: char, deepest: usize) -> Option<Vec<ScriptValue>> {
-        let mut all = Vec::new();
-        self.takes(open);
-        while !self.takes(close) {
-            all.push(self.value(deepest)?);
-            if !self.takes(',') {
-                return self.takes(close).then_some(all);
-            }
-        }
-        Some(all)
-    }
-
-    fn dictionary(&mut self, deepest: usize) -> Option<ScriptValue> {
-        let mut all = Vec::new();
-        self.takes('{');
-        while !self.takes('}') {
-            let key = self.value(deepest)?.cell()?;
-            if !self.takes(':') {
-                return None;
-            }
-            all.push((key, self.value(deepest)?));
-            if !self.takes(',') {
-                return self.takes('}').then_some(ScriptValue::Dictionary(all));
-            }
-        }
-        Some(ScriptValue::Dictionary(all))
-    }
-
-    fn text(&mut self) -> Option<String> {
-        let mark = self.rest.chars().next()?;
-        let (text, rest) = self.rest[1..].split_once(mark)?;
-        self.rest = rest;
-        Some(text.to_string())
-    }
-
-    /// `1_024`, `64*1024`, `2**16`, `1 << 10`, `0.5e9`
-    fn number(&mut self) -> Option<String> {
-        let start = self.rest;
-        let mut value = self.plain_number()?;
-        let written = start[..start.len() - self.rest.len()].trim();
-        let plain = written.bytes().all(|c| c.is_ascii_digit() || c == b'.');
-        let mut text = if plain { written.to_string() } else { value.to_string() };
-        loop {
-            self.skip();
-            let of = ["**", "<<", "*"].into_iter().find(|of| self.rest.starts_with(*of));
-            let Some(of) = of else { return Some(text) };
-            self.rest = self.rest[of.len()..].trim_start();
-            let other = self.plain_number()?;
-            value = match of {
-                "**" => value.powf(other),
-                "<<" => value * 2f64.powf(other),
-                _ => value * other,
-            };
-            text = value.to_string();
-        }
-    }
-
-    fn plain_number(&mut self) -> Option<f64> {
-        let within = |(at, c): (usize, char)| {
-            let exponent = matches!(c, '+' | '-') && (at == 0 || self.rest[..at].ends_with(['e', 'E']));
-            c.is_ascii_digit() || matches!(c, '.' | '_' | 'e' | 'E') || exponent
-        };
-        let end = self.rest.char_indices().find(|at| !within(*at)).map_or(self.rest.len(), |(at, _)| at);
-        let number = self.rest[..end].replace('_', "").parse().ok()?;
-        self.rest = &self.rest[end..];
-        Some(number)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_and_dictionaries_of_plain_values() {
-        let text = "x = np.array([1_024, 2**4,  # sixteen\n  0.5e3, 2.00])\ny = {'A1': [1, 2], \"A2\": [3,\n 4,]}\nz = [f(1), 2]\nn = 4\n";
-        let found = assigned(text);
-        let names: Vec<_> = found.iter().map(|of| (of.line, of.name.as_str())).collect();
-        assert_eq!(names, [(1, "x"), (3, "y")]);
-        let numbers =
-            |of: &[&str]| ScriptValue::List(of.iter().map(|n| ScriptValue::Number(n.to_string())).collect());
-        assert_eq!(found[0].value, numbers(&["1024", "16", "500", "2.00"]));
-        let two = [("A1", ["1", "2"]), ("A2", ["3", "4"])];
-        let two = two.map(|(name, of)| (name.to_string(), numbers(&of)));
-        assert_eq!(found[1].value, ScriptValue::Dictionary(two.to_vec()));
-    }
 }
