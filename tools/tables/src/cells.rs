@@ -120,6 +120,12 @@ pub fn plain(text: &str) -> &str {
     }
 }
 
+/// `4.0 ms (9966999 cycles)`: a number that [`plain`] leaves away.
+pub fn has_more(text: &str) -> bool {
+    let more = text.strip_prefix(plain(text)).and_then(|rest| rest.trim_start().strip_prefix('('));
+    more.is_some_and(|more| more.bytes().any(|c| c.is_ascii_digit()))
+}
+
 /// What the numbers of a column measure, and may they stand without a unit? Sizes are bytes then. `None`: nothing
 /// that has a unit of its own.
 fn dimension(column: TableColumn) -> Option<(Dimension, bool)> {

@@ -43,11 +43,12 @@ impl NamePlace {
             }
             let (word, many) =
                 role(words, at).map_or((None, 1), |many| (Some(words[at..at + many].join("_")), many));
-            // `t4_results`: the number of a file comes first, that of threads does not.
+            // `t4_results`: the number of a file comes first, that of threads does not; `4T` are threads.
             let numbers_file = |of: &(TableColumn, f64)| {
                 of.0 == TableColumn::Threads
                     && short_threads(&words[at].to_ascii_lowercase()).is_some()
                     && (at == own || !alone)
+                    && !words[at].ends_with(['t', 'T'])
             };
             match (word, marked(words[at]).filter(|of| !numbers_file(of)), words[at].parse::<f64>()) {
                 (Some(name), ..) => names.push(name),

@@ -141,7 +141,10 @@ impl ReportLine<'_> {
 
 /// The lines of each run of a file.
 fn runs(text: &str) -> Vec<Vec<ReportLine<'_>>> {
-    let begins = |line: &&str| line.contains("onnecting to ") || line.starts_with("Accepted connection");
+    // Of a page, each block is a run.
+    let begins = |line: &&str| {
+        line.contains("onnecting to ") || line.starts_with("Accepted connection") || line.starts_with("```")
+    };
     let mut runs = vec![Vec::new()];
     let mut role = "";
     for line in text.lines() {

@@ -153,6 +153,13 @@ impl PublishedFigure {
         PublishedFigure { value, rounding: 0.0 }
     }
 
+    /// In the digits given: 78.73 is above 78.72.
+    pub fn is_above(&self, other: &PublishedFigure) -> bool {
+        // Where what was rounded away meets, a computer's own rounding does not decide.
+        let slack = 1e-12 * (self.value.abs() + other.value.abs());
+        self.value > other.value && self.low() >= other.high() - slack
+    }
+
     pub fn low(&self) -> f64 {
         self.value - self.rounding
     }
@@ -240,6 +247,10 @@ pub struct PublishedTable {
     pub notes: usize,
     /// Figures that the table leaves empty.
     pub empty: usize,
+    /// Columns of one quantity that differ: one of them is read.
+    pub differ: Vec<String>,
+    /// A row's figures stand on several lines, of which it names one: none is cited.
+    pub scattered: bool,
     /// One run of another tool: several files of this kind are one table.
     pub single: bool,
     /// Of several files: where each row stands; the lines of its rows are its places here, from 1.

@@ -53,12 +53,22 @@ pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, Bad
     let test = |(from, to): (&usize, usize)| {
         let mut row = classic(*from, &lines[*from..to])?;
         if let Some(of) = headings[*from].filter(|_| apart) {
-            row.texts.entry(TableColumn::Variant).and_modify(|test| *test = format!("{of}, {test}"));
+            row.texts.insert(TableColumn::Mechanism, of.into());
         }
         Ok(row)
     };
-    let tests: Result<Vec<PublishedRow>, String> = titles.iter().zip(ends).map(test).collect();
-    (!titles.is_empty()).then(|| of_messages(name, tests))
+    let (read, other): (Vec<_>, Vec<_>) = titles.iter().zip(ends).map(test).partition(Result::is_ok);
+    let rows: Vec<PublishedRow> = read.into_iter().flatten().collect();
+    let left: Vec<String> = other.into_iter().filter_map(Result::err).collect();
+    let table = match left.first() {
+        Some(why) if rows.is_empty() => of_messages(name, Err(why.clone())),
+        _ => of_messages(name, Ok(rows)),
+    };
+    let table = table.map(|mut table| {
+        table.understood.extend(left.into_iter().map(|why| format!("a test is left out: {why}")));
+        table
+    });
+    (!titles.is_empty()).then_some(table)
 }
 
 /// The headings of `-o`, and the keys of `-k`.

@@ -67,9 +67,9 @@ impl Overtake {
             };
             self.compared.push(*at);
             self.lines.extend([old.line, new.line]);
-            if better.low() > worse.high() {
+            if better.is_above(worse) {
                 self.better_at.push(*at);
-            } else if better.high() >= worse.low() {
+            } else if !worse.is_above(better) {
                 self.equal_at.push(*at);
             }
         }

@@ -45,14 +45,14 @@ impl TableGap {
                 "significance: fewer than 5 rows a cell, and neither runs nor spread are told"
             }
             TableGap::Rivals => {
-                "who is faster: no two names with a speed or latency at the same size and thread count"
+                "who is faster: syscost finds no two names with a speed or latency at the same size and thread count"
             }
-            TableGap::Sizes => "what size does: one size, or no such column",
-            TableGap::Threads => "what threads do: one thread count, or no such column",
-            TableGap::Latency => "latency: no such column, or it says no more than the throughput",
-            TableGap::CpuCost => "CPU cost: no cycles per byte (of cycles: --seconds S)",
-            TableGap::CacheMisses => "cache misses: no such column",
-            TableGap::ContextSwitches => "context switches: no such column",
+            TableGap::Sizes => "what size does: one size, or no column read as such",
+            TableGap::Threads => "what threads do: one thread count, or no column read as such",
+            TableGap::Latency => "latency: no column read as such, or it says no more than the throughput",
+            TableGap::CpuCost => "CPU cost: no cycles per byte (of cycles and a throughput: --seconds S)",
+            TableGap::CacheMisses => "cache misses: no column read as such",
+            TableGap::ContextSwitches => "context switches: no column read as such",
         }
     }
 }

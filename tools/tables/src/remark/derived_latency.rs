@@ -9,7 +9,7 @@ use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 use syscost_core::units::Unit;
 
 /// How far from the whole number a product may lie, beside the printed rounding.
-const SLACK: f64 = 0.03;
+pub const SLACK: f64 = 0.03;
 /// So many rows must have both figures, and this share of them must agree.
 const FEWEST: usize = 3;
 const MOST: f64 = 0.8;
@@ -48,7 +48,7 @@ impl<'r> RateFormula<'r> {
 }
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    if !table.is_transfer() || table.fields {
+    if !table.is_transfer() {
         return constant(table);
     }
     let bare = table.has(TableColumn::BareLatency) && table.has(TableColumn::BareThroughput);
@@ -74,12 +74,13 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let others = others.filter(|_| most >= APART * least && rows.len() > FEWEST);
     let fits = |of: &RateFormula| of.agreeing().len() as f64 >= MOST * rows.len() as f64;
     match exact.chain(others).find(fits) {
-        Some(formula) => vec![told(&formula, bare)],
+        Some(formula) => vec![told(&formula, bare, if table.fields { "field" } else { "message" })],
         None => constant(table),
     }
 }
 
-fn told(formula: &RateFormula, bare: bool) -> Remark {
+/// Sizes are those of messages, or of their fields.
+fn told(formula: &RateFormula, bare: bool, one: &str) -> Remark {
     let agreeing = formula.agreeing();
     let threads = if formula.by_thread { "threads" } else { "1" };
     let factor = format!("{:.2}", formula.factor);
@@ -90,13 +91,13 @@ fn told(formula: &RateFormula, bare: bool) -> Remark {
             let by = if formula.by_thread { "threads x " } else { "" };
             (
                 format!("the same multiple of {by}size / throughput"),
-                format!("a fixed number of messages in flight{each}"),
+                format!("a fixed number of {one}s in flight{each}"),
             )
         }
-        (false, "1") => (format!("{threads} / messages per second"), "one message in flight".into()),
+        (false, "1") => (format!("{threads} / {one}s per second"), format!("one {one} in flight")),
         (false, factor) => {
             let by = if formula.by_thread { format!("{factor} x threads") } else { factor.to_string() };
-            (format!("{by} / messages per second"), format!("{factor} messages in flight{each}"))
+            (format!("{by} / {one}s per second"), format!("{factor} {one}s in flight{each}"))
         }
     };
     Remark {

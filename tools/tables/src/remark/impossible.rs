@@ -2,7 +2,7 @@
 //!
 //! The bounds are generous: what is beyond them is beyond any machine of today.
 
-use super::{Remark, RemarkKind, place};
+use super::{Remark, RemarkKind, derived_latency, place};
 use crate::{PublishedRow, PublishedTable, TableColumn, vocabulary};
 use std::collections::BTreeMap;
 use syscost_core::units::Unit;
@@ -128,6 +128,18 @@ fn too_many_cycles(row: &PublishedRow) -> Option<Impossible> {
 
 fn too_short(row: &PublishedRow) -> Option<Impossible> {
     let latency = row.figure(TableColumn::Latency)?;
+    // Time by message, as the rate has it, is none of a call: several may share one.
+    let rate = row
+        .value(TableColumn::MessageRate)
+        .or_else(|| Some(row.value(TableColumn::Throughput)? / 8.0 / row.value(TableColumn::MessageBytes)?));
+    let threads = row.value(TableColumn::Threads).unwrap_or(1.0);
+    let by_rate = |rate: f64| {
+        let in_flight = rate * latency.value * 1e-9;
+        [1.0, threads].into_iter().any(|of| (in_flight / of - 1.0).abs() < derived_latency::SLACK)
+    };
+    if rate.is_some_and(by_rate) {
+        return None;
+    }
     (latency.value > 0.0 && latency.high() < SHORTEST_SEND_NS).then(|| Impossible {
         kind: "latency",
         why: format!(

@@ -71,7 +71,16 @@ pub static ALL: &[TableLook] = &[
 /// Everything that is to be said about a table, contradictions first.
 pub fn remarks(table: &PublishedTable) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = ALL.iter().flat_map(|look| look(table)).collect();
+    remarks.extend(table.differ.iter().map(|text| Remark {
+        id: "two_figures",
+        kind: RemarkKind::Contradiction,
+        text: text.clone(),
+        lines: Vec::new(),
+    }));
     remarks.sort_by_key(|remark| remark.kind);
+    if table.scattered {
+        remarks.iter_mut().for_each(|remark| remark.lines.clear());
+    }
     remarks
 }
 

@@ -24,7 +24,20 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
         let ns = row.value(TableColumn::BareLatency)? * scale;
         Some((ns, (SHORTEST_NS..LONGEST_NS).contains(&ns)))
     });
-    rates.into_iter().chain(times).collect()
+    rates.into_iter().chain(times).chain(operations(table)).collect()
+}
+
+/// What an operation took, in what nothing says.
+fn operations(table: &PublishedTable) -> Option<Remark> {
+    let bare = |row: &&PublishedRow| {
+        row.figure(TableColumn::Measured).is_some() && row.text(TableColumn::Unit).is_none()
+    };
+    let rows = table.rows.iter().filter(bare).count();
+    let text = format!(
+        "What was measured has no unit in {}: give it in its heading, such as \"measured (ns)\".",
+        syscost_core::units::count(rows, "row")
+    );
+    (rows > 0).then(|| Remark { id: "no_unit", kind: RemarkKind::Question, text, lines: Vec::new() })
 }
 
 fn question(
