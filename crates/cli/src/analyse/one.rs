@@ -61,8 +61,7 @@ pub fn told(one: &AnalysedTable, paint: Paint) -> String {
 /// What of the file is not in the table.
 fn left_out(table: &PublishedTable) -> Option<String> {
     let headings = (!table.left_out.is_empty()).then(|| format!("columns {}", named(&table.left_out, ", ")));
-    let notes =
-        (table.notes > 0).then(|| format!("{} without figures of their own", count(table.notes, "line")));
+    let notes = (table.notes > 0).then(|| format!("{} read as no rows", count(table.notes, "line")));
     let empty = (table.empty > 0).then(|| count(table.empty, "empty cell"));
     let all: Vec<String> = [headings, notes, empty].into_iter().flatten().collect();
     (!all.is_empty()).then(|| all.join("; "))

@@ -429,7 +429,9 @@ pub fn said(heading: &TableHeading) -> Option<String> {
         TableColumn::Bytes if heading.unit.is_some_and(thousands) => {
             Some(format!("{text:?} is in powers of 1000"))
         }
-        TableColumn::Elapsed if heading.unit.is_none() => Some(format!("{text:?} is duration in seconds")),
+        TableColumn::Elapsed if heading.unit.is_none() => {
+            Some(format!("{text:?} is taken as a duration in seconds"))
+        }
         column if heading.unit.is_none() && !column.is_called(text) => {
             Some(format!("{text:?} is {}", column.title()))
         }

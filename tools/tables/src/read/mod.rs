@@ -111,7 +111,7 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
         match json {
             Ok(json) => {
                 if let Some(code) = notebook(&json) {
-                    let nothing = whole(name, script::NOTHING);
+                    let nothing = whole(name, script_tables::NOTHING);
                     let table =
                         of_script(name, &code, mapping).filter(|table| table.as_ref() != Err(&nothing));
                     return table.unwrap_or_else(|| Err(whole(name, NOTEBOOK)));

@@ -5,10 +5,10 @@ use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::objects;
 use super::script_calls::ScriptDrawing;
-use super::script_lists::{NamedList, axis_in_comment, columns, count_copies, listed, place_keys};
+use super::script_lists::{NamedList, columns, count_copies, listed, place_keys};
 use super::script_rows::ScriptRows;
 use super::script_run::{self, ScriptAssignment};
-use super::script_tables::{frame, has_lists_alone, said, titled, with_units};
+use super::script_tables::{NOTHING, ScriptRecords, frame, has_lists_alone, said, titled, with_units};
 use super::script_value::is_script;
 use crate::vocabulary;
 use crate::{ColumnMapping, TableColumn};
@@ -16,9 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// More than any script of figures has.
 const MOST_LISTS: usize = 1000;
-
-/// The records of a script, and what is to be said of them.
-pub type ScriptRecords = (Vec<TableRecord>, Vec<String>);
 
 /// `None`: this is no script with lists.
 pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecords, String>> {
@@ -41,7 +38,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     let (mut axes, mut others): (Vec<NamedList>, Vec<NamedList>) =
         lists.into_iter().partition(|list| list.axis(mapping).is_some());
     place_keys(&mut others, &axes, mapping);
-    axes.extend(others.iter().filter_map(|list| axis_in_comment(&drawing, list, mapping)));
+    axes.extend(others.iter().filter_map(|list| drawing.axis_in_comment(list, mapping)));
     let (figures, left): (Vec<NamedList>, Vec<NamedList>) =
         others.into_iter().partition(|list| list.is_understood(mapping));
     let left: Vec<String> =
@@ -67,8 +64,6 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     }
     script.then(|| Err(NOTHING.into()))
 }
-
-pub const NOTHING: &str = "a script in which syscost finds no lists of plain figures over sizes or threads: give the table that it reads";
 
 /// A list whose parts, `a1[1::2]`, are all drawn is those; of another the whole is read.
 fn keep_parts_or_whole(lists: &mut Vec<NamedList>) {

@@ -1,12 +1,11 @@
 //! What operators, subscripts and the functions that every script has make of values.
 
-use super::script_run::LONGEST;
-use super::script_value::{ListSource, ScriptKind, ScriptValue};
+use super::script_value::{LONGEST, ListSource, ScriptKind, ScriptValue};
 use std::rc::Rc;
 
-type Arguments<'a> = &'a [(Option<&'a str>, ScriptValue)];
+type ScriptArguments<'a> = &'a [(Option<&'a str>, ScriptValue)];
 /// One place, or from where, to where, in which steps.
-pub type Place = Result<ScriptValue, Vec<Option<ScriptValue>>>;
+pub type ScriptPlace = Result<ScriptValue, Vec<Option<ScriptValue>>>;
 
 /// What may stand around a list.
 const WRAPPERS: &[&str] = &["array", "asarray", "list", "tuple", "DataFrame", "Series"];
@@ -73,7 +72,7 @@ pub fn put(whole: &mut ScriptValue, keys: &[String], value: ScriptValue) {
     put(&mut of[at].1, rest, value);
 }
 
-pub fn index(of: &ScriptValue, at: &[Place]) -> ScriptValue {
+pub fn index(of: &ScriptValue, at: &[ScriptPlace]) -> ScriptValue {
     let unknown = || ScriptValue::computed(ScriptKind::Unknown, [of]);
     match (&of.is, at) {
         (ScriptKind::Object(path), at) => {
@@ -262,7 +261,7 @@ fn filled(text: &str, with: &ScriptValue) -> String {
 }
 
 /// What every script has.
-pub fn function(name: &str, arguments: Arguments) -> Option<ScriptValue> {
+pub fn function(name: &str, arguments: ScriptArguments) -> Option<ScriptValue> {
     let first = arguments.first().map(|(_, value)| value);
     if NAMED.contains(&name) && !arguments.is_empty() && arguments.iter().all(|(name, _)| name.is_some()) {
         let of = arguments.iter().map(|(name, value)| (name.unwrap_or_default().to_string(), value.clone()));
@@ -293,7 +292,7 @@ pub fn function(name: &str, arguments: Arguments) -> Option<ScriptValue> {
 }
 
 /// `DataFrame(rows, columns=["impl", "size", "gbps"])`: its columns by name.
-fn columns(name: &str, arguments: Arguments) -> Option<ScriptValue> {
+fn columns(name: &str, arguments: ScriptArguments) -> Option<ScriptValue> {
     let names = arguments.iter().find(|(keyword, _)| name == "DataFrame" && *keyword == Some("columns"))?;
     let ScriptKind::List(rows) = &arguments.first()?.1.is else { return None };
     let cell = |row: &ScriptValue, at: usize| match &row.is {
@@ -349,7 +348,7 @@ fn zipped(of: &[&ScriptValue]) -> ScriptValue {
 }
 
 /// `None`: of a library, or none that is known.
-pub fn method(of: &ScriptValue, name: &str, arguments: Arguments) -> Option<ScriptValue> {
+pub fn method(of: &ScriptValue, name: &str, arguments: ScriptArguments) -> Option<ScriptValue> {
     let first = arguments.first().map(|(_, value)| value);
     match &of.is {
         ScriptKind::Object(_) if ["flatten", "ravel"].contains(&name) => Some(of.clone()),
@@ -401,7 +400,7 @@ pub fn method(of: &ScriptValue, name: &str, arguments: Arguments) -> Option<Scri
 }
 
 /// Rows of a flattened list: `.reshape(len(sizes), len(threads))`, `.reshape((3, -1))`. `None`: of another shape.
-fn reshaped(of: &ScriptValue, arguments: Arguments) -> Option<ScriptValue> {
+fn reshaped(of: &ScriptValue, arguments: ScriptArguments) -> Option<ScriptValue> {
     let unknown = Some(ScriptValue::computed(ScriptKind::Unknown, [of]));
     let ScriptKind::List(all) = &of.is else { return unknown };
     let shape: Vec<ScriptValue> = match arguments {

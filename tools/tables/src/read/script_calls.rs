@@ -1,7 +1,7 @@
 //! What a script draws: which lists stand together in a call, what the axes are called there, what comments say.
 
 use super::heading::TableHeading;
-use super::script_lists::NamedList;
+use super::script_lists::{NamedList, PLACES};
 use super::script_run::{ScriptArgument, ScriptCall};
 use super::script_value::{ListKey, ListSource};
 use crate::naming::{self, NamedColumn};
@@ -290,6 +290,20 @@ impl<'t> ScriptDrawing<'t> {
         all.iter().all(alike).then(|| text.clone())
     }
 
+    /// `# Size -> [1 thread, 2 threads]` above a list of two.
+    pub fn axis_in_comment(&self, list: &NamedList, mapping: &ColumnMapping) -> Option<NamedList> {
+        let comment = self.comment(list.line);
+        let cells = comment.iter().find_map(|line| places_in(line))?;
+        let cells: Vec<String> = cells.into_iter().map(String::from).collect();
+        let axis = NamedList { name: String::new(), keys: Vec::new(), numbers: false, cells, ..list.clone() };
+        let column = axis.labels(mapping)?;
+        let place = |cell: &String| TableHeading::of(cell, mapping).place.unwrap_or_default();
+        let number =
+            |cell: &String| place(cell).bytes.or(place(cell).threads).unwrap_or_default().to_string();
+        let cells = axis.cells.iter().map(number).collect();
+        Some(NamedList { label: Some(column.title()), numbers: true, cells, ..axis })
+    }
+
     /// The comment above a line.
     pub fn comment(&self, line: usize) -> Vec<&'t str> {
         comment_above(self.text, line)
@@ -332,13 +346,11 @@ pub fn runs_over(text: &str, mapping: &ColumnMapping) -> (Vec<TableColumn>, Vec<
 }
 
 /// `[64B, 1KB, 16KB]`, `[thread1, thread2]`: what the figures below are places of.
-pub fn places_in(text: &str) -> Option<Vec<&str>> {
+fn places_in(text: &str) -> Option<Vec<&str>> {
     let inside = text.rsplit_once('[')?.1.split_once(']')?.0;
     let all: Vec<&str> = inside.split(',').map(str::trim).collect();
     (all.len() > 1).then_some(all)
 }
-
-pub const PLACES: [TableColumn; 2] = [TableColumn::MessageBytes, TableColumn::Threads];
 
 /// The comment nearest above a line (from 1), one text a line.
 fn comment_above(text: &str, line: usize) -> Vec<&str> {

@@ -4,13 +4,13 @@ use super::columns::COPIES;
 use super::heading::{HeadingPlace, SMALLEST_SIZE, TableHeading};
 use super::layout::TableRecord;
 use super::rows::axes;
-use super::script_calls::{PLACES, ScriptDrawing, places_in};
 use super::script_run::ScriptAssignment;
-use super::script_tables::plain_name;
 use super::script_value::{ListKey, ScriptKind, ScriptValue};
 use crate::vocabulary;
 use crate::{ColumnMapping, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
+
+pub const PLACES: [TableColumn; 2] = [TableColumn::MessageBytes, TableColumn::Threads];
 
 /// A list with the names that lead to it.
 #[derive(Clone)]
@@ -269,21 +269,9 @@ pub fn count_copies(lists: &mut [NamedList]) {
     }
 }
 
-/// `# Size -> [1 thread, 2 threads]` above a list of two.
-pub fn axis_in_comment(
-    drawing: &ScriptDrawing,
-    list: &NamedList,
-    mapping: &ColumnMapping,
-) -> Option<NamedList> {
-    let comment = drawing.comment(list.line);
-    let cells = comment.iter().find_map(|line| places_in(line))?;
-    let cells: Vec<String> = cells.into_iter().map(String::from).collect();
-    let axis = NamedList { name: String::new(), keys: Vec::new(), numbers: false, cells, ..list.clone() };
-    let column = axis.labels(mapping)?;
-    let place = |cell: &String| TableHeading::of(cell, mapping).place.unwrap_or_default();
-    let number = |cell: &String| place(cell).bytes.or(place(cell).threads).unwrap_or_default().to_string();
-    let cells = axis.cells.iter().map(number).collect();
-    Some(NamedList { label: Some(column.title()), numbers: true, cells, ..axis })
+/// Without a word that every variable may have.
+pub fn plain_name(name: &str) -> &str {
+    ["_data", "_DATA", "_values"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 /// The lists of a variable.

@@ -1,12 +1,12 @@
 //! What a comprehension makes: `[2 ** i for i in range(6, 12)]`.
 
 use super::script_builtin;
-use super::script_run::{LONGEST, Run};
+use super::script_run::ScriptEvaluation;
 use super::script_syntax::{Clause, Expression};
-use super::script_value::{ScriptKind, ScriptValue};
+use super::script_value::{LONGEST, ScriptKind, ScriptValue};
 use std::rc::Rc;
 
-impl<'s> Run<'s> {
+impl<'s> ScriptEvaluation<'s> {
     /// What a comprehension makes: of lists of figures it is computed.
     pub fn looped(&mut self, item: &'s [Expression], clauses: &'s [Clause]) -> ScriptValue {
         let mut rows = Vec::new();

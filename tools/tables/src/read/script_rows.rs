@@ -2,9 +2,9 @@
 
 use super::heading::{HeadingPlace, TableHeading};
 use super::layout::TableRecord;
-use super::script::{NOTHING, ScriptRecords};
-use super::script_calls::{PLACES, ScriptDrawing, runs_over};
-use super::script_lists::NamedList;
+use super::script_calls::{ScriptDrawing, runs_over};
+use super::script_lists::{NamedList, PLACES};
+use super::script_tables::{NOTHING, ScriptRecords};
 use super::script_value::ListKey;
 use super::titles;
 use crate::{ColumnMapping, TableColumn};

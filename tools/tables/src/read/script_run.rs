@@ -2,7 +2,7 @@
 //! called. What is not known (a file's contents, a call of a library) stays unknown, and both ways of a condition that
 //! hangs on it are gone.
 
-use super::script_syntax::{Expression, Statement, Subscript, parse};
+use super::script_syntax::{Expression, ScriptStatement, Subscript, parse};
 use super::script_value::{ListKey, ListSource, ScriptKind, ScriptValue};
 use super::{curves, script_builtin};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,9 +35,6 @@ const VALUES_A_STEP: usize = 8;
 const MOST_CALLS: usize = 4000;
 const MOST_ASSIGNMENTS: usize = 2000;
 const DEEPEST_CALL: usize = 8;
-/// Longer texts and lists are not put together.
-pub const LONGEST: usize = 10_000;
-
 #[derive(Default)]
 pub struct ScriptRun {
     pub assigned: Vec<ScriptAssignment>,
@@ -46,11 +43,11 @@ pub struct ScriptRun {
 
 struct Function<'s> {
     parameters: &'s [(String, Option<Expression>)],
-    body: &'s [Statement],
+    body: &'s [ScriptStatement],
     called: bool,
 }
 
-pub struct Run<'s> {
+pub struct ScriptEvaluation<'s> {
     out: ScriptRun,
     /// The whole script's first, that of the function that runs last.
     scopes: Vec<BTreeMap<String, ScriptValue>>,
@@ -61,7 +58,7 @@ pub struct Run<'s> {
 
 pub fn run(text: &str) -> ScriptRun {
     let statements = parse(text);
-    let mut run = Run {
+    let mut run = ScriptEvaluation {
         out: ScriptRun::default(),
         scopes: vec![BTreeMap::new()],
         functions: Vec::new(),
@@ -80,7 +77,7 @@ pub fn run(text: &str) -> ScriptRun {
     run.out
 }
 
-impl<'s> Run<'s> {
+impl<'s> ScriptEvaluation<'s> {
     pub fn is_over(&mut self) -> bool {
         self.steps += 1;
         self.steps > MOST_STEPS
@@ -92,25 +89,25 @@ impl<'s> Run<'s> {
     }
 
     /// What it returns, where it does.
-    fn block(&mut self, statements: &'s [Statement]) -> Option<ScriptValue> {
+    fn block(&mut self, statements: &'s [ScriptStatement]) -> Option<ScriptValue> {
         statements.iter().find_map(|statement| self.statement(statement))
     }
 
-    fn statement(&mut self, statement: &'s Statement) -> Option<ScriptValue> {
+    fn statement(&mut self, statement: &'s ScriptStatement) -> Option<ScriptValue> {
         if self.is_over() {
             return None;
         }
         match statement {
-            Statement::Assign(line, targets, value) => {
+            ScriptStatement::Assign(line, targets, value) => {
                 let value = self.value(value);
                 targets.iter().for_each(|target| self.bind(*line, target, value.clone()));
                 None
             }
-            Statement::Run(of) => {
+            ScriptStatement::Run(of) => {
                 self.value(of);
                 None
             }
-            Statement::For(target, over, body) => {
+            ScriptStatement::For(target, over, body) => {
                 let over = self.value(over);
                 let items = script_builtin::items(&over, None);
                 items.into_iter().find_map(|item| {
@@ -118,20 +115,20 @@ impl<'s> Run<'s> {
                     self.block(body)
                 })
             }
-            Statement::If(branches) => self.branches(branches),
-            Statement::Function(name, parameters, body) => {
+            ScriptStatement::If(branches) => self.branches(branches),
+            ScriptStatement::Function(name, parameters, body) => {
                 let at = self.functions.len();
                 self.functions.push(Function { parameters, body, called: false });
                 self.set(name, ScriptKind::Function(at).into());
                 None
             }
-            Statement::Return(of) => Some(self.value(of)),
-            Statement::Block(body) => self.block(body),
+            ScriptStatement::Return(of) => Some(self.value(of)),
+            ScriptStatement::Block(body) => self.block(body),
         }
     }
 
     /// The one that holds; where that is not known, all that may.
-    fn branches(&mut self, branches: &'s [(Expression, Vec<Statement>)]) -> Option<ScriptValue> {
+    fn branches(&mut self, branches: &'s [(Expression, Vec<ScriptStatement>)]) -> Option<ScriptValue> {
         let mut certain = true;
         for (condition, body) in branches {
             match self.value(condition).holds() {
@@ -233,7 +230,7 @@ impl<'s> Run<'s> {
             Expression::Attribute(of, name) => self.attribute(of, name),
             Expression::Index(of, at) => {
                 let of = self.value(of);
-                let at: Vec<script_builtin::Place> = at.iter().map(|at| self.subscript(at)).collect();
+                let at: Vec<script_builtin::ScriptPlace> = at.iter().map(|at| self.subscript(at)).collect();
                 let found = script_builtin::index(&of, &at);
                 self.part(&of, &at, found)
             }
@@ -256,7 +253,12 @@ impl<'s> Run<'s> {
     }
 
     /// A part of a flattened list, `a1[1::2]`, is a list of its own.
-    fn part(&mut self, of: &ScriptValue, at: &[script_builtin::Place], part: ScriptValue) -> ScriptValue {
+    fn part(
+        &mut self,
+        of: &ScriptValue,
+        at: &[script_builtin::ScriptPlace],
+        part: ScriptValue,
+    ) -> ScriptValue {
         let (Some(source), [Err(slice)]) = (of.from.first().filter(|source| source.plain), at) else {
             return part;
         };
@@ -268,7 +270,7 @@ impl<'s> Run<'s> {
         if bare.is_plain() { self.assigned(line, &name, &[], bare) } else { part }
     }
 
-    fn subscript(&mut self, at: &'s Subscript) -> script_builtin::Place {
+    fn subscript(&mut self, at: &'s Subscript) -> script_builtin::ScriptPlace {
         match at {
             Subscript::One(at) => Ok(self.value(at)),
             Subscript::Slice(parts) => {

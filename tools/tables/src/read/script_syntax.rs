@@ -35,16 +35,16 @@ pub enum Subscript {
 }
 
 #[derive(Debug)]
-pub enum Statement {
+pub enum ScriptStatement {
     /// With its line (from 1), and its targets.
     Assign(usize, Vec<Expression>, Expression),
     Run(Expression),
-    For(Expression, Expression, Vec<Statement>),
+    For(Expression, Expression, Vec<ScriptStatement>),
     /// The first whose condition holds.
-    If(Vec<(Expression, Vec<Statement>)>),
-    Function(String, Vec<(String, Option<Expression>)>, Vec<Statement>),
+    If(Vec<(Expression, Vec<ScriptStatement>)>),
+    Function(String, Vec<(String, Option<Expression>)>, Vec<ScriptStatement>),
     Return(Expression),
-    Block(Vec<Statement>),
+    Block(Vec<ScriptStatement>),
 }
 
 /// Deeper ones are no script of figures.
@@ -52,7 +52,7 @@ pub const DEEPEST: usize = 60;
 /// What the block below is run of, whatever they say.
 const BLOCKS: &[&str] = &["while", "with", "try", "except", "finally", "class", "async"];
 
-pub fn parse(text: &str) -> Vec<Statement> {
+pub fn parse(text: &str) -> Vec<ScriptStatement> {
     let words = words(text);
     Parser { words: &words, at: 0, depth: 0 }.block()
 }
@@ -94,12 +94,12 @@ impl Parser<'_> {
     }
 
     /// The statements up to the end of their block.
-    fn block(&mut self) -> Vec<Statement> {
+    fn block(&mut self) -> Vec<ScriptStatement> {
         let mut all = Vec::new();
         while let Some(word) = self.peek() {
             match word {
                 Word::Out => break,
-                Word::In => all.push(Statement::Block(self.indented())),
+                Word::In => all.push(ScriptStatement::Block(self.indented())),
                 Word::End => self.at += 1,
                 _ => {
                     let from = self.at;
@@ -120,7 +120,7 @@ impl Parser<'_> {
         }
     }
 
-    fn indented(&mut self) -> Vec<Statement> {
+    fn indented(&mut self) -> Vec<ScriptStatement> {
         self.at += 1;
         self.depth += 1;
         let deep = self.depth < DEEPEST;
@@ -134,7 +134,7 @@ impl Parser<'_> {
     }
 
     /// What stands behind a colon: on its line, or below it.
-    fn body(&mut self) -> Option<Vec<Statement>> {
+    fn body(&mut self) -> Option<Vec<ScriptStatement>> {
         self.takes(":").then_some(())?;
         if !matches!(self.peek(), Some(Word::End)) {
             return Some(self.statement().into_iter().collect());
@@ -143,7 +143,7 @@ impl Parser<'_> {
         Some(if matches!(self.peek(), Some(Word::In)) { self.indented() } else { Vec::new() })
     }
 
-    fn statement(&mut self) -> Option<Statement> {
+    fn statement(&mut self) -> Option<ScriptStatement> {
         if self.takes("def") {
             return self.function();
         }
@@ -151,13 +151,13 @@ impl Parser<'_> {
             let of = self.targets()?;
             self.takes("in").then_some(())?;
             let over = self.whole()?;
-            return Some(Statement::For(of, over, self.body()?));
+            return Some(ScriptStatement::For(of, over, self.body()?));
         }
         if self.takes("if") {
             return self.branches();
         }
         if self.takes("return") {
-            return self.whole().map(Statement::Return);
+            return self.whole().map(ScriptStatement::Return);
         }
         if matches!(self.peek(), Some(Word::Name(name)) if BLOCKS.contains(&name.as_str())) {
             return None;
@@ -176,15 +176,15 @@ impl Parser<'_> {
             (1, alone) if matches!(self.peek(), Some(Word::Sign("+=" | "-=" | "*=" | "/="))) => {
                 self.at += 1;
                 self.whole()?;
-                Statement::Assign(line, vec![alone], Expression::Unknown)
+                ScriptStatement::Assign(line, vec![alone], Expression::Unknown)
             }
-            (1, alone) => Statement::Run(alone),
-            (_, value) => Statement::Assign(line, targets, value),
+            (1, alone) => ScriptStatement::Run(alone),
+            (_, value) => ScriptStatement::Assign(line, targets, value),
         };
         (self.takes(";") || matches!(self.peek(), None | Some(Word::End | Word::Out))).then_some(statement)
     }
 
-    fn branches(&mut self) -> Option<Statement> {
+    fn branches(&mut self) -> Option<ScriptStatement> {
         let mut all = vec![(self.whole()?, self.body()?)];
         while self.takes("elif") {
             all.push((self.whole()?, self.body()?));
@@ -192,10 +192,10 @@ impl Parser<'_> {
         if self.takes("else") {
             all.push((Expression::Name("True".into()), self.body()?));
         }
-        Some(Statement::If(all))
+        Some(ScriptStatement::If(all))
     }
 
-    fn function(&mut self) -> Option<Statement> {
+    fn function(&mut self) -> Option<ScriptStatement> {
         let name = self.name()?;
         self.takes("(").then_some(())?;
         let mut parameters = Vec::new();
@@ -220,7 +220,7 @@ impl Parser<'_> {
         if self.takes("->") {
             self.expression()?;
         }
-        Some(Statement::Function(name, parameters, self.body()?))
+        Some(ScriptStatement::Function(name, parameters, self.body()?))
     }
 
     /// Names that a loop gives values to: nothing that goes on with `in`.

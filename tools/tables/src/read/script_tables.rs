@@ -4,11 +4,17 @@ use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::objects;
 use super::script_calls::ScriptDrawing;
+use super::script_lists::plain_name;
 use super::script_run::ScriptAssignment;
 use super::script_value::{ScriptKind, ScriptValue};
 use crate::naming;
 use crate::{ColumnMapping, TableColumn};
 use std::collections::BTreeSet;
+
+/// The records of a script, and what is to be said of them.
+pub type ScriptRecords = (Vec<TableRecord>, Vec<String>);
+
+pub const NOTHING: &str = "a script in which syscost finds no lists of plain figures over sizes or threads: give the table that it reads";
 
 /// Columns of one length, names among them: `DataFrame({"impl": [...], "size": [...], "gbps": [...]})`.
 pub fn frame(value: &ScriptValue, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
@@ -53,11 +59,6 @@ pub fn titled(
     let label = drawing.only_label(|named| named == column).filter(|_| heading.unit.is_none());
     let title = TableRecord { line: of.line, cells: vec![label.unwrap_or(name.into())] };
     Some(std::iter::once(title).chain(records).collect())
-}
-
-/// Without a word that every variable may have.
-pub fn plain_name(name: &str) -> &str {
-    ["_data", "_DATA", "_values"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 /// Headings with the units that the plots' axes give their quantities.

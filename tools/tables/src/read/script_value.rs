@@ -57,6 +57,8 @@ pub struct ScriptValue {
     pub from: BTreeSet<ListSource>,
 }
 
+/// Longer texts and lists are not put together.
+pub const LONGEST: usize = 10_000;
 /// More values than any script of figures has in one.
 const MOST_VALUES: usize = 20_000;
 

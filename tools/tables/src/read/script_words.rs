@@ -26,7 +26,7 @@ const MOST_WORDS: usize = 200_000;
 
 /// Each with its line, from 1.
 pub fn words(text: &str) -> Vec<(usize, Word)> {
-    let mut reading = Reading { rest: text, line: 1, depth: 0, indents: vec![0], all: Vec::new() };
+    let mut reading = WordReading { rest: text, line: 1, depth: 0, indents: vec![0], all: Vec::new() };
     while !reading.rest.is_empty() && reading.all.len() < MOST_WORDS {
         if reading.begins_line() {
             reading.indent();
@@ -40,7 +40,7 @@ pub fn words(text: &str) -> Vec<(usize, Word)> {
     reading.all
 }
 
-struct Reading<'t> {
+struct WordReading<'t> {
     rest: &'t str,
     line: usize,
     /// Of brackets that are open.
@@ -49,7 +49,7 @@ struct Reading<'t> {
     all: Vec<(usize, Word)>,
 }
 
-impl Reading<'_> {
+impl WordReading<'_> {
     fn push(&mut self, word: Word) {
         self.all.push((self.line, word));
     }

@@ -112,15 +112,15 @@ fn too_fast(row: &PublishedRow, table: &PublishedTable) -> Option<Impossible> {
 }
 
 fn too_many_cycles(row: &PublishedRow) -> Option<Impossible> {
-    let cycles =
-        row.figure(TableColumn::CyclesPerByte)?.low() * row.figure(TableColumn::Throughput)?.low() / 8.0;
+    let (each, rate) = (row.figure(TableColumn::CyclesPerByte)?, row.figure(TableColumn::Throughput)?);
+    let cycles = each.low() * rate.low() / 8.0;
     // Sender and receiver may both be counted.
     let threads = row.value(TableColumn::Threads)?.max(1.0) * 2.0;
     (cycles > threads * MOST_HERTZ).then(|| Impossible {
         kind: "cycles",
         why: format!(
-            "its cycles per byte times its bytes per second are {} for {threads} threads",
-            Unit::Hertz.format(cycles)
+            "its cycles per byte times its bytes per second are {} for {threads} threads, sender's and receiver's",
+            Unit::Hertz.format(each.value * rate.value / 8.0)
         ),
         by: cycles / (threads * MOST_HERTZ),
     })
