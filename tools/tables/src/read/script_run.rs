@@ -144,6 +144,7 @@ impl<'s> ScriptEvaluation<'s> {
     }
 
     fn set(&mut self, name: &str, value: ScriptValue) {
+        let value = if value.is_deep() { ScriptValue::unknown() } else { value };
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(name.into(), value);
         }
@@ -463,6 +464,9 @@ mod tests {
         assert!(calls(&format!("{long}{loops}{itself}")).len() <= MOST_CALLS);
         let doubled = "x = [1, 2]\nt = 'ab'\n".to_string() + &"x = [x, x, x]\nt = t + t\n".repeat(500);
         assert_eq!(calls(&format!("{doubled}plt.plot(x, t)\n")).len(), 1);
+        let nested = "x = [1, 2]\nd = {}\n".to_string()
+            + &"for i in range(9000):\n    x = [x, 1]\n    d['a'] = {'b': d}\n".repeat(9);
+        assert!(calls(&nested).is_empty());
         let deep = format!("{}1{}\n{}", "(".repeat(5000), ")".repeat(5000), " if x:\n".repeat(3000));
         assert!(calls(&deep).is_empty());
     }

@@ -57,6 +57,8 @@ pub struct ScriptValue {
     pub from: BTreeSet<ListSource>,
 }
 
+/// Deeper lists are none of figures.
+const DEEPEST: usize = 12;
 /// Longer texts and lists are not put together.
 pub const LONGEST: usize = 10_000;
 /// More values than any script of figures has in one.
@@ -171,6 +173,24 @@ impl ScriptValue {
             at += 1;
         }
         all
+    }
+
+    /// Lists in lists, more of them than figures are kept in: to let go of such takes a stack as deep.
+    pub fn is_deep(&self) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut left = vec![(self, 0)];
+        while let Some((value, depth)) = left.pop() {
+            let inside = value.inside();
+            let Some(first) = inside.first() else { continue };
+            if depth > DEEPEST || seen.len() > MOST_VALUES {
+                return true;
+            }
+            // One list may be held many times.
+            if seen.insert((std::ptr::from_ref(*first), depth)) {
+                left.extend(inside.into_iter().map(|value| (value, depth + 1)));
+            }
+        }
+        false
     }
 
     /// How much there is to look through.
