@@ -120,6 +120,11 @@ pub fn plain(text: &str) -> &str {
     }
 }
 
+/// A figure, with its unit or without.
+pub fn is_number(text: &str) -> bool {
+    unit::number(plain(text), DecimalMark::Point).is_some()
+}
+
 /// `4.0 ms (9966999 cycles)`: a number that [`plain`] leaves away.
 pub fn has_more(text: &str) -> bool {
     let more = text.strip_prefix(plain(text)).and_then(|rest| rest.trim_start().strip_prefix('('));

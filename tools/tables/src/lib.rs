@@ -131,6 +131,12 @@ impl TableColumn {
         !self.is_place() && !self.is_text() && !matches!(self, TableColumn::Runs | TableColumn::Ignored)
     }
 
+    /// Of tables of operations.
+    fn is_of_operations(self) -> bool {
+        use TableColumn::{BaseHardware, Measured, Predicted, SoftwareOverhead};
+        matches!(self, BaseHardware | SoftwareOverhead | Predicted | Measured)
+    }
+
     /// Columns of text; the others hold numbers.
     fn is_text(self) -> bool {
         matches!(

@@ -441,15 +441,13 @@ pub fn said(heading: &TableHeading) -> Option<String> {
 
 /// Times of operations are in ns, or in cycles, where all of a row have a unit; figures without one stay out of such a row.
 pub fn one_unit(headings: &[TableHeading], cells: &[String], row: &mut PublishedRow) {
-    use TableColumn::{BaseHardware, Measured, Predicted, SoftwareOverhead};
     let dimension = |heading: &TableHeading, cell: &String| {
         let own = unit::number(cells::plain(cell), unit::DecimalMark::Point).and_then(|(.., unit)| unit);
         let own = own.and_then(|text| unit::parse(text).ok().or(unit::cycles(text)));
         own.or(heading.unit).map(|unit| unit.dimension)
     };
     let of = headings.iter().zip(cells).filter_map(|(heading, cell)| {
-        let column =
-            heading.column.filter(|c| [BaseHardware, SoftwareOverhead, Predicted, Measured].contains(c))?;
+        let column = heading.column.filter(|column| column.is_of_operations())?;
         row.figures.contains_key(&column).then(|| (column, dimension(heading, cell)))
     });
     let of: Vec<(TableColumn, Option<Dimension>)> = of.collect();

@@ -87,10 +87,6 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
     done
 }
 
-fn is_number(text: &str) -> bool {
-    unit::number(cells::plain(text), unit::DecimalMark::Point).is_some()
-}
-
 fn is_number_alone(text: &str) -> bool {
     unit::number(text, unit::DecimalMark::Point).is_some_and(|(.., unit)| unit.is_none())
 }
@@ -124,11 +120,12 @@ fn switched(all: &mut [TableRecord], at: usize) -> bool {
 fn units_below(all: &mut Vec<TableRecord>, at: usize) -> bool {
     let Some([above, below]) = all.get(at..at + 2) else { return false };
     let is_unit = |cell: &String| {
-        cells::is_empty(cell) || !is_number(cell) && (unit::parse(cell).is_ok() || unit::count(cell).is_ok())
+        cells::is_empty(cell)
+            || !cells::is_number(cell) && (unit::parse(cell).is_ok() || unit::count(cell).is_ok())
     };
     let measures =
         below.cells.iter().filter(|cell| !cells::is_empty(cell) && unit::parse(cell).is_ok()).count();
-    let named = above.cells.iter().filter(|cell| !is_number(cell) && !cells::is_empty(cell)).count();
+    let named = above.cells.iter().filter(|cell| !cells::is_number(cell) && !cells::is_empty(cell)).count();
     if measures == 0 || named < 2 || !below.cells.iter().all(is_unit) {
         return false;
     }

@@ -23,10 +23,6 @@ pub fn read(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> O
     mean(all, at, mapping).then_some("a mean is the figure measured")
 }
 
-fn is_number(cell: &str) -> bool {
-    unit::number(cells::plain(cell), unit::DecimalMark::Point).is_some()
-}
-
 fn known(cell: &str, mapping: &ColumnMapping) -> Option<TableColumn> {
     TableHeading::of(cell, mapping).column
 }
@@ -44,15 +40,10 @@ fn unit_above(all: &mut [TableRecord], at: usize, mapping: &ColumnMapping) -> bo
     let Some(unit) = unit.filter(|unit| is_time(unit) || unit == CYCLES) else { return false };
     let bare = |cell: &&mut String| {
         let known = TableHeading::of(cell, mapping);
-        known.unit.is_none() && known.column.is_some_and(is_of_operations)
+        known.unit.is_none() && known.column.is_some_and(TableColumn::is_of_operations)
     };
     headings.cells.iter_mut().filter(bare).for_each(|cell| *cell += &format!(" ({unit})"));
     true
-}
-
-fn is_of_operations(column: TableColumn) -> bool {
-    use TableColumn::{BaseHardware, Measured, Predicted, SoftwareOverhead};
-    [BaseHardware, SoftwareOverhead, Predicted, Measured].contains(&column)
 }
 
 fn is_time(unit: &str) -> bool {
@@ -77,7 +68,7 @@ fn mean(all: &mut [TableRecord], at: usize, mapping: &ColumnMapping) -> bool {
     let mean = rest.iter().position(|cell| is(MEANS, cell));
     let apart = first.is_empty() || known(first, mapping).is_none_or(TableColumn::is_text);
     let alone = rest.iter().all(|cell| is(MEANS, cell) || known(cell, mapping) == Some(TableColumn::Spread));
-    let named = |record: &TableRecord| record.cells.first().is_some_and(|cell| !is_number(cell));
+    let named = |record: &TableRecord| record.cells.first().is_some_and(|cell| !cells::is_number(cell));
     let Some(mean) = mean.filter(|_| apart && alone && rest.len() > 1 && below.iter().all(named)) else {
         return false;
     };
@@ -105,14 +96,13 @@ fn label(cell: &str) -> Option<(String, &str, bool)> {
 fn by_unit(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
     let headings = &all[at];
     let [_, operations @ ..] = &headings.cells[..] else { return false };
-    let unknown = |cell: &String| !is_number(cell) && known(cell, mapping).is_none();
+    let unknown = |cell: &String| !cells::is_number(cell) && known(cell, mapping).is_none();
     let below = &all[at + 1..];
-    let labels: Vec<Option<(String, &str, bool)>> =
-        below.iter().map(|record| label(record.cells.first()?)).collect();
-    if operations.is_empty() || below.len() < 2 || !operations.iter().all(unknown) || labels.contains(&None) {
+    if operations.is_empty() || below.len() < 2 || !operations.iter().all(unknown) {
         return false;
     }
-    let labels: Vec<(String, &str, bool)> = labels.into_iter().flatten().collect();
+    let labels: Option<Vec<_>> = below.iter().map(|record| label(record.cells.first()?)).collect();
+    let Some(labels) = labels else { return false };
     let mut rows = vec![TableRecord {
         line: headings.line,
         cells: ["operation", "measured", "unit", "standard deviation"].map(String::from).into(),

@@ -123,9 +123,8 @@ impl<'t> ScriptDrawing<'t> {
         let (all, own) = self.having(list);
         let (draws, others): (Vec<&ScriptCall>, Vec<&ScriptCall>) =
             all.into_iter().filter(|call| call.arguments.len() > 1).partition(|call| call.draws());
-        let is_plain =
-            |call: &&ScriptCall| call.place(&own.iter().copied().filter(|of| of.plain).collect::<Vec<_>>());
-        let plain: Vec<&ScriptCall> = draws.iter().copied().filter(|call| is_plain(call).is_some()).collect();
+        let as_it_is: Vec<&ListSource> = own.iter().copied().filter(|of| of.plain).collect();
+        let plain = draws.iter().copied().filter(|call| call.place(&as_it_is).is_some()).collect();
         let all = [plain, draws, others].into_iter().find(|calls| !calls.is_empty());
         (all.unwrap_or_default(), own)
     }

@@ -151,7 +151,7 @@ fn constant(table: &PublishedTable) -> Vec<Remark> {
 }
 
 /// Messages in flight by Little's law, and the share by which rounding may have moved it.
-fn in_flight(row: &PublishedRow, of: (TableColumn, TableColumn)) -> Option<(&PublishedRow, f64, f64)> {
+pub fn in_flight(row: &PublishedRow, of: (TableColumn, TableColumn)) -> Option<(&PublishedRow, f64, f64)> {
     let (latency, rate) = (row.figure(of.0)?, row.figure(of.1)?);
     let bits = match of.1 {
         TableColumn::MessageRate => 1.0,

@@ -129,15 +129,11 @@ fn too_many_cycles(row: &PublishedRow) -> Option<Impossible> {
 fn too_short(row: &PublishedRow) -> Option<Impossible> {
     let latency = row.figure(TableColumn::Latency)?;
     // Time by message, as the rate has it, is none of a call: several may share one.
-    let rate = row
-        .value(TableColumn::MessageRate)
-        .or_else(|| Some(row.value(TableColumn::Throughput)? / 8.0 / row.value(TableColumn::MessageBytes)?));
+    let in_flight = |rate| derived_latency::in_flight(row, (TableColumn::Latency, rate));
+    let in_flight = in_flight(TableColumn::MessageRate).or_else(|| in_flight(TableColumn::Throughput));
     let threads = row.value(TableColumn::Threads).unwrap_or(1.0);
-    let by_rate = |rate: f64| {
-        let in_flight = rate * latency.value * 1e-9;
-        [1.0, threads].into_iter().any(|of| (in_flight / of - 1.0).abs() < derived_latency::SLACK)
-    };
-    if rate.is_some_and(by_rate) {
+    let near = |in_flight: f64, of: f64| (in_flight / of - 1.0).abs() < derived_latency::SLACK;
+    if in_flight.is_some_and(|(_, many, _)| near(many, 1.0) || near(many, threads)) {
         return None;
     }
     (latency.value > 0.0 && latency.high() < SHORTEST_SEND_NS).then(|| Impossible {
