@@ -254,6 +254,10 @@ impl StepPrices {
         let awake = (2000.0, self.receive_call + SEGMENT_NS);
         match step.id {
             steps::WAKE => (awake.0 + self.waking, awake.1 + self.sleeping),
+            steps::ALTERNATE => {
+                let part = awake.0 + awake.1 + self.waking + self.sleeping;
+                (part, part)
+            }
             steps::APPEND => (self.send_call, awake.1),
             steps::TRANSMIT => (awake.0, self.receive_call + step.calls as f64 * SEGMENT_NS),
             steps::MIDDLE | steps::LARGE => (awake.0 + step.bytes as f64 * self.copied_byte, awake.1),

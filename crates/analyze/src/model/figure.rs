@@ -22,6 +22,10 @@ impl Figure {
         self.with(ns, format!("({} - {})", self.formula, other.formula), other)
     }
 
+    pub fn plus(&self, other: &Figure) -> Figure {
+        self.with(self.ns + other.ns, format!("({} + {})", self.formula, other.formula), other)
+    }
+
     pub fn over(&self, n: f64) -> Figure {
         Figure { ns: self.ns / n, formula: format!("{} / {n}", self.formula), cells: self.cells.clone() }
     }

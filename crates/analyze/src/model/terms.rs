@@ -66,8 +66,9 @@ pub static ALL: &[Term] = &[
         |s| s.looks.with(if s.handling.lends { s.looks.n } else { 0.0 }),
         |_, s| s.completion(steps::LENT),
     ),
-    sender("sender_sleep", TermGroup::Sleep, |s| s.sender_sleeps.clone(), sleeping),
-    sender("wake", TermGroup::Sleep, |s| s.sleeps.clone(), waking),
+    sender("sender_sleep", TermGroup::Sleep, |s| alone(s, &s.sender_sleeps), sleeping),
+    sender("wake", TermGroup::Sleep, |s| alone(s, &s.sleeps), waking),
+    sender("sender_alternates", TermGroup::Sleep, alternations, |_, s| alternating(s, s.sender(steps::ALTERNATE))),
     receiver(
         "receive",
         TermGroup::Receive,
@@ -82,8 +83,9 @@ pub static ALL: &[Term] = &[
     ),
     receiver("take", TermGroup::Receive, |s| s.segments.clone(), |_, s| taken_segment(s)),
     receiver("copy_out", TermGroup::CopyOut, |s| bytes(s, true), copy_out),
-    receiver("sleep", TermGroup::Sleep, |s| s.sleeps.clone(), sleeping),
-    receiver("sender_wake", TermGroup::Sleep, |s| s.sender_sleeps.clone(), waking),
+    receiver("sleep", TermGroup::Sleep, |s| alone(s, &s.sleeps), sleeping),
+    receiver("sender_wake", TermGroup::Sleep, |s| alone(s, &s.sender_sleeps), waking),
+    receiver("alternates", TermGroup::Sleep, alternations, |_, s| alternating(s, s.receiver(steps::ALTERNATE))),
 ];
 
 fn bytes(s: &Subject, wanted: bool) -> Count {
@@ -168,9 +170,28 @@ fn further_receive(steps: &Steps) -> Option<Figure> {
 fn copy_out(s: &Subject, steps: &Steps) -> Option<Figure> {
     if s.handling.lends {
         let (large, small) = (steps.receiver(steps::LENT_LARGE)?, steps.receiver(steps::LENT)?);
-        return Some(large.minus(&small).over((steps::LARGE_BYTES - steps::SMALL_BYTES) as f64));
+        return Some(large.minus(&small).over(TAKEN - steps::SMALL_BYTES as f64));
     }
     Some(steps.receiver(steps::LARGE)?.minus(&steps.receiver(steps::DROPPED)?).over(TAKEN))
+}
+
+/// Times that each side slept until the other one, asleep itself, was woken and did its part.
+fn alternations(s: &Subject) -> Count {
+    let fewer = if s.sleeps.n < s.sender_sleeps.n { &s.sleeps } else { &s.sender_sleeps };
+    fewer.clone()
+}
+
+/// Of one side's sleeps those that the other did not sleep before.
+fn alone(s: &Subject, sleeps: &Count) -> Count {
+    sleeps.with(sleeps.n - alternations(s).n)
+}
+
+/// What each side pays for sleeping once and for waking the other once: its part of an exchange less the two calls. Runs of
+/// before this step lack it.
+fn alternating(steps: &Steps, part: Option<Figure>) -> Option<Figure> {
+    let plain = steps.sender(steps::SINGLE)?.plus(&steps.receiver(steps::SINGLE)?);
+    let woken = || Some(steps.sender(steps::WAKE)?.plus(&steps.receiver(steps::WAKE)?));
+    Some(part.or_else(woken)?.minus(&plain))
 }
 
 /// What the side that wakes another pays.

@@ -34,6 +34,7 @@ fn truth(step: &str) -> (f64, f64, f64) {
             (CALL + AFTER + 300.0 + large * IN, (2000.0 + 2.0 * large * OUT + 29.0 * 250.0) / 30.0, 0.0)
         }
         steps::WAKE => (CALL + AFTER + 4000.0, 1100.0 + 6000.0, 0.0),
+        steps::ALTERNATE => (CALL + AFTER + 1100.0 + 9000.0, CALL + AFTER + 1100.0 + 8000.0, 0.0),
         steps::LENT => (CALL + AFTER + 800.0, 1100.0, 600.0),
         steps::LENT_PIECES => (CALL + AFTER + 800.0 + 7.0 * 200.0, 1100.0, 600.0),
         steps::LENT_LARGE => (CALL + AFTER + 800.0 + 0.2 * (large - 64.0), 1100.0 + large * 0.08, 600.0),

@@ -8,7 +8,7 @@
 //! One visit does all the steps that it is told, each on a connection of its own, with windows in random order: what a
 //! neighbour on the machine costs then falls on all of them, and not on the difference of two.
 
-use super::steps::{self, PathStep, StepKind};
+use super::steps::{self, PathStep, Sleeper, StepKind};
 use super::{Channel, RECEIVER, RoleReport, Task};
 use crate::message::{self, PAGE};
 use crate::probe::transfer::axes::{NODELAY, PLACEMENT, THREADS};
@@ -81,7 +81,7 @@ impl StepTurns {
     /// What stands for a window: the median turn. Waking has two prices, of a CPU that went to sleep and of one that was about to,
     /// and a stream pays both: there the mean stands.
     fn typical(&self, step: &PathStep) -> Option<f64> {
-        if !step.asleep {
+        if step.asleep == Sleeper::Nobody {
             return median(&self.ns);
         }
         let most = quantile(&self.ns, DISTURBED)?;
@@ -129,9 +129,17 @@ pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         }
         let step = steps.get(usize::from(number)).context("the sender takes a turn of no step")?;
         let turn_bytes = step.bytes * step.calls;
+        let stream = &data[usize::from(number)];
+        if step.asleep == Sleeper::Both {
+            // From here on the sender sleeps when it is answered.
+            answer(stream, step, &mut room, 1)?;
+        }
         let awake = thread_usage()?.voluntary_switches;
         let from = thread_cpu_ns();
-        let calls = take(&data[usize::from(number)], step, &mut room, turn_bytes)?;
+        let calls = match step.asleep {
+            Sleeper::Both => answer(stream, step, &mut room, step.calls)?,
+            _ => take(stream, step, &mut room, turn_bytes)?,
+        };
         let ns = ((thread_cpu_ns() - from) as f64 - overhead).max(0.0);
         let sleeps = thread_usage()?.voluntary_switches - awake;
         if !step.dropped {
@@ -225,6 +233,23 @@ fn take(data: &TcpStream, step: &PathStep, room: &mut Buffer, bytes: usize) -> R
     Ok(calls)
 }
 
+/// Takes so many calls' bytes one by one and sends as many back; returns the number of receive calls.
+fn answer(data: &TcpStream, step: &PathStep, room: &mut Buffer, calls: usize) -> Result<u64> {
+    for call in 0..calls {
+        let (from, to) = (call * step.bytes, (call + 1) * step.bytes);
+        wait_for(data, &mut room[from..to])?;
+        (&*data).write_all(&room[from..to]).context("cannot answer")?;
+    }
+    Ok(calls as u64)
+}
+
+/// Sleeps until so many bytes have come.
+fn wait_for(data: &TcpStream, room: &mut [u8]) -> Result<()> {
+    let got = socket::receive(data.as_raw_fd(), room, libc::MSG_WAITALL).context("cannot receive")?;
+    ensure!(got == room.len(), "the stream ended inside a turn");
+    Ok(())
+}
+
 fn verify(room: &Buffer, step: &PathStep, bytes: usize) -> Result<()> {
     message::verify(&room[..bytes.min(SAMPLE_BYTES)], 0, step.bytes)
         .map_err(|at| anyhow!("byte {at} of the turn is not what was sent"))
@@ -259,16 +284,28 @@ impl StepSource {
 
     /// The calls of a turn.
     fn send(&mut self, data: &TcpStream) -> Result<()> {
+        (0..self.step.calls).try_for_each(|_| self.call(data))
+    }
+
+    /// So many calls, each of them answered with its bytes.
+    fn exchange(&mut self, data: &TcpStream, calls: usize) -> Result<()> {
+        let mut answered = [0; steps::SMALL_BYTES];
+        for _ in 0..calls {
+            self.call(data)?;
+            wait_for(data, &mut answered)?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, data: &TcpStream) -> Result<()> {
         let flags = match self.step.how {
             StepKind::Copied => 0,
             StepKind::Held => libc::MSG_MORE,
             StepKind::Lent => libc::MSG_ZEROCOPY,
         };
-        for _ in 0..self.step.calls {
-            let at = self.next % self.ring.len();
-            self.next += 1;
-            self.ring[at].send(data.as_raw_fd(), flags).1.context("cannot send")?;
-        }
+        let at = self.next % self.ring.len();
+        self.next += 1;
+        self.ring[at].send(data.as_raw_fd(), flags).1.context("cannot send")?;
         Ok(())
     }
 }
@@ -358,17 +395,25 @@ impl StepSender<'_> {
     /// One turn: what the sender does of it is timed, then the receiver takes it and answers.
     fn turn(&mut self, window: u8, turns: &mut StepTurns) -> Result<()> {
         let step = self.source.step;
-        if step.asleep {
-            self.let_sleep(window)?;
+        match step.asleep {
+            Sleeper::Nobody => {}
+            Sleeper::Receiver => self.let_sleep(window)?,
+            Sleeper::Both => {
+                self.hand_over(window)?;
+                self.source.exchange(self.data, 1)?;
+            }
         }
         let from = thread_cpu_ns();
-        self.source.send(self.data)?;
+        match step.asleep {
+            Sleeper::Both => self.source.exchange(self.data, step.calls)?,
+            _ => self.source.send(self.data)?,
+        }
         let ns = (thread_cpu_ns() - from) as f64 - self.overhead;
         turns.ns.push(ns.max(0.0) / step.calls as f64);
         if step.how == StepKind::Held {
             socket::push(self.data.as_raw_fd()).context("cannot push")?;
         }
-        if !step.asleep {
+        if step.asleep == Sleeper::Nobody {
             self.hand_over(window)?;
         }
         let mut answer = [0; 2];

@@ -13,6 +13,16 @@ pub enum StepKind {
     Lent,
 }
 
+/// Who sleeps when bytes come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sleeper {
+    Nobody,
+    /// In its receive call, for no longer than a stream's receiver does whose sender never sleeps.
+    Receiver,
+    /// Each answers the other and sleeps until the next one comes: for as long as it takes the other to wake up and do its part.
+    Both,
+}
+
 /// One step.
 #[derive(Clone, Copy, Debug)]
 pub struct PathStep {
@@ -25,8 +35,7 @@ pub struct PathStep {
     /// Calls of a turn.
     pub calls: usize,
     pub how: StepKind,
-    /// Does the receiver sleep in its receive call when the bytes come?
-    pub asleep: bool,
+    pub asleep: Sleeper,
     /// Are the bytes dropped in the kernel rather than copied to the receiver?
     pub dropped: bool,
     /// Bytes that one receive call asks for at most.
@@ -49,7 +58,7 @@ const PLAIN: PathStep = PathStep {
     pieces: 1,
     calls: 8,
     how: StepKind::Copied,
-    asleep: false,
+    asleep: Sleeper::Nobody,
     dropped: false,
     read_bytes: usize::MAX,
 };
@@ -74,6 +83,8 @@ pub const SIPS: &str = "sips";
 pub const SIP_BYTES: usize = 4096;
 /// A small segment whose receiver has to be woken.
 pub const WAKE: &str = "wake";
+/// A small segment each way, to a side that has to be woken.
+pub const ALTERNATE: &str = "alternate";
 /// Zero-copy: one small piece, eight of them, and the largest.
 pub const LENT: &str = "lent";
 pub const LENT_PIECES: &str = "lent_pieces";
@@ -90,10 +101,11 @@ pub static ALL: &[PathStep] = &[
     PathStep { id: LONG, title: "a call of 120 KiB", bytes: LONG_BYTES, calls: 1, ..PLAIN },
     PathStep { id: DROPPED, title: "a call of 60 KiB, dropped by the receiver", bytes: LARGE_BYTES, calls: 2, dropped: true, ..PLAIN },
     PathStep { id: SIPS, title: "a call of 60 KiB, received 4 KiB at a time", bytes: LARGE_BYTES, calls: 2, read_bytes: SIP_BYTES, ..PLAIN },
-    PathStep { id: WAKE, title: "a small segment to a receiver that sleeps", calls: 1, asleep: true, ..PLAIN },
+    PathStep { id: WAKE, title: "a small segment to a receiver that sleeps", calls: 1, asleep: Sleeper::Receiver, ..PLAIN },
+    PathStep { id: ALTERNATE, title: "a small segment each way, both sides asleep", calls: 4, asleep: Sleeper::Both, ..PLAIN },
     PathStep { id: LENT, title: "a small segment lent", calls: 1, how: StepKind::Lent, ..PLAIN },
     PathStep { id: LENT_PIECES, title: "a small segment lent in eight pieces", pieces: PIECES, calls: 1, how: StepKind::Lent, ..PLAIN },
-    PathStep { id: LENT_LARGE, title: "60 KiB lent", bytes: LARGE_BYTES, calls: 1, how: StepKind::Lent, ..PLAIN },
+    PathStep { id: LENT_LARGE, title: "60 KiB lent", bytes: LARGE_BYTES, calls: 2, how: StepKind::Lent, ..PLAIN },
 ];
 
 pub fn find(point: &Point) -> Option<&'static PathStep> {
