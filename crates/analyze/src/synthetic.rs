@@ -225,17 +225,25 @@ impl Default for StepPrices {
 const SEGMENT_NS: f64 = 100.0;
 
 impl StepPrices {
-    /// Adds the rows that tell them, measured in so many rounds with this noise.
+    /// Adds the rows that tell them, measured in so many rounds with this noise: that of a round's visit falls on all steps
+    /// alike, and a quarter as much is each step's own.
     pub fn measured(&self, run: &mut Run, rounds: u32, noise: f64, random: &mut Random) {
+        let visits: Vec<f64> = (0..rounds).map(|_| noise * random.normal()).collect();
         for step in steps::ALL {
             let mut point = Point::default();
             point.set(PATH.id, Value::text("veth"));
             let (axis, value) = tcp_path::sender_cost(step.id).coordinates[0].clone();
             point.set(axis, value);
             let (sender, receiver) = self.of(step);
+            let mut visits = visits.iter();
             add_row(run, "tcp_path", point, rounds, &mut || {
-                let mut noisy = |ns: f64| ns * (noise * random.normal()).exp();
-                vec![("call_ns", noisy(sender)), ("receive_ns", noisy(receiver))]
+                let visit = visits.next().copied().unwrap_or_default();
+                let mut noisy = |ns: f64| ns * (visit + noise / 4.0 * random.normal()).exp();
+                let counts = [("receive_calls", 1.0), ("sleeps", 1.0)];
+                [("call_ns", noisy(sender)), ("receive_ns", noisy(receiver))]
+                    .into_iter()
+                    .chain(counts)
+                    .collect()
             });
         }
         if self.switch > 0.0 {
@@ -253,7 +261,10 @@ impl StepPrices {
     fn of(&self, step: &PathStep) -> (f64, f64) {
         let awake = (2000.0, self.receive_call + SEGMENT_NS);
         match step.id {
-            steps::WAKE => (awake.0 + self.waking, awake.1 + self.sleeping),
+            steps::CAUGHT_UP => {
+                let calls = step.calls as f64;
+                (awake.0 + self.waking / calls, self.receive_call + calls * SEGMENT_NS + self.sleeping)
+            }
             steps::ALTERNATE => {
                 let part = awake.0 + awake.1 + self.waking + self.sleeping;
                 (part, part)

@@ -415,12 +415,11 @@ fn rounds_of(
 
 /// The CPU time of both sides for one event; by the clock that of the side that pays more.
 fn price(of: &PricedRun, place: &Point, time: LostTime, sides: SidesOf) -> Option<Price> {
-    let sides = sides();
-    let prices = sides.iter().map(|parts| Price::of(of, place, parts));
-    let prices = prices.collect::<Option<Vec<Price>>>()?;
-    prices.into_iter().reduce(|a, b| match time {
-        LostTime::Cpu => a.plus(b),
+    let sides = sides(&of.steps(place))?;
+    let paid = sides.into_iter().reduce(|a, b| match time {
+        LostTime::Cpu => a.plus(&b),
         LostTime::Clock if a.ns >= b.ns => a,
         LostTime::Clock => b,
-    })
+    });
+    Price::of(&paid?)
 }

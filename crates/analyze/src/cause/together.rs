@@ -9,6 +9,7 @@ use super::price::{Price, PricedRun};
 use super::rounds::SideRounds;
 use super::share::{HALF, RoundPoint, RoundsChange, ShareTest};
 use super::{Candidate, Difference, LostTime, MOST, at_difference};
+use crate::model::figure::Figure;
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 
@@ -116,11 +117,15 @@ fn summed(of: &[&Candidate]) -> Option<SideRounds> {
 fn price(run: &PricedRun, place: &Point, difference: &Difference, of: &[&Candidate]) -> Option<Price> {
     let all = match difference.time {
         LostTime::Cpu => {
-            let parts = of.iter().flat_map(|one| {
-                let sides = (one.counter.sides)().into_iter().flatten();
-                sides.map(|part| part.so_often(one.change.events))
-            });
-            Price::of(run, place, &parts.collect::<Vec<_>>())?
+            let steps = run.steps(place);
+            let mut sum: Option<Figure> = None;
+            for one in of {
+                for side in (one.counter.sides)(&steps)? {
+                    let paid = side.times(one.change.events);
+                    sum = Some(sum.map_or(paid.clone(), |sum| sum.plus(&paid)));
+                }
+            }
+            Price::of(&sum?)?
         }
         LostTime::Clock => {
             let events: f64 = of.iter().map(|one| one.change.events).sum();

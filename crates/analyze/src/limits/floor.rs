@@ -8,6 +8,7 @@ use crate::CellRef;
 use crate::cells::Cells;
 use crate::model::figure::Figure;
 use crate::model::steps::Steps;
+use crate::model::terms;
 use syscost_core::axis::Point;
 use syscost_core::stats::{Estimate, median_interval, paired_ratio};
 use syscost_core::units::Unit;
@@ -37,8 +38,7 @@ pub fn floor(sources: &[&Case], cells: &Cells, best: &Case, shared: &Point, leve
     let steps = Steps::at(sources, cells, &best.point);
     // The bytes and their copy are at work.
     let (call, copy) = (steps.sender(steps::APPEND)?, steps.user_copy(2 * bytes)?.times(bytes as f64));
-    let wake_ns =
-        steps.sender(steps::WAKE).zip(steps.sender(steps::SINGLE)).map(|(wake, plain)| wake.minus(&plain).ns);
+    let wake_ns = terms::waking(&steps).map(|wake| wake.ns);
     let rounds = |figure: &Figure, ns: fn(f64, f64) -> f64| -> Option<Vec<(u32, f64)>> {
         let CellRef { case, metric } = figure.cells.first()?;
         Some(

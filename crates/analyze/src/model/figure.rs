@@ -1,42 +1,69 @@
 //! A figure that was made of cells: its value, the formula, and the cells, carried through arithmetic.
 
 use crate::CellRef;
+use crate::cells::Cell;
 
-/// Nanoseconds for one of something.
+/// Nanoseconds for one of something, or how many there are of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     pub ns: f64,
+    /// The same in each round that all of its cells have.
+    pub rounds: Vec<(u32, f64)>,
     /// Over the names of steps: `(large - middle) / 53248`.
     pub formula: String,
     pub cells: Vec<CellRef>,
 }
 
 impl Figure {
-    pub fn of(name: &str, ns: f64, cell: CellRef) -> Figure {
-        Figure { ns, formula: name.into(), cells: vec![cell] }
+    pub fn of(name: &str, cell: &Cell, of: CellRef) -> Figure {
+        Figure { ns: cell.estimate.value, rounds: cell.rounds.pairs(), formula: name.into(), cells: vec![of] }
     }
 
-    /// What is left without the other; never below nothing, which only noise could make it.
+    /// What is left without the other. Below nothing is noise, which rounds keep so that their mean is right.
     pub fn minus(&self, other: &Figure) -> Figure {
-        let ns = (self.ns - other.ns).max(0.0);
-        self.with(ns, format!("({} - {})", self.formula, other.formula), other)
+        let left = self.with(other, "-", |a, b| a - b);
+        Figure { ns: left.ns.max(0.0), ..left }
     }
 
     pub fn plus(&self, other: &Figure) -> Figure {
-        self.with(self.ns + other.ns, format!("({} + {})", self.formula, other.formula), other)
+        self.with(other, "+", |a, b| a + b)
+    }
+
+    /// So many of it as the other one counts.
+    pub fn by(&self, count: &Figure) -> Figure {
+        self.with(count, "*", |a, b| a * b)
+    }
+
+    /// For one of what the other one counts.
+    pub fn per(&self, count: &Figure) -> Option<Figure> {
+        let quotient = self.with(count, "/", |a, b| a / b);
+        (quotient.ns.is_finite() && quotient.rounds.iter().all(|(_, ns)| ns.is_finite())).then_some(quotient)
     }
 
     pub fn over(&self, n: f64) -> Figure {
-        Figure { ns: self.ns / n, formula: format!("{} / {n}", self.formula), cells: self.cells.clone() }
+        self.each(format!("{} / {n}", self.formula), |ns| ns / n)
     }
 
     pub fn times(&self, n: f64) -> Figure {
-        Figure { ns: self.ns * n, formula: format!("{n} * {}", self.formula), cells: self.cells.clone() }
+        self.each(format!("{n} * {}", self.formula), |ns| ns * n)
     }
 
-    fn with(&self, ns: f64, formula: String, other: &Figure) -> Figure {
+    /// By another formula.
+    pub fn each(&self, formula: String, of: impl Fn(f64) -> f64) -> Figure {
+        let rounds = self.rounds.iter().map(|(round, ns)| (*round, of(*ns))).collect();
+        Figure { ns: of(self.ns), rounds, formula, cells: self.cells.clone() }
+    }
+
+    fn with(&self, other: &Figure, sign: &str, of: impl Fn(f64, f64) -> f64) -> Figure {
         let mut cells = self.cells.clone();
         cells.extend(other.cells.iter().filter(|cell| !self.cells.contains(cell)).cloned());
-        Figure { ns, formula, cells }
+        let theirs = |round: &u32| other.rounds.iter().find(|(known, _)| known == round);
+        let both = |(round, ns): &(u32, f64)| theirs(round).map(|(_, other)| (*round, of(*ns, *other)));
+        Figure {
+            ns: of(self.ns, other.ns),
+            rounds: self.rounds.iter().filter_map(both).collect(),
+            formula: format!("({} {sign} {})", self.formula, other.formula),
+            cells,
+        }
     }
 }

@@ -10,7 +10,7 @@ pub mod beside;
 pub mod counts;
 pub mod figure;
 pub mod steps;
-mod terms;
+pub(crate) mod terms;
 pub mod what_if;
 
 use crate::CellRef;

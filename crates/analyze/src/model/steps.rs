@@ -6,14 +6,14 @@
 use super::counts::segment_bytes;
 use super::figure::Figure;
 use crate::CellRef;
-use crate::cells::Cells;
+use crate::cells::{Cell, Cells};
 use syscost_core::axis::Point;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::prediction::RowRef;
 use syscost_measure::probe::tcp_path::{self, steps};
 use syscost_measure::probe::working_set;
-use syscost_measure::probe::{Probe, memory_bandwidth};
+use syscost_measure::probe::{Probe, context_switch, memory_bandwidth};
 
 /// The unit costs for cases at one place.
 pub struct Steps<'a> {
@@ -24,9 +24,15 @@ pub struct Steps<'a> {
 
 /// The cases of a run that steps are found in: looked for once, since a large run asks for thousands.
 pub fn sources(run: &Run) -> Vec<&Case> {
-    let (path, memory) = (tcp_path::TcpPath.about().id, memory_bandwidth::MemoryBandwidth.about().id);
-    let cases = run.record.plan.cases.iter();
-    cases.filter(|c| c.twin_of.is_none() && [path, memory].contains(&c.probe.as_str())).collect()
+    let switch = switch();
+    let known = [tcp_path::TcpPath.about().id, memory_bandwidth::MemoryBandwidth.about().id];
+    let is_source = |c: &&Case| known.contains(&c.probe.as_str()) || switch.means(&c.probe, &c.point);
+    run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()).filter(is_source).collect()
+}
+
+/// Two processes that take turns on one CPU.
+fn switch() -> RowRef {
+    context_switch::switch("process", "same", "pipe")
 }
 
 impl<'a> Steps<'a> {
@@ -45,6 +51,23 @@ impl<'a> Steps<'a> {
 
     pub fn completion(&self, step: &'static str) -> Option<Figure> {
         self.find(&tcp_path::completion_cost(step), &format!("{step}.completion"))
+    }
+
+    /// How often the receiver was called in a turn.
+    pub fn receive_calls(&self, step: &'static str) -> Option<Figure> {
+        self.find(&tcp_path::receive_calls(step), &format!("{step}.receive_calls"))
+    }
+
+    /// How often it slept in a turn.
+    pub fn sleeps(&self, step: &'static str) -> Option<Figure> {
+        self.find(&tcp_path::sleeps(step), &format!("{step}.sleeps"))
+    }
+
+    /// A switch to another thread on the same CPU, wherever this is.
+    pub fn switch(&self) -> Option<Figure> {
+        let row = switch();
+        let cell = self.sources.iter().find_map(|case| self.cell(case, &row))?;
+        Some(self.figure(row.probe, cell))
     }
 
     /// What a byte costs that send(2) copies into the kernel. Where the kernel makes a segment of each packet, all steps but the
@@ -74,8 +97,8 @@ impl<'a> Steps<'a> {
                 let row = memory_bandwidth::rate("copy", bytes, 1);
                 let cell = self.cell(case, &row)?;
                 let name = format!("1 / copy rate of {}", syscost_core::units::short_bytes(bytes));
-                let rate = self.cells.cell(cell.case, cell.metric)?.estimate.value;
-                (rate > 0.0).then(|| (bytes, Figure::of(&name, 1e9 / rate, cell)))
+                let rate = self.figure(&name, cell);
+                (rate.ns > 0.0).then(|| (bytes, rate.each(name, |rate| 1e9 / rate)))
             })
             .collect();
         tested.sort_by_key(|(bytes, _)| *bytes);
@@ -89,16 +112,14 @@ impl<'a> Steps<'a> {
             tcp_path::shared_axes().iter().all(|axis| case.point.get(axis) == self.place.get(axis))
         };
         let mut cases = self.sources.iter().filter(here);
-        let cell = cases.find_map(|case| self.cell(case, row))?;
-        let ns = self.cells.cell(cell.case, cell.metric)?.estimate.value;
-        Some(Figure::of(name, ns, cell))
+        Some(self.figure(name, cases.find_map(|case| self.cell(case, row))?))
     }
 
-    fn cell(&self, case: &Case, row: &RowRef) -> Option<CellRef> {
-        if !row.means(&case.probe, &case.point) {
-            return None;
-        }
-        let cell = self.cells.cell(case.index, row.metric)?;
-        Some(CellRef { case: case.index, metric: cell.metric })
+    fn figure(&self, name: &str, cell: &Cell) -> Figure {
+        Figure::of(name, cell, CellRef { case: cell.case, metric: cell.metric })
+    }
+
+    fn cell(&self, case: &Case, row: &RowRef) -> Option<&'a Cell> {
+        row.means(&case.probe, &case.point).then(|| self.cells.cell(case.index, row.metric))?
     }
 }

@@ -23,7 +23,7 @@ const fn receiver(id: &'static str, group: TermGroup, count: CountOf, unit: Unit
     Term { about: TermAbout { id, side: Side::Receiver, group }, count, unit }
 }
 
-pub static ALL: &[Term] = &[
+pub(super) static ALL: &[Term] = &[
     sender(
         "pack",
         TermGroup::UserCopy,
@@ -66,9 +66,11 @@ pub static ALL: &[Term] = &[
         |s| s.looks.with(if s.handling.lends { s.looks.n } else { 0.0 }),
         |_, s| s.completion(steps::LENT),
     ),
-    sender("sender_sleep", TermGroup::Sleep, |s| alone(s, &s.sender_sleeps), sleeping),
-    sender("wake", TermGroup::Sleep, |s| alone(s, &s.sleeps), waking),
-    sender("sender_alternates", TermGroup::Sleep, alternations, |_, s| alternating(s, s.sender(steps::ALTERNATE))),
+    sender("sender_sleep", TermGroup::Sleep, |s| alone(s, &s.sender_sleeps), |_, s| sleeping(s)),
+    sender("wake", TermGroup::Sleep, |s| alone(s, &s.sleeps), |_, s| waking(s)),
+    sender("sender_alternates", TermGroup::Sleep, alternations, |_, s| {
+        alternating(s, s.sender(steps::ALTERNATE))
+    }),
     receiver(
         "receive",
         TermGroup::Receive,
@@ -83,9 +85,11 @@ pub static ALL: &[Term] = &[
     ),
     receiver("take", TermGroup::Receive, |s| s.segments.clone(), |_, s| taken_segment(s)),
     receiver("copy_out", TermGroup::CopyOut, |s| bytes(s, true), copy_out),
-    receiver("sleep", TermGroup::Sleep, |s| alone(s, &s.sleeps), sleeping),
-    receiver("sender_wake", TermGroup::Sleep, |s| alone(s, &s.sender_sleeps), waking),
-    receiver("alternates", TermGroup::Sleep, alternations, |_, s| alternating(s, s.receiver(steps::ALTERNATE))),
+    receiver("sleep", TermGroup::Sleep, |s| alone(s, &s.sleeps), |_, s| sleeping(s)),
+    receiver("sender_wake", TermGroup::Sleep, |s| alone(s, &s.sender_sleeps), |_, s| waking(s)),
+    receiver("alternates", TermGroup::Sleep, alternations, |_, s| {
+        alternating(s, s.receiver(steps::ALTERNATE))
+    }),
 ];
 
 fn bytes(s: &Subject, wanted: bool) -> Count {
@@ -155,7 +159,7 @@ fn taken_segment(steps: &Steps) -> Option<Figure> {
 }
 
 /// A call that takes a new segment and answers with an acknowledgement, less the segment.
-fn acknowledged_call(steps: &Steps) -> Option<Figure> {
+pub fn acknowledged_call(steps: &Steps) -> Option<Figure> {
     Some(steps.receiver(steps::SINGLE)?.minus(&taken_segment(steps)?))
 }
 
@@ -189,17 +193,27 @@ fn alone(s: &Subject, sleeps: &Count) -> Count {
 /// What each side pays for sleeping once and for waking the other once: its part of an exchange less the two calls. Runs of
 /// before this step lack it.
 fn alternating(steps: &Steps, part: Option<Figure>) -> Option<Figure> {
-    let plain = steps.sender(steps::SINGLE)?.plus(&steps.receiver(steps::SINGLE)?);
-    let woken = || Some(steps.sender(steps::WAKE)?.plus(&steps.receiver(steps::WAKE)?));
-    Some(part.or_else(woken)?.minus(&plain))
+    let Some(part) = part else {
+        return Some(waking(steps)?.plus(&sleeping(steps)?));
+    };
+    Some(part.minus(&steps.sender(steps::SINGLE)?.plus(&steps.receiver(steps::SINGLE)?)))
 }
 
-/// What the side that wakes another pays.
-fn waking(_: &Subject, steps: &Steps) -> Option<Figure> {
-    Some(steps.sender(steps::WAKE)?.minus(&steps.sender(steps::SINGLE)?))
+/// What the side that wakes another pays: what each wake adds to calls whose receiver takes all in one.
+pub fn waking(steps: &Steps) -> Option<Figure> {
+    let Some(sleeps) = steps.sleeps(steps::CAUGHT_UP) else {
+        return Some(steps.sender(steps::WAKE)?.minus(&steps.sender(steps::SINGLE)?));
+    };
+    let more = steps.sender(steps::CAUGHT_UP)?.minus(&steps.sender(steps::TRANSMIT)?);
+    more.times(calls_of(steps::CAUGHT_UP)?).per(&sleeps)
 }
 
-/// What the side that sleeps pays.
-fn sleeping(_: &Subject, steps: &Steps) -> Option<Figure> {
-    Some(steps.receiver(steps::WAKE)?.minus(&steps.receiver(steps::SINGLE)?))
+/// What the side that sleeps pays: what is left of a turn's receive calls without their segments.
+pub fn sleeping(steps: &Steps) -> Option<Figure> {
+    let Some(sleeps) = steps.sleeps(steps::CAUGHT_UP) else {
+        return Some(steps.receiver(steps::WAKE)?.minus(&steps.receiver(steps::SINGLE)?));
+    };
+    let more = steps.receiver(steps::CAUGHT_UP)?.minus(&acknowledged_call(steps)?);
+    let segments = taken_segment(steps)?.times(calls_of(steps::CAUGHT_UP)?);
+    more.by(&steps.receive_calls(steps::CAUGHT_UP)?).minus(&segments).per(&sleeps)
 }

@@ -56,14 +56,24 @@ fn row(step: &'static str, metric: &'static str) -> RowRef {
     RowRef { probe: ID, coordinates: vec![(STEP.id, Value::text(step))], metric }
 }
 
+/// How often the receiver was called in a turn.
+pub fn receive_calls(step: &'static str) -> RowRef {
+    row(step, "receive_calls")
+}
+
+/// How often it slept.
+pub fn sleeps(step: &'static str) -> RowRef {
+    row(step, "sleeps")
+}
+
 /// Which axes a case of a transfer and a step must share to be held together.
 pub fn shared_axes() -> &'static [&'static str] {
     &SHARED
 }
 
 const QUANTITIES: &[Quantity] = quantities! {
-    "call_ns", Nanoseconds, "median over turns of the sender's CPU time by call; of waking, the mean";
-    "receive_ns", Nanoseconds, "median over turns of the receiver's CPU time by call; of waking, the mean";
+    "call_ns", Nanoseconds, "median over turns of the sender's CPU time by call; where a side sleeps, the mean";
+    "receive_ns", Nanoseconds, "median over turns of the receiver's CPU time by call; where a side sleeps, the mean";
     "completion_ns", Nanoseconds, "median over turns of the CPU time of taking a completion";
     "receive_calls", Count, "receive calls of a turn, on average";
     "sleeps", Count, "times that the receiver slept in a turn's calls, on average";
@@ -81,6 +91,12 @@ const METRICS: &[Metric] = metrics! {
     "completion_cost", Nanoseconds, Lower, "CPU time of a completion",
         "CPU time of taking a zero-copy completion",
         |s, _| s.get("completion_ns");
+    "receive_calls", Count, Lower, "receive calls of a turn",
+        "receive calls of a turn, on average",
+        |s, _| s.get("receive_calls");
+    "sleeps", Count, Lower, "sleeps of a turn",
+        "times that the receiver slept in a turn, on average",
+        |s, _| s.get("sleeps");
 };
 
 impl Probe for TcpPath {
@@ -90,7 +106,7 @@ impl Probe for TcpPath {
             title: "the steps of a transfer over TCP",
             method: "Two processes take turns on one connection, and neither sleeps between turns: the sender makes a few \
                      calls, then the receiver takes what arrived. A turn is timed by the CPU clock of the thread that \
-                     works; a step's cost is the median over turns (of waking: the mean), by call, less the clock's reading.",
+                     works; a step's cost is the median over turns (the mean where a side sleeps), by call, less the clock's reading.",
             source: "tcp(7), Documentation/networking/msg_zerocopy.rst",
             roles: &[RECEIVER, SENDER],
             far_role: Some(RECEIVER),

@@ -79,7 +79,7 @@ struct StepTurns {
 
 impl StepTurns {
     /// What stands for a window: the median turn. Waking has two prices, of a CPU that went to sleep and of one that was about to,
-    /// and a stream pays both: there the mean stands.
+    /// and a stream pays both: where somebody sleeps the mean stands.
     fn typical(&self, step: &PathStep) -> Option<f64> {
         if step.asleep == Sleeper::Nobody {
             return median(&self.ns);
@@ -151,7 +151,7 @@ pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         if window != WARM {
             let began = || StepTurns { began: monotonic_ns(), ..StepTurns::default() };
             let turns = own.windows.entry(window).or_insert_with(began);
-            turns.ns.push(ns / calls as f64);
+            turns.ns.push(ns);
             turns.calls += calls;
             turns.sleeps += sleeps;
             turns.ended = monotonic_ns();
@@ -166,11 +166,12 @@ pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
 impl StepReceived {
     fn report(&self, step: &PathStep, data: &TcpStream, settled: &BTreeMap<String, String>) -> RoleReport {
         let window = |turns: &StepTurns| {
-            let by_turn = |count: u64| Some(count as f64 / turns.ns.len().max(1) as f64);
+            let by_turn = |count: u64| count as f64 / turns.ns.len().max(1) as f64;
+            let calls = by_turn(turns.calls);
             let own = [
-                ("receive_ns", turns.typical(step)),
-                ("receive_calls", by_turn(turns.calls)),
-                ("sleeps", by_turn(turns.sleeps)),
+                ("receive_ns", turns.typical(step).map(|ns| ns / calls)),
+                ("receive_calls", Some(calls)),
+                ("sleeps", Some(by_turn(turns.sleeps))),
             ];
             turns.window((step.bytes * step.calls) as f64, own)
         };
@@ -424,7 +425,7 @@ impl StepSender<'_> {
     }
 
     /// Hands over and waits for a random time of up to two calls: the receiver hears of it in about half a call and goes to
-    /// sleep, and a stream's receiver is woken by the next call. A CPU that is idle for longer costs more to wake.
+    /// sleep before the first of the turn's calls.
     fn let_sleep(&mut self, window: u8) -> Result<()> {
         let from = monotonic_ns();
         self.hand_over(window)?;
@@ -484,8 +485,8 @@ mod tests {
         // Three of ten turns wake a CPU that halted, and one in a hundred is disturbed.
         let ns = |turn: u32| if turn == 99 { 1e9 } else { [8.0, 1.0][usize::from(turn % 10 < 7)] };
         let turns = StepTurns { ns: (0..100).map(ns).collect(), ..StepTurns::default() };
-        assert_eq!(turns.typical(step(steps::WAKE)), Some(3.1));
+        assert_eq!(turns.typical(step(steps::CAUGHT_UP)), Some(3.1));
         assert_eq!(turns.typical(step(steps::SINGLE)), Some(1.0));
-        assert_eq!(StepTurns::default().typical(step(steps::WAKE)), None);
+        assert_eq!(StepTurns::default().typical(step(steps::CAUGHT_UP)), None);
     }
 }

@@ -17,7 +17,7 @@ pub enum StepKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sleeper {
     Nobody,
-    /// In its receive call, for no longer than a stream's receiver does whose sender never sleeps.
+    /// Whenever it has taken all that has come, as in a stream whose sender never sleeps.
     Receiver,
     /// Each answers the other and sleeps until the next one comes: for as long as it takes the other to wake up and do its part.
     Both,
@@ -81,7 +81,10 @@ pub const DROPPED: &str = "dropped";
 /// The largest, received by calls of [`SIP_BYTES`]: most take the rest of a segment and answer with no acknowledgement.
 pub const SIPS: &str = "sips";
 pub const SIP_BYTES: usize = 4096;
-/// A small segment whose receiver has to be woken.
+/// Small segments to a receiver that sleeps whenever it has caught up. How long it has slept when the next one comes decides
+/// what waking it costs, and waking it decides when the next one comes: that is left to the two of them.
+pub const CAUGHT_UP: &str = "caught_up";
+/// What runs before [`CAUGHT_UP`] have in its place: one small segment to a receiver that sleeps.
 pub const WAKE: &str = "wake";
 /// A small segment each way, to a side that has to be woken.
 pub const ALTERNATE: &str = "alternate";
@@ -101,7 +104,7 @@ pub static ALL: &[PathStep] = &[
     PathStep { id: LONG, title: "a call of 120 KiB", bytes: LONG_BYTES, calls: 1, ..PLAIN },
     PathStep { id: DROPPED, title: "a call of 60 KiB, dropped by the receiver", bytes: LARGE_BYTES, calls: 2, dropped: true, ..PLAIN },
     PathStep { id: SIPS, title: "a call of 60 KiB, received 4 KiB at a time", bytes: LARGE_BYTES, calls: 2, read_bytes: SIP_BYTES, ..PLAIN },
-    PathStep { id: WAKE, title: "a small segment to a receiver that sleeps", calls: 1, asleep: Sleeper::Receiver, ..PLAIN },
+    PathStep { id: CAUGHT_UP, title: "a small segment to a receiver that sleeps when it has none", calls: 16, asleep: Sleeper::Receiver, ..PLAIN },
     PathStep { id: ALTERNATE, title: "a small segment each way, both sides asleep", calls: 4, asleep: Sleeper::Both, ..PLAIN },
     PathStep { id: LENT, title: "a small segment lent", calls: 1, how: StepKind::Lent, ..PLAIN },
     PathStep { id: LENT_PIECES, title: "a small segment lent in eight pieces", pieces: PIECES, calls: 1, how: StepKind::Lent, ..PLAIN },
