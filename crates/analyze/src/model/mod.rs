@@ -24,7 +24,7 @@ use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::mechanism::connections;
 use syscost_measure::probe::transfer::Transfer;
-use syscost_measure::probe::transfer::axes::RECEIVER;
+use syscost_measure::probe::transfer::axes::{CONGESTION_CONTROL, RECEIVER};
 use syscost_measure::probe::transfer::far;
 use syscost_measure::probe::{Alternatives, Probe};
 
@@ -118,6 +118,8 @@ pub enum AccountCaveat {
     BeyondSizes,
     /// What it costs to take turns is in no term.
     Crowded { threads: usize, cpus: usize },
+    /// Segments wait for timers, which are in no term.
+    Paced,
 }
 
 /// What one message of a case costs, term by term.
@@ -237,8 +239,13 @@ fn of_case(sources: &[&Case], cells: &Cells, case: &Case) -> Option<Account> {
         point: case.point.clone(),
         items,
         measured: Some(measured),
-        caveats: Vec::new(),
+        caveats: paced(&case.point).into_iter().collect(),
     })
+}
+
+/// BBR, of any version, lets a segment go when a timer says so.
+fn paced(point: &Point) -> Option<AccountCaveat> {
+    point.text(CONGESTION_CONTROL)?.starts_with("bbr").then_some(AccountCaveat::Paced)
 }
 
 /// The terms that happen at all; `None`: the run lacks the unit cost of one.

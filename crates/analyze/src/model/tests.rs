@@ -276,6 +276,19 @@ fn a_case_that_was_not_run_is_a_prediction_between_its_neighbours() {
 }
 
 #[test]
+fn a_congestion_control_that_paces_is_said_and_no_other() {
+    let (mut run, accounts) = accounts("send", &[1024]);
+    assert_eq!(accounts[0].caveats, []);
+    for case in &mut run.record.plan.cases {
+        if case.point.text(CONGESTION_CONTROL).is_some() {
+            case.point.set("congestion_control", Value::text("bbr"));
+        }
+    }
+    let paced = Model::of(&run, &Cells::of(&run));
+    assert_eq!(paced.accounts[0].caveats, [AccountCaveat::Paced]);
+}
+
+#[test]
 fn a_run_without_the_steps_says_what_it_lacks() {
     let run = synthetic::Synthetic::default().run();
     let model = Model::of(&run, &Cells::of(&run));

@@ -5,7 +5,7 @@
 
 use super::counts::{Count, CountSource, Subject};
 use super::steps::{self, Steps};
-use super::{Account, AccountCaveat, items};
+use super::{Account, AccountCaveat, items, paced};
 use crate::CellRef;
 use crate::cells::Cells;
 use syscost_core::axis::{IntAxis, Point};
@@ -28,7 +28,7 @@ pub fn account(run: &Run, cells: &Cells, point: &Point) -> Option<Account> {
     let neighbours = neighbours(run, cells, point);
     let subject = Subject::of(point, |metric| between(cells, &neighbours, point, metric))?;
     let items = items(&subject, &Steps::at(&steps::sources(run), cells, point))?;
-    let known = [Some(AccountCaveat::NotRun), outside(&neighbours, point), crowded(run, point)];
+    let known = [Some(AccountCaveat::NotRun), outside(&neighbours, point), crowded(run, point), paced(point)];
     let caveats = known.into_iter().flatten().collect();
     Some(Account { case: None, point: point.clone(), items, measured: None, caveats })
 }

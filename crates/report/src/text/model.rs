@@ -130,6 +130,7 @@ pub fn caveat(caveat: &AccountCaveat) -> String {
         AccountCaveat::Crowded { threads, cpus } => {
             format!("{threads} threads share {}: no term has the cost of taking turns", count(*cpus, "CPU"))
         }
+        AccountCaveat::Paced => "the congestion control paces: no term has the cost of its timers".into(),
     }
 }
 
