@@ -135,13 +135,8 @@ impl<'t> ScriptDrawing<'t> {
 
     /// The calls of the figure that a call is of: from there on, and then those before it.
     fn figure(&self, of: &ScriptCall) -> impl Iterator<Item = &ScriptCall> {
-        let at = self.at(of);
-        let before = self.calls[..at].iter().rev().take_while(|call| !call.ends());
-        self.calls[at..].iter().take_while(|call| !call.ends()).chain(before)
-    }
-
-    fn at(&self, of: &ScriptCall) -> usize {
-        self.calls.iter().position(|call| std::ptr::eq(call, of)).unwrap_or_default()
+        let before = self.calls[..of.number].iter().rev().take_while(|call| !call.ends());
+        self.calls[of.number..].iter().take_while(|call| !call.ends()).chain(before)
     }
 
     /// The list whose texts stand below the axis.
@@ -161,9 +156,12 @@ impl<'t> ScriptDrawing<'t> {
 
     /// What its figure writes at an axis, whatever it is.
     pub fn axis_label(&self, list: &NamedList, axis: &str) -> Option<&str> {
-        let first = self.first(list)?;
-        self.figure(first)
-            .filter(|call| call.receiver() == first.receiver())
+        self.first(list).and_then(|first| self.own_label(first, axis))
+    }
+
+    fn own_label(&self, of: &ScriptCall, axis: &str) -> Option<&str> {
+        self.figure(of)
+            .filter(|call| call.receiver() == of.receiver())
             .find_map(|call| call.axis_label(axis))
     }
 
@@ -241,9 +239,9 @@ impl<'t> ScriptDrawing<'t> {
             None => legend.arguments.iter().flat_map(|argument| &argument.texts).collect(),
         };
         let mut drawn: Vec<usize> =
-            self.figure(of).filter(own).filter(|call| call.draws()).map(|call| self.at(call)).collect();
+            self.figure(of).filter(own).filter(|call| call.draws()).map(|call| call.number).collect();
         drawn.sort_unstable();
-        let at = drawn.iter().position(|at| *at == self.at(of))?;
+        let at = drawn.iter().position(|at| *at == of.number)?;
         names.get(at).filter(|_| names.len() == drawn.len()).map(|name| name.as_str())
     }
 

@@ -24,6 +24,8 @@ pub struct ScriptArgument {
 
 /// A call of a library's function.
 pub struct ScriptCall {
+    /// Which call it is, from 0.
+    pub number: usize,
     /// `plt.plot`
     pub name: String,
     pub arguments: Vec<ScriptArgument>,
@@ -378,7 +380,7 @@ impl<'s> ScriptEvaluation<'s> {
         let number = self.out.calls.len();
         if number < MOST_CALLS {
             let arguments = arguments.iter().map(of).collect();
-            self.out.calls.push(ScriptCall { name: name.into(), arguments });
+            self.out.calls.push(ScriptCall { number, name: name.into(), arguments });
         }
         let values = arguments.iter().map(|(_, value)| value).chain([base]);
         let computed = ScriptValue::computed(ScriptKind::Unknown, values);
