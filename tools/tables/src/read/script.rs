@@ -5,6 +5,7 @@ use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::objects;
 use super::script_calls::ScriptDrawing;
+use super::script_curves;
 use super::script_lists::{NamedList, columns, count_copies, listed, place_keys};
 use super::script_rows::ScriptRows;
 use super::script_run::{self, ScriptAssignment};
@@ -32,9 +33,25 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     if let Some(records) = framed.or_else(|| columns(&lists, mapping)) {
         return Some(Ok((with_units(records, &drawing, mapping), said(&[], &[]))));
     }
-    label_axis(&drawing, &mut lists, mapping);
-    label_curves(&drawing, &mut lists, mapping);
-    find_ways(&drawing, &mut lists);
+    match of_lists(&drawing, &values, lists.clone(), mapping) {
+        Some(Ok(read)) => Some(Ok(read)),
+        other => {
+            let drawn = script_curves::records(&drawing, &lists, mapping).map(Ok);
+            drawn.or(other).or_else(|| script.then(|| Err(NOTHING.into())))
+        }
+    }
+}
+
+/// Of lists that say what they are, by their names and by what they are drawn over.
+fn of_lists(
+    drawing: &ScriptDrawing,
+    values: &[ScriptAssignment],
+    mut lists: Vec<NamedList>,
+    mapping: &ColumnMapping,
+) -> Option<Result<ScriptRecords, String>> {
+    label_axis(drawing, &mut lists, mapping);
+    label_curves(drawing, &mut lists, mapping);
+    find_ways(drawing, &mut lists);
     let (mut axes, mut others): (Vec<NamedList>, Vec<NamedList>) =
         lists.into_iter().partition(|list| list.axis(mapping).is_some());
     place_keys(&mut others, &axes, mapping);
@@ -51,7 +68,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     let values: Vec<&ScriptAssignment> =
         values.iter().filter(|value| !has_lists_alone(&value.value, mapping)).collect();
     let titled: Vec<TableRecord> =
-        values.iter().filter_map(|value| titled(value, &drawing, mapping)).flatten().collect();
+        values.iter().filter_map(|value| titled(value, drawing, mapping)).flatten().collect();
     if !titled.is_empty() {
         return Some(Ok((titled, said(&left, &[]))));
     }
@@ -59,10 +76,10 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     if let Some(records) = objects.max_by_key(Vec::len).filter(|records| records.len() > 2) {
         let title = drawing.only_label(TableColumn::is_measure);
         let title = title.map(|title| TableRecord { line: records[0].line, cells: vec![title] });
-        let records = with_units(records, &drawing, mapping);
+        let records = with_units(records, drawing, mapping);
         return Some(Ok((title.into_iter().chain(records).collect(), said(&left, &[]))));
     }
-    script.then(|| Err(NOTHING.into()))
+    None
 }
 
 /// A list whose parts, `a1[1::2]`, are all drawn is those; of another the whole is read.

@@ -18,6 +18,7 @@ pub struct ScriptAssignment {
 
 pub struct ScriptArgument {
     pub keyword: Option<String>,
+    pub value: ScriptValue,
     pub texts: Vec<String>,
     pub from: BTreeSet<ListSource>,
 }
@@ -374,6 +375,7 @@ impl<'s> ScriptEvaluation<'s> {
         };
         let of = |(keyword, value): &(Option<&str>, ScriptValue)| ScriptArgument {
             keyword: keyword.map(String::from),
+            value: value.clone(),
             texts: value.texts().into_iter().map(line).collect(),
             from: value.sources(),
         };
