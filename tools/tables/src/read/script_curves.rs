@@ -2,6 +2,7 @@
 
 use super::heading::{HeadingPlace, TableHeading};
 use super::layout::TableRecord;
+use super::script_builtin;
 use super::script_calls::ScriptDrawing;
 use super::script_lists::{NamedList, PLACES};
 use super::script_run::ScriptCall;
@@ -21,10 +22,12 @@ pub fn records(
     lists: &[NamedList],
     mapping: &ColumnMapping,
 ) -> Option<ScriptRecords> {
-    let mut tables = CurveTables::new();
+    let (mut tables, mut shown) = (CurveTables::new(), ShownFigures::new());
     for call in drawing.drawn() {
         let Some(curve) = DrawnCurve::of(drawing, call, mapping) else { continue };
         let (titles, places): (Vec<_>, Vec<_>) = curve.places.into_iter().unzip();
+        call.arguments.iter().for_each(|argument| show(&mut shown, &argument.value));
+        shown.entry(String::new()).or_default().extend(places.iter().cloned());
         let headings = titles.into_iter().chain([curve.axis.1, curve.quantity]).collect();
         let rows = tables.entry(headings).or_default();
         for (x, y) in curve.axis.0.into_iter().zip(curve.figures) {
@@ -42,18 +45,27 @@ pub fn records(
             rows.into_iter().map(|(places, figure)| record(places.into_iter().chain([figure]).collect())),
         );
     }
-    let left: BTreeSet<String> = lists.iter().filter_map(|list| left_of(list, &all, mapping)).collect();
+    let left: BTreeSet<String> = lists.iter().filter_map(|list| left_of(list, &shown, mapping)).collect();
     (!all.is_empty()).then(|| (all, said(&Vec::from_iter(left), &[])))
 }
 
+/// What is drawn of a list, by its name; of none: what labels and titles say of places.
+type ShownFigures = BTreeMap<String, BTreeSet<String>>;
+
+fn show(shown: &mut ShownFigures, of: &ScriptValue) {
+    for one in script_builtin::items(of, None) {
+        for source in &one.from {
+            shown.entry(source.name.clone()).or_default().extend(one.cell().map(String::from));
+        }
+    }
+}
+
 /// A list of figures that no row shows, or not all of it.
-fn left_of(list: &NamedList, shown: &[TableRecord], mapping: &ColumnMapping) -> Option<String> {
-    let is_shown = |figure: &&String| shown.iter().any(|record| record.cells.contains(*figure));
-    let many = list.cells.len();
-    let left = many - list.cells.iter().filter(is_shown).count();
-    let figures = list.numbers && list.axis(mapping).is_none() && left > 0;
-    let part = if left < many { format!(" ({left} of {many} figures)") } else { String::new() };
-    figures.then(|| format!("{:?}{part}", list.heading(mapping)))
+fn left_of(list: &NamedList, shown: &ShownFigures, mapping: &ColumnMapping) -> Option<String> {
+    let own = shown.get(&list.name);
+    let is_shown = |figure: &String| own.into_iter().chain(shown.get("")).any(|all| all.contains(figure));
+    let figures = list.numbers && list.axis(mapping).is_none() && !list.cells.iter().all(is_shown);
+    figures.then(|| format!("{:?}{}", list.name, if own.is_some() { " (a part)" } else { "" }))
 }
 
 struct DrawnCurve {
