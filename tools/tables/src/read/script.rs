@@ -6,7 +6,7 @@ use super::layout::TableRecord;
 use super::objects;
 use super::script_calls::ScriptDrawing;
 use super::script_curves;
-use super::script_lists::{NamedList, columns, count_copies, listed, place_keys};
+use super::script_lists::{NamedList, columns, count_copies, listed, name_ways, place_keys};
 use super::script_rows::ScriptRows;
 use super::script_run::{self, ScriptAssignment};
 use super::script_tables::{NOTHING, ScriptRecords, frame, has_lists_alone, said, titled, with_units};
@@ -56,8 +56,9 @@ fn of_lists(
         lists.into_iter().partition(|list| list.axis(mapping).is_some());
     place_keys(&mut others, &axes, mapping);
     axes.extend(others.iter().filter_map(|list| drawing.axis_in_comment(list, mapping)));
-    let (figures, left): (Vec<NamedList>, Vec<NamedList>) =
+    let (mut figures, left): (Vec<NamedList>, Vec<NamedList>) =
         others.into_iter().partition(|list| list.is_understood(mapping));
+    name_ways(&mut figures, mapping);
     let left: Vec<String> =
         left.iter().filter(|list| list.numbers).map(|list| format!("{:?}", list.heading(mapping))).collect();
     if !axes.is_empty() && !figures.is_empty() {

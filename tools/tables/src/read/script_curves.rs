@@ -144,6 +144,7 @@ fn axis(
         label: label.map(String::from),
         called: None,
         ways: false,
+        way: None,
     };
     let counted = sources.iter().any(|source| !source.plain);
     (!counted && list.axis(mapping).is_some_and(|column| PLACES.contains(&column))).then_some(list)
