@@ -98,13 +98,15 @@ fn keep_parts_or_whole(lists: &mut Vec<NamedList>) {
     });
 }
 
+/// A variable of figures whose name tells neither an axis nor a quantity.
+fn says_nothing(list: &NamedList, mapping: &ColumnMapping) -> bool {
+    list.numbers && list.keys.is_empty() && list.axis(mapping).is_none() && !list.is_understood(mapping)
+}
+
 /// `x`, which others are drawn over: what the plots' axis is called.
 fn label_axis(drawing: &ScriptDrawing, lists: &mut [NamedList], mapping: &ColumnMapping) {
     let others = lists.to_vec();
-    let unknown = |list: &&mut NamedList| {
-        list.numbers && list.keys.is_empty() && list.axis(mapping).is_none() && !list.is_understood(mapping)
-    };
-    for list in lists.iter_mut().filter(unknown) {
+    for list in lists.iter_mut().filter(|list| says_nothing(list, mapping)) {
         let after = drawing.drawn_over(list, true);
         let drawn = others.iter().filter(|other| after.contains(other.name.as_str()));
         let labels: BTreeSet<&str> =
@@ -115,11 +117,8 @@ fn label_axis(drawing: &ScriptDrawing, lists: &mut [NamedList], mapping: &Column
 
 /// `plot(sizes, two, label="Two-copy")`
 fn label_curves(drawing: &ScriptDrawing, lists: &mut [NamedList], mapping: &ColumnMapping) {
-    let unknown = |list: &NamedList| {
-        list.numbers && list.keys.is_empty() && list.axis(mapping).is_none() && !list.is_understood(mapping)
-    };
     let mut known: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    let drawn = |list: &NamedList| unknown(list) && drawing.is_plain(list);
+    let drawn = |list: &NamedList| says_nothing(list, mapping) && drawing.is_plain(list);
     for (at, list) in lists.iter_mut().enumerate().filter(|(_, list)| drawn(list)) {
         let Some(curve) = drawing.curve(list) else { continue };
         // Its own name calls it so, too.
