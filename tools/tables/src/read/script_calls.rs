@@ -73,7 +73,7 @@ impl ScriptCall {
 
 impl ScriptArgument {
     /// Figures, or what they are drawn over: `y=rates`.
-    fn is_drawn(&self) -> bool {
+    pub fn is_drawn(&self) -> bool {
         self.keyword.as_deref().is_none_or(|keyword| ["x", "y"].contains(&keyword))
     }
 

@@ -26,7 +26,8 @@ pub fn records(
     for call in drawing.drawn() {
         let Some(curve) = DrawnCurve::of(drawing, call, mapping) else { continue };
         let (titles, places): (Vec<_>, Vec<_>) = curve.places.into_iter().unzip();
-        call.arguments.iter().for_each(|argument| show(&mut shown, &argument.value));
+        let drawn = call.arguments.iter().filter(|argument| argument.is_drawn());
+        drawn.for_each(|argument| show(&mut shown, &argument.value));
         shown.entry(String::new()).or_default().extend(places.iter().cloned());
         let headings = titles.into_iter().chain([curve.axis.1, curve.quantity]).collect();
         let rows = tables.entry(headings).or_default();
