@@ -19,6 +19,7 @@ mod rows;
 mod script;
 mod script_builtin;
 mod script_calls;
+mod script_curves;
 mod script_expression;
 mod script_lists;
 mod script_loops;

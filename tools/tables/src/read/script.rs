@@ -5,7 +5,8 @@ use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::objects;
 use super::script_calls::ScriptDrawing;
-use super::script_lists::{NamedList, columns, count_copies, listed, place_keys};
+use super::script_curves;
+use super::script_lists::{NamedList, columns, count_copies, listed, name_ways, place_keys};
 use super::script_rows::ScriptRows;
 use super::script_run::{self, ScriptAssignment};
 use super::script_tables::{NOTHING, ScriptRecords, frame, has_lists_alone, said, titled, with_units};
@@ -32,15 +33,32 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     if let Some(records) = framed.or_else(|| columns(&lists, mapping)) {
         return Some(Ok((with_units(records, &drawing, mapping), said(&[], &[]))));
     }
-    label_axis(&drawing, &mut lists, mapping);
-    label_curves(&drawing, &mut lists, mapping);
-    find_ways(&drawing, &mut lists);
+    match of_lists(&drawing, &values, lists.clone(), mapping) {
+        Some(Ok(read)) => Some(Ok(read)),
+        other => {
+            let drawn = script_curves::records(&drawing, &lists, mapping).map(Ok);
+            drawn.or(other).or_else(|| script.then(|| Err(NOTHING.into())))
+        }
+    }
+}
+
+/// Of lists that say what they are, by their names and by what they are drawn over.
+fn of_lists(
+    drawing: &ScriptDrawing,
+    values: &[ScriptAssignment],
+    mut lists: Vec<NamedList>,
+    mapping: &ColumnMapping,
+) -> Option<Result<ScriptRecords, String>> {
+    label_axis(drawing, &mut lists, mapping);
+    label_curves(drawing, &mut lists, mapping);
+    find_ways(drawing, &mut lists);
     let (mut axes, mut others): (Vec<NamedList>, Vec<NamedList>) =
         lists.into_iter().partition(|list| list.axis(mapping).is_some());
     place_keys(&mut others, &axes, mapping);
     axes.extend(others.iter().filter_map(|list| drawing.axis_in_comment(list, mapping)));
-    let (figures, left): (Vec<NamedList>, Vec<NamedList>) =
+    let (mut figures, left): (Vec<NamedList>, Vec<NamedList>) =
         others.into_iter().partition(|list| list.is_understood(mapping));
+    name_ways(&mut figures, mapping);
     let left: Vec<String> =
         left.iter().filter(|list| list.numbers).map(|list| format!("{:?}", list.heading(mapping))).collect();
     if !axes.is_empty() && !figures.is_empty() {
@@ -51,7 +69,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     let values: Vec<&ScriptAssignment> =
         values.iter().filter(|value| !has_lists_alone(&value.value, mapping)).collect();
     let titled: Vec<TableRecord> =
-        values.iter().filter_map(|value| titled(value, &drawing, mapping)).flatten().collect();
+        values.iter().filter_map(|value| titled(value, drawing, mapping)).flatten().collect();
     if !titled.is_empty() {
         return Some(Ok((titled, said(&left, &[]))));
     }
@@ -59,10 +77,10 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Result<ScriptRecor
     if let Some(records) = objects.max_by_key(Vec::len).filter(|records| records.len() > 2) {
         let title = drawing.only_label(TableColumn::is_measure);
         let title = title.map(|title| TableRecord { line: records[0].line, cells: vec![title] });
-        let records = with_units(records, &drawing, mapping);
+        let records = with_units(records, drawing, mapping);
         return Some(Ok((title.into_iter().chain(records).collect(), said(&left, &[]))));
     }
-    script.then(|| Err(NOTHING.into()))
+    None
 }
 
 /// A list whose parts, `a1[1::2]`, are all drawn is those; of another the whole is read.
@@ -80,13 +98,15 @@ fn keep_parts_or_whole(lists: &mut Vec<NamedList>) {
     });
 }
 
+/// A variable of figures whose name tells neither an axis nor a quantity.
+fn says_nothing(list: &NamedList, mapping: &ColumnMapping) -> bool {
+    list.numbers && list.keys.is_empty() && list.axis(mapping).is_none() && !list.is_understood(mapping)
+}
+
 /// `x`, which others are drawn over: what the plots' axis is called.
 fn label_axis(drawing: &ScriptDrawing, lists: &mut [NamedList], mapping: &ColumnMapping) {
     let others = lists.to_vec();
-    let unknown = |list: &&mut NamedList| {
-        list.numbers && list.keys.is_empty() && list.axis(mapping).is_none() && !list.is_understood(mapping)
-    };
-    for list in lists.iter_mut().filter(unknown) {
+    for list in lists.iter_mut().filter(|list| says_nothing(list, mapping)) {
         let after = drawing.drawn_over(list, true);
         let drawn = others.iter().filter(|other| after.contains(other.name.as_str()));
         let labels: BTreeSet<&str> =
@@ -97,11 +117,8 @@ fn label_axis(drawing: &ScriptDrawing, lists: &mut [NamedList], mapping: &Column
 
 /// `plot(sizes, two, label="Two-copy")`
 fn label_curves(drawing: &ScriptDrawing, lists: &mut [NamedList], mapping: &ColumnMapping) {
-    let unknown = |list: &NamedList| {
-        list.numbers && list.keys.is_empty() && list.axis(mapping).is_none() && !list.is_understood(mapping)
-    };
     let mut known: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    let drawn = |list: &NamedList| unknown(list) && drawing.is_plain(list);
+    let drawn = |list: &NamedList| says_nothing(list, mapping) && drawing.is_plain(list);
     for (at, list) in lists.iter_mut().enumerate().filter(|(_, list)| drawn(list)) {
         let Some(curve) = drawing.curve(list) else { continue };
         // Its own name calls it so, too.

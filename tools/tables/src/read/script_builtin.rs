@@ -1,14 +1,18 @@
 //! What operators, subscripts and the functions that every script has make of values.
 
 use super::script_value::{LONGEST, ListSource, ScriptKind, ScriptValue};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
-type ScriptArguments<'a> = &'a [(Option<&'a str>, ScriptValue)];
+pub type ScriptArguments<'a> = &'a [(Option<&'a str>, ScriptValue)];
 /// One place, or from where, to where, in which steps.
 pub type ScriptPlace = Result<ScriptValue, Vec<Option<ScriptValue>>>;
 
 /// What may stand around a list.
 const WRAPPERS: &[&str] = &["array", "asarray", "list", "tuple", "DataFrame", "Series"];
+/// What gives all figures of a data frame, in another order.
+const REARRANGES: &[&str] =
+    &["melt", "pivot", "sort_values", "sort_index", "set_index", "reset_index", "copy", "transpose"];
 /// What holds lists by name.
 const NAMED: &[&str] = &["dict", "data.frame", "tibble", "data.table", "DataFrame"];
 
@@ -104,7 +108,7 @@ fn item(of: &ScriptValue, at: &ScriptValue) -> ScriptValue {
         ScriptKind::List(all) => place(at, all.len()).and_then(|at| all.get(at)).map(|one| of_list(of, one)),
         ScriptKind::Dictionary(all) => {
             let key = at.key();
-            all.iter().find(|(known, _)| Some(known) == key.as_ref()).map(|(_, value)| value.clone())
+            all.iter().find(|(known, _)| Some(known) == key.as_ref()).map(|(_, value)| of_list(of, value))
         }
         _ => None,
     };
@@ -183,6 +187,52 @@ pub fn operation(sign: &str, of: &[ScriptValue]) -> ScriptValue {
             .unwrap_or(ScriptKind::Unknown),
     };
     ScriptValue::computed(is, of)
+}
+
+/// As Python's own lists do: `["A1"] * 4 + ["A2"] * 4`.
+pub fn joined(sign: &str, of: &[ScriptValue]) -> Option<ScriptValue> {
+    let [one, other] = of else { return None };
+    let is_list = |value: &ScriptValue| matches!(value.is, ScriptKind::List(_));
+    let all = match sign {
+        "+" if is_list(one) && is_list(other) => [items(one, None), items(other, None)].concat(),
+        "*" => {
+            let (list, many) = if is_list(one) { (one, other) } else { (other, one) };
+            let (all, many) = (items(list, None), many.number().filter(|_| is_list(list))?);
+            let many = (many >= 0.0 && many * all.len() as f64 <= LONGEST as f64).then_some(many as usize)?;
+            std::iter::repeat_n(all, many).flatten().collect()
+        }
+        _ => return None,
+    };
+    (all.len() <= LONGEST).then(|| list(all))
+}
+
+/// Which comes first where both are sorted, by their texts and numbers; `None`: it is not known.
+pub fn sort_key(of: &ScriptValue) -> Option<Vec<SortedCell>> {
+    let cells: Vec<&str> = match &of.is {
+        ScriptKind::List(all) => all.iter().map_while(ScriptValue::cell).collect(),
+        _ => of.cell().into_iter().collect(),
+    };
+    (!cells.is_empty()).then(|| cells.into_iter().map(SortedCell::of).collect())
+}
+
+/// Numbers come before texts; keys of a dictionary are texts, whatever they were.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub enum SortedCell {
+    Number(i64),
+    Text(String),
+}
+
+impl SortedCell {
+    fn of(cell: &str) -> SortedCell {
+        match cell.parse::<f64>() {
+            Ok(number) => {
+                // As `f64::total_cmp` puts them in order.
+                let bits = number.to_bits() as i64;
+                SortedCell::Number(bits ^ (((bits >> 63) as u64) >> 1) as i64)
+            }
+            Err(_) => SortedCell::Text(cell.into()),
+        }
+    }
 }
 
 /// As numpy does: figure by figure, or each with one number.
@@ -276,16 +326,26 @@ pub fn function(name: &str, arguments: ScriptArguments) -> Option<ScriptValue> {
         ("range", all) => return range(&all.iter().map(|(_, value)| value).collect::<Vec<_>>()),
         ("len", [(_, of)]) => length(of),
         ("zip", all) => zipped(&all.iter().map(|(_, value)| value).collect::<Vec<_>>()),
-        ("enumerate", [(_, of), ..]) => {
-            let all = items(of, None);
-            list(all.into_iter().enumerate().map(|(at, one)| list(vec![number(at as f64), one])).collect())
+        ("enumerate", [(_, of), from @ ..]) => {
+            let from = from.first().map_or(Some(0.0), |(_, from)| from.number())?;
+            let all = items(of, None).into_iter().enumerate();
+            list(all.map(|(at, one)| list(vec![number(from + at as f64), one])).collect())
         }
         ("str", [(_, of)]) => of.cell().map_or(ScriptValue::unknown(), ScriptValue::text),
         ("int" | "float", [(_, of)]) if of.number().is_some() => of.clone(),
-        ("sorted" | "reversed" | "set", [(_, of), ..]) => {
-            let all = items(of, None);
-            list(all)
+        ("reversed", [(_, of)]) => list(items(of, None).into_iter().rev().collect()),
+        ("set", [(_, of)]) => {
+            let mut seen = BTreeSet::new();
+            list(items(of, None).into_iter().filter(|one| seen.insert(one.key())).collect())
         }
+        ("dict", [(_, pairs)]) => {
+            let pair = |pair: &ScriptValue| {
+                Some((pair.inside().first()?.key()?, pair.inside().get(1).copied()?.clone()))
+            };
+            let all: Option<Vec<_>> = pairs.inside().into_iter().map(pair).collect();
+            ScriptKind::Dictionary(all?.into()).into()
+        }
+        ("dict" | "defaultdict" | "OrderedDict", _) => ScriptKind::Dictionary(Rc::default()).into(),
         (name, [_, ..]) if WRAPPERS.contains(&name) => first?.clone(),
         _ => return None,
     })
@@ -359,15 +419,22 @@ pub fn method(of: &ScriptValue, name: &str, arguments: ScriptArguments) -> Optio
         ScriptKind::Object(_) if WRAPPERS.contains(&name) => function(name, arguments),
         ScriptKind::Dictionary(all) => Some(match name {
             "items" => list(
-                all.iter().map(|(key, value)| list(vec![ScriptValue::text(key), value.clone()])).collect(),
+                all.iter()
+                    .map(|(key, value)| list(vec![ScriptValue::text(key), of_list(of, value)]))
+                    .collect(),
             ),
             "keys" => list(items(of, None)),
-            "values" => list(all.iter().map(|(_, value)| value.clone()).collect()),
+            "values" => list(all.iter().map(|(_, value)| of_list(of, value)).collect()),
             "get" => item(of, first?),
+            _ if REARRANGES.contains(&name) => ScriptValue { is: ScriptKind::Unknown, from: of.from.clone() },
             _ => return None,
         }),
-        ScriptKind::List(_) => match name {
+        ScriptKind::List(all) => match name {
             "reshape" => reshaped(of, arguments),
+            "index" => {
+                let at = all.iter().position(|one| first.is_some_and(|of| same(one, of) == Some(true)));
+                at.map(|at| number(at as f64))
+            }
             "tolist" | "copy" | "astype" => Some(of.clone()),
             _ => Some(ScriptValue::computed(ScriptKind::Unknown, [of])),
         },

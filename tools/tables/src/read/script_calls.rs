@@ -3,7 +3,7 @@
 use super::heading::TableHeading;
 use super::script_lists::{NamedList, PLACES};
 use super::script_run::{ScriptArgument, ScriptCall};
-use super::script_value::{ListKey, ListSource};
+use super::script_value::{ListKey, ListSource, ScriptValue};
 use crate::naming::{self, NamedColumn};
 use crate::{ColumnMapping, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ impl ScriptCall {
         self.name.rsplit(['.', '_']).next() == Some(last)
     }
 
-    fn draws(&self) -> bool {
+    pub fn draws(&self) -> bool {
         DRAWS.iter().any(|name| self.name.rsplit('.').next() == Some(name))
     }
 
@@ -61,7 +61,7 @@ impl ScriptCall {
         self.arguments.iter().find(named)?.texts.first().map(String::as_str)
     }
 
-    fn sources(&self) -> impl Iterator<Item = &ListSource> {
+    pub fn sources(&self) -> impl Iterator<Item = &ListSource> {
         self.arguments.iter().flat_map(|argument| &argument.from)
     }
 
@@ -73,8 +73,12 @@ impl ScriptCall {
 
 impl ScriptArgument {
     /// Figures, or what they are drawn over: `y=rates`.
-    fn is_drawn(&self) -> bool {
+    pub fn is_drawn(&self) -> bool {
         self.keyword.as_deref().is_none_or(|keyword| ["x", "y"].contains(&keyword))
+    }
+
+    fn is_labels(&self) -> bool {
+        self.keyword.as_deref() == Some("labels")
     }
 
     fn has(&self, of: &[&ListSource]) -> bool {
@@ -135,13 +139,8 @@ impl<'t> ScriptDrawing<'t> {
 
     /// The calls of the figure that a call is of: from there on, and then those before it.
     fn figure(&self, of: &ScriptCall) -> impl Iterator<Item = &ScriptCall> {
-        let at = self.at(of);
-        let before = self.calls[..at].iter().rev().take_while(|call| !call.ends());
-        self.calls[at..].iter().take_while(|call| !call.ends()).chain(before)
-    }
-
-    fn at(&self, of: &ScriptCall) -> usize {
-        self.calls.iter().position(|call| std::ptr::eq(call, of)).unwrap_or_default()
+        let before = self.calls[..of.number].iter().rev().take_while(|call| !call.ends());
+        self.calls[of.number..].iter().take_while(|call| !call.ends()).chain(before)
     }
 
     /// The list whose texts stand below the axis.
@@ -161,20 +160,38 @@ impl<'t> ScriptDrawing<'t> {
 
     /// What its figure writes at an axis, whatever it is.
     pub fn axis_label(&self, list: &NamedList, axis: &str) -> Option<&str> {
-        let first = self.first(list)?;
-        self.figure(first)
-            .filter(|call| call.receiver() == first.receiver())
-            .find_map(|call| call.axis_label(axis))
+        self.first(list).and_then(|first| self.own_label(first, axis))
+    }
+
+    pub fn own_label(&self, of: &ScriptCall, axis: &str) -> Option<&str> {
+        self.figure(of).filter(|call| call.receiver() == of.receiver()).find_map(|call| call.axis_label(axis))
     }
 
     /// What the title of its figure says, or the call of a function that draws it.
     pub fn titles(&self, list: &NamedList) -> Vec<&str> {
-        let Some(first) = self.first(list) else { return Vec::new() };
-        let own = Some(first).filter(|call| !call.draws()).into_iter();
-        let titles: Vec<&ScriptCall> = self.figure(first).filter(|call| call.is("title")).collect();
-        let alone = |call: &&ScriptCall| call.receiver() == first.receiver();
+        self.first(list).map(|first| self.own_titles(first)).unwrap_or_default()
+    }
+
+    pub fn own_titles(&self, of: &ScriptCall) -> Vec<&str> {
+        let own = self.calls.get(of.number).filter(|call| !call.draws()).into_iter();
+        let titles: Vec<&ScriptCall> = self.figure(of).filter(|call| call.is("title")).collect();
+        let alone = |call: &&ScriptCall| call.receiver() == of.receiver();
         let any = !titles.iter().any(&alone);
         own.chain(titles.into_iter().filter(|call| any || alone(call))).flat_map(ScriptCall::texts).collect()
+    }
+
+    pub fn drawn(&self) -> impl Iterator<Item = &ScriptCall> {
+        self.calls.iter().filter(|call| call.draws())
+    }
+
+    /// What stands below its axis.
+    pub fn own_ticks(&self, of: &ScriptCall) -> Option<&ScriptValue> {
+        let own = self.figure(of).filter(|call| call.receiver() == of.receiver());
+        let ticks = own.filter(|call| TICKS.iter().any(|name| call.is(name)));
+        ticks
+            .filter_map(|call| call.arguments.iter().rfind(|of| of.is_drawn() || of.is_labels()))
+            .map(|of| &of.value)
+            .next()
     }
 
     /// Of lists of lists, is it the outer that is drawn over a name? `plot(sizes, rates[:, 3])`
@@ -223,11 +240,15 @@ impl<'t> ScriptDrawing<'t> {
             // `yerr=list` is another thing of the curve.
             let drawn = |argument: &&ScriptArgument| argument.is_drawn() && argument.has(&own);
             call.arguments.iter().skip(1).find(drawn)?;
-            let label = call.arguments.iter().find(|argument| argument.keyword.as_deref() == Some("label"));
-            let label = label.and_then(|label| label.texts.first());
-            label.map(String::as_str).or_else(|| self.legend(call))
+            self.own_curve(call)
         });
         labels.next()
+    }
+
+    pub fn own_curve<'d>(&'d self, of: &'d ScriptCall) -> Option<&'d str> {
+        let label = of.arguments.iter().find(|argument| argument.keyword.as_deref() == Some("label"));
+        let label = label.and_then(|label| label.texts.first());
+        label.map(String::as_str).or_else(|| self.legend(of))
     }
 
     /// `legend(["A1", "A2"])` names the curves in their order.
@@ -241,9 +262,9 @@ impl<'t> ScriptDrawing<'t> {
             None => legend.arguments.iter().flat_map(|argument| &argument.texts).collect(),
         };
         let mut drawn: Vec<usize> =
-            self.figure(of).filter(own).filter(|call| call.draws()).map(|call| self.at(call)).collect();
+            self.figure(of).filter(own).filter(|call| call.draws()).map(|call| call.number).collect();
         drawn.sort_unstable();
-        let at = drawn.iter().position(|at| *at == self.at(of))?;
+        let at = drawn.iter().position(|at| *at == of.number)?;
         names.get(at).filter(|_| names.len() == drawn.len()).map(|name| name.as_str())
     }
 

@@ -1,6 +1,6 @@
 //! The expressions of a script.
 
-use super::script_syntax::{Clause, DEEPEST, Expression, Parser, Subscript};
+use super::script_syntax::{Clause, DEEPEST, Expression, Parser, ScriptStatement, Subscript};
 use super::script_words::{Word, words};
 
 /// From the loosest to the tightest.
@@ -45,15 +45,13 @@ impl Parser<'_> {
     }
 
     fn conditional(&mut self) -> Option<Expression> {
-        self.takes("*");
-        self.takes("**");
+        // `zip(*points)`, `plot(x, y, **style)`
+        if let Some(sign) = ["*", "**"].into_iter().find(|sign| self.is(sign)) {
+            self.at += 1;
+            return Some(Expression::Operation(sign, vec![self.expression()?]));
+        }
         if self.takes("lambda") {
-            while !self.takes(":") {
-                self.peek().filter(|word| !matches!(word, Word::End))?;
-                self.at += 1;
-            }
-            self.expression()?;
-            return Some(Expression::Unknown);
+            return self.lambda();
         }
         let value = self.operation(0)?;
         if !self.takes("if") {
@@ -65,6 +63,16 @@ impl Parser<'_> {
             return None;
         }
         Some(Expression::Operation("if", vec![condition, value, self.expression()?]))
+    }
+
+    fn lambda(&mut self) -> Option<Expression> {
+        let mut parameters = Vec::new();
+        while !self.takes(":") {
+            let name = self.name()?;
+            parameters.push((name, if self.takes("=") { Some(self.expression()?) } else { None }));
+            self.takes(",");
+        }
+        Some(Expression::Lambda(parameters, vec![ScriptStatement::Return(self.expression()?)]))
     }
 
     fn operation(&mut self, level: usize) -> Option<Expression> {

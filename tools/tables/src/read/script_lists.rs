@@ -30,6 +30,8 @@ pub struct NamedList {
     pub called: Option<String>,
     /// Names of ways to send that something is drawn over.
     pub ways: bool,
+    /// The key that names it, as those of lists beside it name ways to send.
+    pub way: Option<String>,
 }
 
 impl NamedList {
@@ -71,6 +73,7 @@ impl NamedList {
                 None => others.push(key),
             }
         }
+        all.mechanism = all.mechanism.or(self.way.clone());
         (all, others)
     }
 
@@ -160,6 +163,20 @@ pub fn place_keys(lists: &mut [NamedList], axes: &[NamedList], mapping: &ColumnM
             };
             *key = ListKey::Text(format!("{number} {}", if size { "B" } else { "threads" }));
         }
+    }
+}
+
+/// `{"Two-Copy": [2, 3], "sendfile": [3, 4]}`: where one key is a way to send, those beside it are names as well.
+pub fn name_ways(lists: &mut [NamedList], mapping: &ColumnMapping) {
+    let is_way = |key: &ListKey| key.text().is_some_and(|key| vocabulary::exact_role(key).is_some());
+    let mut ways = BTreeSet::new();
+    for list in &*lists {
+        ways.extend(list.keys.iter().position(is_way).map(|depth| (list.line, depth)));
+    }
+    for list in lists.iter_mut().filter(|list| !list.keys.iter().any(is_way)) {
+        let mut keys = list.keys.iter().enumerate().filter(|(depth, _)| ways.contains(&(list.line, *depth)));
+        let key = keys.find_map(|(_, key)| key.text());
+        list.way = key.filter(|key| !TableHeading::of(key, mapping).is_understood()).map(String::from);
     }
 }
 
@@ -302,6 +319,7 @@ fn inside(of: &ScriptAssignment, keys: &[ListKey], value: &ScriptValue) -> Vec<N
                 label: None,
                 called: None,
                 ways: false,
+                way: None,
             };
             cells.filter(|cells| cells.len() > 1).map(list).into_iter().collect()
         }

@@ -1,9 +1,11 @@
-//! What a comprehension makes: `[2 ** i for i in range(6, 12)]`.
+//! What makes lists of lists: comprehensions, `[2 ** i for i in range(6, 12)]`, parts, functions that take functions, and
+//! lists that grow.
 
-use super::script_builtin;
+use super::script_builtin::{self, ScriptArguments, ScriptPlace};
 use super::script_run::ScriptEvaluation;
 use super::script_syntax::{Clause, Expression};
 use super::script_value::{LONGEST, ScriptKind, ScriptValue};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 impl<'s> ScriptEvaluation<'s> {
@@ -66,4 +68,105 @@ impl<'s> ScriptEvaluation<'s> {
             }
         }
     }
+
+    /// A part of a flattened list, `a1[1::2]`, is a list of its own.
+    pub fn part(&mut self, of: &ScriptValue, at: &[ScriptPlace], part: ScriptValue) -> ScriptValue {
+        let (Some(source), [Err(slice)]) = (of.from.first().filter(|source| source.plain), at) else {
+            return part;
+        };
+        let bare = ScriptValue { from: BTreeSet::new(), ..part.clone() };
+        let line = self.out.assigned.iter().rfind(|known| known.name == source.name).map(|known| known.line);
+        let (Some(line), true) = (line, source.keys.is_empty() && part.from != of.from) else { return part };
+        let bounds = slice.iter().map(|bound| bound.as_ref().and_then(ScriptValue::cell).unwrap_or_default());
+        let name = format!("{}[{}]", source.name, bounds.collect::<Vec<_>>().join(":"));
+        if bare.is_plain() { self.assigned(line, &name, &[], bare) } else { part }
+    }
+
+    /// `*points` are all of them; `**style` are no figures.
+    pub fn spread(&mut self, of: &'s Expression) -> Vec<ScriptValue> {
+        match of {
+            Expression::Operation("**", one) if one.len() == 1 => Vec::new(),
+            Expression::Operation("*", one) if one.len() == 1 => {
+                let all = self.value(&one[0]);
+                if is_known(&all) { script_builtin::items(&all, None) } else { vec![all] }
+            }
+            of => vec![self.value(of)],
+        }
+    }
+
+    /// `map(f, list)`, `filter(f, list)`, `sorted(list, key=f)`
+    pub fn by_function(&mut self, name: &str, arguments: ScriptArguments) -> Option<ScriptValue> {
+        let all = match (name, arguments) {
+            ("map", [(_, function), (_, of)]) if is_known(of) => {
+                script_builtin::items(of, None).into_iter().map(|one| self.of_one(function, one)).collect()
+            }
+            ("filter", [(_, function), (_, of)]) if is_known(of) => {
+                let mut all = script_builtin::items(of, None);
+                all.retain(|one| self.of_one(function, one.clone()).holds() != Some(false));
+                all
+            }
+            ("sorted", [(_, of), how @ ..]) if is_known(of) => return Some(self.sorted(of, how)),
+            _ => return None,
+        };
+        Some(ScriptValue::list(all))
+    }
+
+    fn of_one(&mut self, function: &ScriptValue, one: ScriptValue) -> ScriptValue {
+        match &function.is {
+            ScriptKind::Function(at) => self.call(*at, &[(None, one)]),
+            ScriptKind::Object(name) if name == "None" => one,
+            ScriptKind::Object(name) => {
+                script_builtin::function(name, &[(None, one)]).unwrap_or(ScriptValue::unknown())
+            }
+            _ => ScriptValue::unknown(),
+        }
+    }
+
+    fn sorted(&mut self, of: &ScriptValue, how: ScriptArguments) -> ScriptValue {
+        let said = |word: &str| how.iter().find(|(name, _)| *name == Some(word)).map(|(_, value)| value);
+        let mut all = Vec::new();
+        for one in script_builtin::items(of, None) {
+            let by = said("key").map_or(one.clone(), |function| self.of_one(function, one.clone()));
+            all.push((script_builtin::sort_key(&by), one));
+        }
+        let reverse = said("reverse").map_or(Some(false), ScriptValue::holds);
+        let (Some(reverse), true) = (reverse, all.iter().all(|(by, _)| by.is_some())) else {
+            return ScriptValue::computed(ScriptKind::Unknown, [of]);
+        };
+        all.sort_by(|(one, _), (other, _)| if reverse { other.cmp(one) } else { one.cmp(other) });
+        ScriptValue::list(all.into_iter().map(|(_, one)| one).collect())
+    }
+
+    /// `rates.append(2.5)`, `all["A1"].extend(rates)`; `None`: this is no list that grows.
+    pub fn grow(&mut self, list: &'s Expression, method: &str, arguments: ScriptArguments) -> Option<()> {
+        let [(None, more)] = arguments else { return None };
+        if !["append", "extend"].contains(&method) {
+            return None;
+        }
+        let mut keys = Vec::new();
+        let name = self.keys_to(list, &mut keys)?;
+        let known = self.value(list);
+        let holder = self.get(name)?;
+        let mut all = match &known.is {
+            ScriptKind::List(_) => script_builtin::items(&known, None),
+            // A `defaultdict` makes one.
+            ScriptKind::Unknown if !keys.is_empty() && matches!(holder.is, ScriptKind::Dictionary(_)) => {
+                Vec::new()
+            }
+            _ => return None,
+        };
+        match method {
+            "append" => all.push(more.clone()),
+            _ => all.extend(script_builtin::items(more, None)),
+        }
+        self.charge(&all);
+        let grown = if all.len() > LONGEST { ScriptValue::unknown() } else { ScriptValue::list(all) };
+        self.put(name, &keys, grown);
+        Some(())
+    }
+}
+
+/// Does a loop over it give all that it holds?
+fn is_known(of: &ScriptValue) -> bool {
+    matches!(of.is, ScriptKind::List(_) | ScriptKind::Dictionary(_))
 }

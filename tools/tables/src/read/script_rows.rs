@@ -12,7 +12,7 @@ use crate::{naming, vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub struct ScriptRows<'t> {
-    pub drawing: ScriptDrawing<'t>,
+    pub drawing: &'t ScriptDrawing<'t>,
     pub mapping: &'t ColumnMapping,
     pub axes: Vec<NamedList>,
     pub figures: Vec<NamedList>,
@@ -48,10 +48,17 @@ impl ScriptRows<'_> {
             self.tell_places(&mut lists, axis);
             // Lists at places of their own are rows, the others columns.
             let mut sections: BTreeMap<(Vec<&str>, String), Vec<NamedList>> = BTreeMap::new();
+            let mut named = BTreeSet::new();
             for list in lists {
                 let places = list.place(self.mapping).0.as_cells();
                 let heading = if places.is_empty() { String::new() } else { self.labelled(&list) };
                 let titles = places.into_iter().map(|(title, _)| title).collect();
+                let name = self.labelled(&list);
+                if !named.insert((list.place(self.mapping).0, name.clone())) {
+                    return Err(format!(
+                        "several lists of this script are {name:?}: put the figures of one plot into a CSV"
+                    ));
+                }
                 sections.entry((titles, heading)).or_default().push(list);
             }
             for ((titles, heading), lists) in sections {

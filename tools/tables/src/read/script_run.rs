@@ -18,12 +18,15 @@ pub struct ScriptAssignment {
 
 pub struct ScriptArgument {
     pub keyword: Option<String>,
+    pub value: ScriptValue,
     pub texts: Vec<String>,
     pub from: BTreeSet<ListSource>,
 }
 
 /// A call of a library's function.
 pub struct ScriptCall {
+    /// Which call it is, from 0.
+    pub number: usize,
     /// `plt.plot`
     pub name: String,
     pub arguments: Vec<ScriptArgument>,
@@ -48,7 +51,7 @@ struct Function<'s> {
 }
 
 pub struct ScriptEvaluation<'s> {
-    out: ScriptRun,
+    pub out: ScriptRun,
     /// The whole script's first, that of the function that runs last.
     scopes: Vec<BTreeMap<String, ScriptValue>>,
     functions: Vec<Function<'s>>,
@@ -84,7 +87,7 @@ impl<'s> ScriptEvaluation<'s> {
     }
 
     /// To look through a long list takes longer.
-    fn charge(&mut self, of: &[ScriptValue]) {
+    pub fn charge(&mut self, of: &[ScriptValue]) {
         self.steps += of.iter().map(ScriptValue::size).sum::<usize>() / VALUES_A_STEP;
     }
 
@@ -110,10 +113,11 @@ impl<'s> ScriptEvaluation<'s> {
             ScriptStatement::For(target, over, body) => {
                 let over = self.value(over);
                 let items = script_builtin::items(&over, None);
-                items.into_iter().find_map(|item| {
+                let mut returned = items.into_iter().filter_map(|item| {
                     self.bind(0, target, item);
-                    self.block(body)
-                })
+                    self.block(body).filter(|of| !of.is_object("continue"))
+                });
+                returned.next().filter(|of| !of.is_object("break"))
             }
             ScriptStatement::If(branches) => self.branches(branches),
             ScriptStatement::Function(name, parameters, body) => {
@@ -144,14 +148,30 @@ impl<'s> ScriptEvaluation<'s> {
     }
 
     fn set(&mut self, name: &str, value: ScriptValue) {
-        let value = if value.is_deep() { ScriptValue::unknown() } else { value };
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(name.into(), value);
-        }
+        self.set_in(self.scopes.len() - 1, name, value);
     }
 
-    fn get(&self, name: &str) -> Option<&ScriptValue> {
-        self.scopes.last()?.get(name).or_else(|| self.scopes[0].get(name))
+    fn set_in(&mut self, scope: usize, name: &str, value: ScriptValue) {
+        let value = if value.is_deep() { ScriptValue::unknown() } else { value };
+        self.scopes[scope].insert(name.into(), value);
+    }
+
+    /// Its own, the whole script's, or that of a function around it.
+    fn scope_of(&self, name: &str) -> Option<usize> {
+        let last = self.scopes.len() - 1;
+        [last, 0].into_iter().chain((1..last).rev()).find(|at| self.scopes[*at].contains_key(name))
+    }
+
+    pub fn get(&self, name: &str) -> Option<&ScriptValue> {
+        self.scopes[self.scope_of(name)?].get(name)
+    }
+
+    /// `whole[keys] = value`
+    pub fn put(&mut self, name: &str, keys: &[String], value: ScriptValue) {
+        let scope = self.scope_of(name).unwrap_or(self.scopes.len() - 1);
+        let mut whole = self.scopes[scope].remove(name).unwrap_or(ScriptValue::unknown());
+        script_builtin::put(&mut whole, keys, value);
+        self.set_in(scope, name, whole);
     }
 
     pub fn bind(&mut self, line: usize, target: &'s Expression, value: ScriptValue) {
@@ -173,9 +193,7 @@ impl<'s> ScriptEvaluation<'s> {
                 if let Some(name) = self.keys_to(target, &mut keys) {
                     let path: Vec<ListKey> = keys.iter().cloned().map(ListKey::Text).collect();
                     let value = self.assigned(line, name, &path, value);
-                    let mut whole = self.get(name).cloned().unwrap_or(ScriptValue::unknown());
-                    script_builtin::put(&mut whole, &keys, value);
-                    self.set(name, whole);
+                    self.put(name, &keys, value);
                 }
             }
             _ => {}
@@ -183,7 +201,7 @@ impl<'s> ScriptEvaluation<'s> {
     }
 
     /// The variable and the texts that lead into it: `data["A1"]["gbps"]`.
-    fn keys_to(&mut self, of: &'s Expression, keys: &mut Vec<String>) -> Option<&'s str> {
+    pub fn keys_to(&mut self, of: &'s Expression, keys: &mut Vec<String>) -> Option<&'s str> {
         match of {
             Expression::Name(name) => Some(name),
             Expression::Index(base, at) => {
@@ -197,7 +215,7 @@ impl<'s> ScriptEvaluation<'s> {
     }
 
     /// A plain list gets the name of its variable; it is read where it stands first.
-    fn assigned(&mut self, line: usize, name: &str, keys: &[ListKey], value: ScriptValue) -> ScriptValue {
+    pub fn assigned(&mut self, line: usize, name: &str, keys: &[ListKey], value: ScriptValue) -> ScriptValue {
         if line == 0 || !value.is_plain() {
             return value;
         }
@@ -226,7 +244,11 @@ impl<'s> ScriptEvaluation<'s> {
             }
             Expression::Name(name) if name == "__name__" => ScriptValue::text("__main__"),
             Expression::Name(name) => self.get(name).cloned().unwrap_or_else(|| ScriptValue::object(name)),
-            Expression::List(all) => ScriptValue::list(all.iter().map(|one| self.value(one)).collect()),
+            Expression::List(all) => ScriptValue::list(all.iter().flat_map(|one| self.spread(one)).collect()),
+            Expression::Lambda(parameters, body) => {
+                self.functions.push(Function { parameters, body, called: true });
+                ScriptKind::Function(self.functions.len() - 1).into()
+            }
             Expression::Dictionary(of) => self.dictionary(of),
             Expression::Attribute(of, name) => self.attribute(of, name),
             Expression::Index(of, at) => {
@@ -243,32 +265,15 @@ impl<'s> ScriptEvaluation<'s> {
                     ScriptValue::computed(ScriptKind::Unknown, &both)
                 }
             },
-            Expression::Operation(sign, of) => {
-                let of: Vec<ScriptValue> = of.iter().map(|one| self.value(one)).collect();
+            Expression::Operation(sign, parts) => {
+                let of: Vec<ScriptValue> = parts.iter().map(|one| self.value(one)).collect();
                 self.charge(&of);
-                script_builtin::operation(sign, &of)
+                let joined = is_written(parts).then(|| script_builtin::joined(sign, &of)).flatten();
+                joined.unwrap_or_else(|| script_builtin::operation(sign, &of))
             }
             Expression::Loop(item, clauses) => self.looped(item, clauses),
             Expression::Unknown => ScriptValue::unknown(),
         }
-    }
-
-    /// A part of a flattened list, `a1[1::2]`, is a list of its own.
-    fn part(
-        &mut self,
-        of: &ScriptValue,
-        at: &[script_builtin::ScriptPlace],
-        part: ScriptValue,
-    ) -> ScriptValue {
-        let (Some(source), [Err(slice)]) = (of.from.first().filter(|source| source.plain), at) else {
-            return part;
-        };
-        let bare = ScriptValue { from: BTreeSet::new(), ..part.clone() };
-        let line = self.out.assigned.iter().rfind(|known| known.name == source.name).map(|known| known.line);
-        let (Some(line), true) = (line, source.keys.is_empty() && part.from != of.from) else { return part };
-        let bounds = slice.iter().map(|bound| bound.as_ref().and_then(ScriptValue::cell).unwrap_or_default());
-        let name = format!("{}[{}]", source.name, bounds.collect::<Vec<_>>().join(":"));
-        if bare.is_plain() { self.assigned(line, &name, &[], bare) } else { part }
     }
 
     fn subscript(&mut self, at: &'s Subscript) -> script_builtin::ScriptPlace {
@@ -309,10 +314,16 @@ impl<'s> ScriptEvaluation<'s> {
     }
 
     fn called(&mut self, of: &'s Expression, arguments: &'s [(Option<String>, Expression)]) -> ScriptValue {
-        let arguments: Vec<(Option<&str>, ScriptValue)> =
-            arguments.iter().map(|(name, value)| (name.as_deref(), self.value(value))).collect();
+        let spread = arguments.iter().flat_map(|(name, value)| {
+            let all = self.spread(value).into_iter();
+            all.map(|value| (name.as_deref(), value)).collect::<Vec<_>>()
+        });
+        let arguments: Vec<(Option<&str>, ScriptValue)> = spread.collect();
         arguments.iter().for_each(|(_, value)| self.charge(std::slice::from_ref(value)));
         if let Expression::Attribute(base, method) = of {
+            if self.grow(base, method, &arguments).is_some() {
+                return ScriptValue::unknown();
+            }
             let base = self.value(base);
             // A function of its own, of a class.
             let own =
@@ -329,15 +340,16 @@ impl<'s> ScriptEvaluation<'s> {
         let function = self.value(of);
         match (&function.is, of) {
             (ScriptKind::Function(at), _) => self.call(*at, &arguments),
-            (_, Expression::Name(name)) => match script_builtin::function(name, &arguments) {
-                Some(value) => value,
-                None => self.library(name, &ScriptValue::unknown(), &arguments),
-            },
+            (_, Expression::Name(name)) => {
+                let own = self.by_function(name, &arguments);
+                own.or_else(|| script_builtin::function(name, &arguments))
+                    .unwrap_or_else(|| self.library(name, &ScriptValue::unknown(), &arguments))
+            }
             _ => self.library("?", &function, &arguments),
         }
     }
 
-    fn call(&mut self, at: usize, arguments: &[(Option<&str>, ScriptValue)]) -> ScriptValue {
+    pub fn call(&mut self, at: usize, arguments: &[(Option<&str>, ScriptValue)]) -> ScriptValue {
         let Function { parameters, body, called } = &mut self.functions[at];
         *called = true;
         let (parameters, body) = (*parameters, *body);
@@ -372,18 +384,28 @@ impl<'s> ScriptEvaluation<'s> {
         };
         let of = |(keyword, value): &(Option<&str>, ScriptValue)| ScriptArgument {
             keyword: keyword.map(String::from),
+            value: value.clone(),
             texts: value.texts().into_iter().map(line).collect(),
             from: value.sources(),
         };
         let number = self.out.calls.len();
         if number < MOST_CALLS {
             let arguments = arguments.iter().map(of).collect();
-            self.out.calls.push(ScriptCall { name: name.into(), arguments });
+            self.out.calls.push(ScriptCall { number, name: name.into(), arguments });
         }
         let values = arguments.iter().map(|(_, value)| value).chain([base]);
         let computed = ScriptValue::computed(ScriptKind::Unknown, values);
         if computed.from.is_empty() { ScriptValue::object(format!("{name} {number}")) } else { computed }
     }
+}
+
+/// Is one of them a list as it is written? Two of numpy are added figure by figure.
+fn is_written(parts: &[Expression]) -> bool {
+    parts.iter().any(|part| match part {
+        Expression::List(_) | Expression::Loop(..) => true,
+        Expression::Operation("+" | "*", parts) => is_written(parts),
+        _ => false,
+    })
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub enum Expression {
     Index(Box<Expression>, Vec<Subscript>),
     Call(Box<Expression>, Vec<(Option<String>, Expression)>),
     Operation(&'static str, Vec<Expression>),
+    Lambda(Vec<(String, Option<Expression>)>, Vec<ScriptStatement>),
     /// `[2 ** i for i in range(6, 12) if i != 7]`; two make a dictionary.
     Loop(Vec<Expression>, Vec<Clause>),
     Unknown,
@@ -43,6 +44,7 @@ pub enum ScriptStatement {
     /// The first whose condition holds.
     If(Vec<(Expression, Vec<ScriptStatement>)>),
     Function(String, Vec<(String, Option<Expression>)>, Vec<ScriptStatement>),
+    /// A value, or the names `continue` and `break`.
     Return(Expression),
     Block(Vec<ScriptStatement>),
 }
@@ -50,7 +52,7 @@ pub enum ScriptStatement {
 /// Deeper ones are no script of figures.
 pub const DEEPEST: usize = 60;
 /// What the block below is run of, whatever they say.
-const BLOCKS: &[&str] = &["while", "with", "try", "except", "finally", "class", "async"];
+const BLOCKS: &[&str] = &["with", "try", "finally", "class", "async"];
 
 pub fn parse(text: &str) -> Vec<ScriptStatement> {
     let words = words(text);
@@ -158,6 +160,25 @@ impl Parser<'_> {
         }
         if self.takes("return") {
             return self.whole().map(ScriptStatement::Return);
+        }
+        if self.is_word("continue") || self.is_word("break") {
+            return self.name().map(|name| ScriptStatement::Return(Expression::Name(name)));
+        }
+        if self.takes("while") {
+            // How often is not known.
+            self.whole()?;
+            return Some(ScriptStatement::For(
+                Expression::List(Vec::new()),
+                Expression::Unknown,
+                self.body()?,
+            ));
+        }
+        if self.takes("except") {
+            // Whether it is run is not known.
+            while !self.is(":") && !matches!(self.peek(), None | Some(Word::End)) {
+                self.at += 1;
+            }
+            return Some(ScriptStatement::If(vec![(Expression::Unknown, self.body()?)]));
         }
         if matches!(self.peek(), Some(Word::Name(name)) if BLOCKS.contains(&name.as_str())) {
             return None;

@@ -91,6 +91,10 @@ impl ScriptValue {
         holds.map_or(Self::unknown(), |holds| Self::object(if holds { "True" } else { "False" }))
     }
 
+    pub fn is_object(&self, of: &str) -> bool {
+        matches!(&self.is, ScriptKind::Object(name) if name == of)
+    }
+
     /// The result of an operation on others.
     pub fn computed<'v>(is: ScriptKind, of: impl IntoIterator<Item = &'v ScriptValue>) -> ScriptValue {
         let from = of.into_iter().flat_map(ScriptValue::sources);
@@ -134,8 +138,8 @@ impl ScriptValue {
 
     pub fn holds(&self) -> Option<bool> {
         match &self.is {
-            ScriptKind::Object(name) if name == "True" => Some(true),
-            ScriptKind::Object(name) if name == "False" || name == "None" => Some(false),
+            _ if self.is_object("True") => Some(true),
+            _ if self.is_object("False") || self.is_object("None") => Some(false),
             ScriptKind::Number(_) => self.number().map(|number| number != 0.0),
             ScriptKind::Text(text) => Some(!text.is_empty()),
             ScriptKind::List(all) => Some(!all.is_empty()),
