@@ -29,7 +29,10 @@ pub static RECORDS: [ModelRecord; 2] = [
         file: "docs/runs/model.csv",
         seen: &["loopback", "veth", "offloads_off", "small_reads", "pressure"],
     },
-    ModelRecord { file: "docs/runs/model-xeon.csv", seen: &["veth", "loopback", "small_buffers"] },
+    ModelRecord {
+        file: "docs/runs/model-xeon.csv",
+        seen: &["veth", "loopback", "small_buffers", "pressure"],
+    },
 ];
 
 impl ModelRecord {

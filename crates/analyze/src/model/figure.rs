@@ -34,10 +34,11 @@ impl Figure {
         self.with(count, "*", |a, b| a * b)
     }
 
-    /// For one of what the other one counts.
+    /// For one of what the other one counts; rounds that have none of it say nothing.
     pub fn per(&self, count: &Figure) -> Option<Figure> {
-        let quotient = self.with(count, "/", |a, b| a / b);
-        (quotient.ns.is_finite() && quotient.rounds.iter().all(|(_, ns)| ns.is_finite())).then_some(quotient)
+        let mut quotient = self.with(count, "/", |a, b| a / b);
+        quotient.rounds.retain(|(_, ns)| ns.is_finite());
+        quotient.ns.is_finite().then_some(quotient)
     }
 
     pub fn over(&self, n: f64) -> Figure {
@@ -65,5 +66,29 @@ impl Figure {
             formula: format!("({} {sign} {})", self.formula, other.formula),
             cells,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(rounds: [f64; 3], ns: f64) -> Figure {
+        let rounds = rounds.into_iter().enumerate().map(|(round, ns)| (round as u32, ns)).collect();
+        Figure { ns, rounds, formula: "a".into(), cells: Vec::new() }
+    }
+
+    #[test]
+    fn a_round_without_a_sleep_has_no_price_of_one_and_the_others_have() {
+        let paid = figure([600.0, 0.0, 900.0], 700.0);
+        let price = paid.per(&figure([2.0, 0.0, 3.0], 2.0)).expect("there are sleeps");
+        assert_eq!((price.ns, &price.rounds[..]), (350.0, &[(0, 300.0), (2, 300.0)][..]));
+        assert_eq!(paid.per(&figure([0.0; 3], 0.0)), None);
+    }
+
+    #[test]
+    fn what_is_below_nothing_is_noise_of_a_round_and_no_cost() {
+        let left = figure([5.0, 3.0, 7.0], 4.0).minus(&figure([4.0, 6.0, 4.0], 5.0));
+        assert_eq!((left.ns, &left.rounds[..]), (0.0, &[(0, 1.0), (1, -3.0), (2, 3.0)][..]));
     }
 }
