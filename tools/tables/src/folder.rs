@@ -150,25 +150,7 @@ fn join(mut group: Vec<PublishedTable>, given: Vec<TableColumn>) -> PublishedTab
     let mut group = group.into_iter();
     let mut all = group.next().unwrap_or_default();
     all.name = name;
-    for table in group {
-        let new: Vec<TableColumn> =
-            table.columns.iter().filter(|c| !all.columns.contains(c)).copied().collect();
-        all.columns.extend(new);
-        for (known, more) in [
-            (&mut all.understood, table.understood),
-            (&mut all.left_out, table.left_out),
-            (&mut all.unknown, table.unknown),
-        ] {
-            let new: Vec<String> = more.into_iter().filter(|text| !known.contains(text)).collect();
-            known.extend(new);
-        }
-        all.roles.extend(table.roles);
-        all.rows.extend(table.rows);
-        all.messages |= table.messages;
-        all.fields |= table.fields;
-        all.notes += table.notes;
-        all.empty += table.empty;
-    }
+    group.for_each(|table| all.take_in(table));
     all.columns.sort_unstable();
     all.columns.dedup();
     let given: BTreeSet<TableColumn> = given.into_iter().collect();

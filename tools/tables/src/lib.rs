@@ -286,6 +286,25 @@ impl PublishedTable {
         Ok(PublishedTable { name: name.into(), ..table })
     }
 
+    /// The rows of another table, and all that is said of them.
+    fn take_in(&mut self, other: PublishedTable) {
+        let add = |known: &mut Vec<String>, more: Vec<String>| {
+            let new: Vec<String> = more.into_iter().filter(|text| !known.contains(text)).collect();
+            known.extend(new);
+        };
+        let new: Vec<TableColumn> = other.columns.into_iter().filter(|c| !self.columns.contains(c)).collect();
+        self.columns.extend(new);
+        add(&mut self.understood, other.understood);
+        add(&mut self.left_out, other.left_out);
+        add(&mut self.unknown, other.unknown);
+        self.rows.extend(other.rows);
+        self.roles.extend(other.roles);
+        self.messages |= other.messages;
+        self.fields |= other.fields;
+        self.notes += other.notes;
+        self.empty += other.empty;
+    }
+
     pub fn has(&self, column: TableColumn) -> bool {
         self.columns.contains(&column)
     }

@@ -42,21 +42,7 @@ pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, Bad
     let is_title = |line: &str| if titled { is_title(line) } else { commanded(line).is_some() };
     let titles: Vec<usize> = (0..lines.len()).filter(|at| is_title(lines[*at])).collect();
     let ends = titles.iter().skip(1).copied().chain([lines.len()]);
-    // What was measured apart stands under headings of a page.
-    let mut headings: Vec<Option<&str>> = Vec::new();
-    for line in &lines {
-        let own = line.starts_with('#') && commanded(line).is_none();
-        let above = headings.last().copied().flatten();
-        headings.push(own.then(|| line.trim_matches(['#', ' '])).or(above));
-    }
-    let apart = titles.iter().any(|at| headings[*at] != headings[titles[0]]);
-    let test = |(from, to): (&usize, usize)| {
-        let mut row = classic(*from, &lines[*from..to])?;
-        if let Some(of) = headings[*from].filter(|_| apart) {
-            row.texts.insert(TableColumn::Mechanism, of.into());
-        }
-        Ok(row)
-    };
+    let test = |(from, to): (&usize, usize)| classic(*from, &lines[*from..to]);
     let (read, other): (Vec<_>, Vec<_>) = titles.iter().zip(ends).map(test).partition(Result::is_ok);
     let rows: Vec<PublishedRow> = read.into_iter().flatten().collect();
     let left: Vec<String> = other.into_iter().filter_map(Result::err).collect();

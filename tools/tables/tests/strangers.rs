@@ -156,6 +156,7 @@ fn tables_of_many_hands_are_read_at_first_try() {
         include_str!("strangers-l.toml"),
         include_str!("strangers-m.toml"),
         include_str!("strangers-n.toml"),
+        include_str!("strangers-o.toml"),
         include_str!("strangers-p.toml"),
     ];
     let tables: Vec<StrangersTable> = all.into_iter().flat_map(parsed).collect();

@@ -29,17 +29,16 @@ mod script_syntax;
 mod script_tables;
 mod script_value;
 mod script_words;
+mod sections;
 mod several;
 mod sockperf;
 mod tex;
 mod titles;
+mod tools;
 mod wide;
 
 use super::unit::DecimalMark;
-use super::{
-    BadTable, ColumnMapping, PublishedRow, PublishedTable, bench, cells, fio, iperf_text, iperf3, lmbench,
-    neper, netperf,
-};
+use super::{BadTable, ColumnMapping, PublishedTable, cells};
 use layout::TableRecords;
 use serde_json::Value;
 
@@ -48,37 +47,6 @@ pub const LISTS_LEFT: &str = "lists left out";
 
 /// More than any table of results; those that are not understood are told one by one.
 const MOST_COLUMNS: usize = 1000;
-
-type TextOfTool = fn(&str, &str) -> Option<Result<PublishedTable, BadTable>>;
-
-/// What other tools print, each recognised by its own words.
-// One a line, whatever fits: two changes that add one each then meet without a conflict.
-#[rustfmt::skip]
-const TOOLS: &[TextOfTool] = &[
-    netperf::from_lines,
-    netperf::from_classic,
-    sockperf::from_lines,
-    neper::from_lines,
-    lmbench::from_lines,
-    perf::from_lines,
-    iperf_text::from_lines,
-    iperf_text::from_separated,
-    bench::from_lines,
-];
-
-/// Texts of tools that are known and not read: words of theirs, and what to give instead.
-#[rustfmt::skip]
-const REFUSED: &[(&[&str], &str)] = &[
-    (&["old time/op", "delta"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
-    (&["sec/op", "vs base"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
-    (&["bytes from", "icmp_seq="], "ping times echoes of the kernel: no test of syscost applies to them"),
-    (&["SendMethod", "ReceiveMethod", "Interval(usec)"], "latte's output is not read: put its figures into a CSV"),
-    (&["ALL STATS", "Ops/sec", "Hits/sec"], "memtier's requests are no messages of one size: no test of syscost applies"),
-    (&["# Overhead", "Shared Object"], "perf report's shares are a profile and no table of results"),
-    (&["fio-", "groupid="], "fio's text is not read: run fio --output-format=json"),
-    (&["sysbench ", "Threads fairness:"], "sysbench's events are no messages: no test of syscost applies"),
-    (&["Latency", "Req/Sec", "Requests/sec:"], "wrk's requests are no messages of one size: no test of syscost applies"),
-];
 
 /// A file's bytes as text: UTF-8, UTF-16 with its mark (what spreadsheets call Unicode), else Latin-1.
 pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
@@ -103,7 +71,18 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
     let text = text.trim_start_matches('\u{feff}');
     let drawn = markup::without_boxes(text);
     let text = drawn.as_deref().unwrap_or(text);
-    page::table(name, text, mapping).unwrap_or_else(|| one(name, text, mapping))
+    match page::table(name, text, mapping) {
+        None => one(name, text, mapping),
+        Some(Err(why)) => {
+            tools::table(name, &page::without_tables(text)).filter(Result::is_ok).unwrap_or(Err(why))
+        }
+        Some(Ok(mut table)) => {
+            let others = tools::named(name, &page::without_tables(text));
+            let left = others.iter().map(|tool| format!("the output of {tool} on the page is left out"));
+            table.understood.extend(left);
+            Ok(table)
+        }
+    }
 }
 
 fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
@@ -117,22 +96,21 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
                         of_script(name, &code, mapping).filter(|table| table.as_ref() != Err(&nothing));
                     return table.unwrap_or_else(|| Err(whole(name, NOTEBOOK)));
                 }
-                return of_tool(name, &json).unwrap_or_else(|| of_objects(name, &json, mapping));
+                return tools::of_json(name, &json).unwrap_or_else(|| of_objects(name, &json, mapping));
             }
-            Err(error) if documents(text).is_none() => {
+            Err(error) if tools::documents(text).is_none() => {
                 return Err(whole(name, &format!("this is not JSON: {error}")));
             }
             Err(_) => {}
         }
     }
-    if let Some(documents) = documents(text) {
-        return of_documents(name, documents, mapping);
-    }
-    if let Some(table) = TOOLS.iter().find_map(|tool| tool(name, text)) {
+    if let Some(table) = tools::table(name, text) {
         return table;
     }
-    if let Some((_, instead)) = REFUSED.iter().find(|(words, _)| words.iter().all(|word| text.contains(word)))
-    {
+    if let Some((documents, _)) = tools::documents(text) {
+        return of_objects(name, &Value::Array(documents), mapping);
+    }
+    if let Some(instead) = tools::refused(text).next() {
         return Err(whole(name, instead));
     }
     if let Some(table) = embedded(name, text, mapping) {
@@ -180,44 +158,6 @@ fn embedded(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<Pu
     let mut tables = texts.filter(table);
     let only = tables.next().filter(|_| tables.next().is_none())?;
     Some(one(name, only.trim(), mapping))
-}
-
-/// The JSON below a banner or warnings, and that of several runs one below the other.
-fn documents(text: &str) -> Option<Vec<Value>> {
-    let begin = text.lines().find(|line| line.starts_with('{'))?;
-    let from = begin.as_ptr() as usize - text.as_ptr() as usize;
-    let documents = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();
-    let documents: Vec<Value> = documents.map_while(Result::ok).filter(Value::is_object).collect();
-    (!documents.is_empty()).then_some(documents)
-}
-
-fn of_documents(
-    name: &str,
-    documents: Vec<Value>,
-    mapping: &ColumnMapping,
-) -> Result<PublishedTable, BadTable> {
-    // `perf stat -j` writes an object a count.
-    let whole = Value::Array(documents);
-    if let Some(table) = of_tool(name, &whole) {
-        return table;
-    }
-    let mut tables: Vec<PublishedTable> = Vec::new();
-    for json in whole.as_array().into_iter().flatten() {
-        match of_tool(name, json) {
-            Some(table) => tables.push(table?),
-            None => return of_objects(name, &whole, mapping),
-        }
-    }
-    let rows: Vec<PublishedRow> =
-        tables.iter_mut().flat_map(|table| std::mem::take(&mut table.rows)).collect();
-    Ok(PublishedTable { rows, ..tables.swap_remove(0) })
-}
-
-fn of_tool(name: &str, json: &Value) -> Option<Result<PublishedTable, BadTable>> {
-    type JsonOfTool = fn(&str, &Value) -> Option<Result<PublishedTable, BadTable>>;
-    let tools: [JsonOfTool; 5] =
-        [iperf3::table, fio::table, netperf::from_json, perf::from_json, bench::from_json];
-    tools.iter().find_map(|tool| tool(name, json))
 }
 
 /// The code of a Jupyter notebook is a script.

@@ -76,6 +76,11 @@ fn is_row(line: &str) -> bool {
     line.trim_start().starts_with('|')
 }
 
+/// Its other lines, each where it stands.
+pub fn without_tables(text: &str) -> String {
+    text.lines().map(|line| if is_row(line) { "\n".to_string() } else { line.to_string() + "\n" }).collect()
+}
+
 fn is_rule(line: &str) -> bool {
     line.contains('-') && line.contains('|') && line.chars().all(|c| "|-: \t".contains(c))
 }
@@ -139,20 +144,10 @@ fn together(
         if *titled {
             entitle(&mut table, &of.title());
         }
-        table.rows.into_iter().for_each(|row| join(&mut all.rows, row));
-        let new = |column: &TableColumn| *column == TableColumn::Spread || !all.columns.contains(column);
-        let columns: Vec<TableColumn> = table.columns.into_iter().filter(new).collect();
-        all.columns.extend(columns);
-        extend(&mut all.understood, table.understood);
         // Another of its tables may have such a column, and it is read there.
-        let left = table.left_out.into_iter();
-        extend(&mut all.left_out, left.map(|column| format!("{column} (line {})", of.line + 1)).collect());
-        extend(&mut all.unknown, table.unknown);
-        all.roles.extend(table.roles);
-        all.messages |= table.messages;
-        all.fields |= table.fields;
-        all.notes += table.notes;
-        all.empty += table.empty;
+        table.left_out.iter_mut().for_each(|column| *column += &format!(" (line {})", of.line + 1));
+        std::mem::take(&mut table.rows).into_iter().for_each(|row| join(&mut all.rows, row));
+        all.take_in(table);
     }
     if titled.contains(&true) {
         all.understood.push("the titles of the page's tables are a part of the name".into());
@@ -184,9 +179,4 @@ fn join(rows: &mut Vec<PublishedRow>, row: PublishedRow) {
         Some(known) => known.figures.extend(row.figures),
         None => rows.push(row),
     }
-}
-
-fn extend(known: &mut Vec<String>, more: Vec<String>) {
-    let new: Vec<String> = more.into_iter().filter(|text| !known.contains(text)).collect();
-    known.extend(new);
 }

@@ -72,8 +72,7 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
     for (row, above) in rows.iter_mut().zip(text.split(BLOCK)).take(blocks.len()) {
         told_above(row, name, above);
     }
-    let what = if rows.len() > 1 { "each set of counts is a case" } else { "the file is a case" };
-    let mut understood = vec![format!("perf stat: {what}")];
+    let mut understood = vec!["perf stat: each set of counts is a case".to_string()];
     told.into_iter().flatten().for_each(|text| {
         if !understood.contains(&text) {
             understood.push(text);

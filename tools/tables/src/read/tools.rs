@@ -1,0 +1,226 @@
+//! What other tools print, alone or several on a page: each is recognised by its own words, and what stands below
+//! different headings is named by these.
+
+use super::sections::{self, Section};
+use super::{perf, sockperf, titles};
+use crate::{
+    BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn, bench, fio, iperf_text, iperf3,
+    lmbench, neper, netperf,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+type Read = Result<PublishedTable, BadTable>;
+type TextOfTool = fn(&str, &str) -> Option<Read>;
+
+/// What other tools print, each recognised by its own words. What stands above the counts of perf is its command's.
+// One a line, whatever fits: two changes that add one each then meet without a conflict.
+#[rustfmt::skip]
+const TOOLS: &[(&str, TextOfTool)] = &[
+    ("perf stat", perf::from_lines),
+    ("a tool in JSON", from_documents),
+    ("netperf", netperf::from_lines),
+    ("netperf", netperf::from_classic),
+    ("sockperf", sockperf::from_lines),
+    ("neper", neper::from_lines),
+    ("lmbench", lmbench::from_lines),
+    ("iperf", iperf_text::from_lines),
+    ("iperf", iperf_text::from_separated),
+    ("benchmarks", bench::from_lines),
+];
+
+/// Texts of tools that are known and not read: words of theirs, and what to give instead.
+#[rustfmt::skip]
+const REFUSED: &[(&[&str], &str)] = &[
+    (&["old time/op", "delta"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
+    (&["sec/op", "vs base"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
+    (&["bytes from", "icmp_seq="], "ping times echoes of the kernel: no test of syscost applies to them"),
+    (&["SendMethod", "ReceiveMethod", "Interval(usec)"], "latte's output is not read: put its figures into a CSV"),
+    (&["ALL STATS", "Ops/sec", "Hits/sec"], "memtier's requests are no messages of one size: no test of syscost applies"),
+    (&["# Overhead", "Shared Object"], "perf report's shares are a profile and no table of results"),
+    (&["fio-", "groupid="], "fio's text is not read: run fio --output-format=json"),
+    (&["sysbench ", "Threads fairness:"], "sysbench's events are no messages: no test of syscost applies"),
+    (&["Latency", "Req/Sec", "Requests/sec:"], "wrk's requests are no messages of one size: no test of syscost applies"),
+];
+
+/// Why a text of a known tool is not read.
+pub fn refused(text: &str) -> impl Iterator<Item = &'static str> {
+    let is = move |words: &[&str]| words.iter().all(|word| text.contains(word));
+    REFUSED.iter().filter(move |(words, _)| is(words)).map(|(_, instead)| *instead)
+}
+
+/// What the tools of a text print.
+#[derive(Default)]
+struct Printed {
+    tables: Vec<(&'static str, PublishedTable)>,
+    refused: Vec<BadTable>,
+}
+
+impl Printed {
+    fn of(name: &str, text: &str) -> Printed {
+        let mut printed = Printed::default();
+        let mut known: Vec<&str> = Vec::new();
+        for (tool, read) in TOOLS {
+            // What stands above the counts of perf is its command's, and perf reads it.
+            if known.contains(tool) || known.contains(&TOOLS[0].0) {
+                continue;
+            }
+            if let Some(read) = read(name, text) {
+                known.push(tool);
+                match read {
+                    Ok(table) => printed.tables.push((tool, table)),
+                    Err(why) => printed.refused.push(why),
+                }
+            }
+        }
+        printed
+    }
+
+    fn figures(&self) -> usize {
+        self.tables.iter().flat_map(|(_, table)| &table.rows).map(|row| row.figures.len()).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+}
+
+/// `None`: no text of a tool.
+pub fn table(name: &str, text: &str) -> Option<Read> {
+    let mut whole = Printed::of(name, text);
+    if whole.is_empty() {
+        return whole.refused.into_iter().next().map(Err);
+    }
+    let parts = sections::sections(text);
+    let mut apart: Vec<(&Section, Printed)> =
+        parts.iter().map(|part| (part, Printed::of(name, part.text))).collect();
+    let read = apart.iter().filter(|(_, printed)| !printed.is_empty()).count();
+    if read > 1 && apart.iter().map(|(_, printed)| printed.figures()).sum::<usize>() >= whole.figures() {
+        apart.iter_mut().for_each(|(part, printed)| place(part, printed));
+        entitle(&mut apart);
+        whole = Printed::default();
+        for (_, printed) in apart {
+            whole.tables.extend(printed.tables);
+            whole.refused.extend(printed.refused);
+        }
+    }
+    let left = whole.refused.into_iter().map(|why| match why {
+        BadTable::Whole { message, .. } | BadTable::At { message, .. } => message,
+    });
+    let left: Vec<String> = left.chain(refused(text).map(str::to_string)).collect();
+    let mut table = together(whole.tables);
+    table.understood.extend(left.into_iter().map(|why| format!("a part is left out: {why}")));
+    Some(Ok(table))
+}
+
+/// The tools whose output stands in a text.
+pub fn named(name: &str, text: &str) -> Vec<&'static str> {
+    Printed::of(name, text).tables.into_iter().map(|(tool, _)| tool).collect()
+}
+
+/// Where its rows stand in the page, and what the headings above say of them.
+fn place(part: &Section, printed: &mut Printed) {
+    let titles = part.titles.iter().rev().filter_map(|title| titles::of(title, &ColumnMapping::default()));
+    let places: Vec<_> = titles.map(|title| title.place).collect();
+    let said = [
+        (TableColumn::MessageBytes, places.iter().find_map(|place| place.bytes)),
+        (TableColumn::Threads, places.iter().find_map(|place| place.threads)),
+    ];
+    for (_, table) in &mut printed.tables {
+        table.rows.iter_mut().for_each(|row| row.line += part.line);
+        for (column, number) in said.into_iter().filter_map(|(column, number)| Some((column, number?))) {
+            if !table.has(column) {
+                table.columns.push(column);
+                table.rows.iter_mut().for_each(|row| row.set([(column, number as f64)]));
+            }
+        }
+    }
+}
+
+/// Where two parts have figures of one name, size and thread count, their headings are names.
+fn entitle(parts: &mut [(&Section, Printed)]) {
+    let rows = |printed: &'_ Printed| -> Vec<PublishedRow> {
+        printed.tables.iter().flat_map(|(_, table)| table.rows.clone()).collect()
+    };
+    let mut known = BTreeMap::new();
+    let mut alike = false;
+    for (at, (_, printed)) in parts.iter().enumerate() {
+        for row in rows(printed) {
+            alike |= *known.entry(row.key()).or_insert(at) != at;
+        }
+    }
+    if !alike {
+        return;
+    }
+    let titles: Vec<Vec<&str>> = parts.iter().map(|(part, _)| part.titles.clone()).collect();
+    let all: Vec<PublishedRow> = parts.iter().flat_map(|(_, printed)| rows(printed)).collect();
+    let name = |row: &PublishedRow| row.text(TableColumn::Mechanism).unwrap_or_default().to_string();
+    let says = all.iter().any(|row| name(row) != name(&all[0]));
+    for ((_, printed), title) in parts.iter_mut().zip(sections::told_apart(&titles)) {
+        for row in printed.tables.iter_mut().flat_map(|(_, table)| &mut table.rows) {
+            let own = if says { format!("{title}, {}", name(row)) } else { title.clone() };
+            row.texts.insert(TableColumn::Mechanism, own);
+        }
+    }
+}
+
+/// The rows of all; operations and transfers are no one table.
+fn together(tables: Vec<(&'static str, PublishedTable)>) -> PublishedTable {
+    let mut tables = tables.into_iter();
+    let mut all = tables.next().map(|(_, table)| table).unwrap_or_default();
+    for (tool, table) in tables {
+        if table.has(TableColumn::Operation) == all.has(TableColumn::Operation) {
+            all.take_in(table);
+        } else {
+            all.understood.push(format!("a part is left out: the output of {tool}"));
+        }
+    }
+    all
+}
+
+/// The JSON below a banner or warnings, that of several runs one below the other, and the line of what is broken.
+pub fn documents(text: &str) -> Option<(Vec<Value>, Option<usize>)> {
+    let (mut all, mut broken) = (Vec::new(), None);
+    let (mut at, mut read) = (0, 0);
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        if at >= read && line.starts_with('{') {
+            let mut documents = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+            match documents.next() {
+                Some(Ok(json)) => {
+                    read = at + documents.byte_offset();
+                    all.push(json);
+                }
+                _ if all.is_empty() => return None,
+                _ if text[at + 1..].trim_start().starts_with('"') => broken = broken.or(Some(index + 1)),
+                _ => {}
+            }
+        }
+        at += line.len();
+    }
+    (!all.is_empty()).then_some((all, broken))
+}
+
+fn from_documents(name: &str, text: &str) -> Option<Read> {
+    let (documents, broken) = documents(text)?;
+    // `perf stat -j` writes an object a count.
+    let json = Value::Array(documents);
+    let read = of_json(name, &json).or_else(|| {
+        let all: Option<Vec<Read>> = json.as_array()?.iter().map(|json| of_json(name, json)).collect();
+        let all: Result<Vec<PublishedTable>, BadTable> = all?.into_iter().collect();
+        Some(all.map(|all| together(all.into_iter().map(|table| ("JSON", table)).collect())))
+    })?;
+    Some(read.map(|mut table| {
+        if text.contains("fio: terminating on signal") {
+            table.understood.push("fio was stopped by a signal: its figures are of a shorter run".into());
+        }
+        table.understood.extend(broken.map(|line| format!("broken JSON is left out (line {line})")));
+        table
+    }))
+}
+
+pub fn of_json(name: &str, json: &Value) -> Option<Read> {
+    type JsonOfTool = fn(&str, &Value) -> Option<Read>;
+    let tools: [JsonOfTool; 5] =
+        [iperf3::table, fio::table, netperf::from_json, perf::from_json, bench::from_json];
+    tools.iter().find_map(|tool| tool(name, json))
+}
