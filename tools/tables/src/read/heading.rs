@@ -26,6 +26,10 @@ pub struct HeadingPlace {
 }
 
 impl HeadingPlace {
+    pub fn is_some(&self) -> bool {
+        *self != HeadingPlace::default()
+    }
+
     /// What it says of names, sizes and threads, each under a heading of its own.
     pub fn as_cells(&self) -> Vec<(&'static str, String)> {
         let all = [

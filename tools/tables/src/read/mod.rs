@@ -13,6 +13,7 @@ mod page;
 mod finish;
 mod pairs;
 mod perf;
+mod perf_program;
 mod reshape;
 mod row_labels;
 mod rows;

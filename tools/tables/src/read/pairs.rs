@@ -56,6 +56,23 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> 
     (enough && blocks.keys.iter().filter(understood).count() > 1).then(|| blocks.records())
 }
 
+/// The figures of one run whose keys are known. `None`: it has none.
+pub fn of_one_run(text: &str) -> Option<Vec<TableRecord>> {
+    let known = |key: &str| {
+        TableHeading::of(key, &ColumnMapping::default()).column.is_some_and(TableColumn::is_measure)
+    };
+    let all: Vec<(&str, String)> =
+        text.lines().flat_map(|line| pairs(line).1).filter(|(key, _)| known(key)).collect();
+    let (keys, values): (Vec<String>, Vec<String>) =
+        all.into_iter().map(|(key, of)| (key.to_string(), of)).unzip();
+    // A table has two columns.
+    let record = |line, first: &str, cells: Vec<String>| TableRecord {
+        line,
+        cells: [vec![first.into()], cells].concat(),
+    };
+    (!keys.is_empty()).then(|| vec![record(1, "mechanism", keys), record(2, "program", values)])
+}
+
 /// `getpid: 412.2 cycles`: one figure a line, each of another operation, all times or all cycles.
 fn operations(blocks: &PairsReading, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
     let [row] = &blocks.rows[..] else { return None };

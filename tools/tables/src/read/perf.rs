@@ -2,10 +2,10 @@
 //! Source: perf-stat(1), "CSV FORMAT".
 
 use super::heading::HeadingPlace;
-use super::titles;
+use super::{perf_program, titles};
 use crate::file_name::{self, NamePlace};
 use crate::unit::{self, DecimalMark};
-use crate::{BadTable, ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, TableColumn, naming};
+use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn, naming};
 use std::collections::BTreeMap;
 
 /// An event, its count (`None`: not counted), and the share of the time that it was on the counter.
@@ -14,6 +14,8 @@ struct PerfCount {
     event: String,
     value: Option<f64>,
     running: f64,
+    /// A mean of several runs (`-r`).
+    repeated: bool,
 }
 
 impl PerfCount {
@@ -69,39 +71,33 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
             .collect(),
     };
     let (mut rows, told): (Vec<PublishedRow>, Vec<Vec<String>>) = cases.into_iter().unzip();
-    for (row, above) in rows.iter_mut().zip(text.split(BLOCK)).take(blocks.len()) {
-        told_above(row, name, above);
-    }
+    let beside = if blocks.is_empty() { Vec::new() } else { told_beside(&mut rows, name, text) };
     let mut understood = vec!["perf stat: each set of counts is a case".to_string()];
     told.into_iter().flatten().for_each(|text| {
         if !understood.contains(&text) {
             understood.push(text);
         }
     });
+    understood.extend(perf_program::left_out(&beside));
     let none = rows.iter().all(|row| row.figures.is_empty());
     let rows = if none { Err("perf stat: no count that is known here".to_string()) } else { Ok(rows) };
     Some(PublishedTable::of_one(name, rows, understood))
 }
 
-/// What the program itself said of its run, above the counts of perf.
-fn told_above(row: &mut PublishedRow, name: &str, above: &str) {
-    let own = above.rsplit_once("seconds sys").map_or(above, |(_, rest)| rest);
-    // `Threads: 4`, the nearest line first.
-    let places = own.lines().rev().filter_map(|line| titles::of(line, &ColumnMapping::default()));
-    for place in places.map(|title| title.place) {
-        let said = [(TableColumn::Threads, place.threads), (TableColumn::MessageBytes, place.bytes)];
-        for (column, number) in said.into_iter().filter_map(|(column, number)| Some((column, number?))) {
-            row.figures.entry(column).or_insert(PublishedFigure::exact(number as f64));
-        }
+/// What programs printed above their counts is added to the rows; the lines that are left out.
+fn told_beside<'t>(rows: &mut [PublishedRow], name: &str, text: &'t str) -> Vec<&'t str> {
+    let mut between: Vec<&str> = text.split(BLOCK).map(perf_program::own).collect();
+    let after = perf_program::figures(between.pop().unwrap_or_default());
+    let mut left: Vec<&str> = Vec::new();
+    // Where programs' lines come after the counts, nothing says which run a line between two is of.
+    if !after.is_empty() && between.first().is_some_and(|above| perf_program::figures(above).is_empty()) {
+        left.extend(between.into_iter().flat_map(perf_program::figures));
+    } else {
+        let told = rows.iter_mut().zip(between);
+        left.extend(told.flat_map(|(row, above)| perf_program::tell(row, name, above)));
     }
-    let Some(Ok(table)) = (!own.trim().is_empty()).then(|| super::read(name, own, &ColumnMapping::default()))
-    else {
-        return;
-    };
-    let [one] = &table.rows[..] else { return };
-    for (column, figure) in &one.figures {
-        row.figures.entry(*column).or_insert(*figure);
-    }
+    left.extend(after);
+    left
 }
 
 /// Stands before the counts of a command.
@@ -111,6 +107,12 @@ const BLOCK: &str = "Performance counter stats for";
 fn command(block: &str) -> &str {
     let line = block.lines().next().unwrap_or_default();
     line.split_once('\'').and_then(|(_, rest)| Some(rest.rsplit_once('\'')?.0)).unwrap_or(line).trim()
+}
+
+/// The five of ` './server' (5 runs):`
+fn runs(block: &str) -> Option<f64> {
+    let (_, rest) = block.lines().next()?.rsplit_once('(')?;
+    rest.trim_end_matches([':', ' ']).strip_suffix(" runs)")?.parse().ok()
 }
 
 /// What is known of some counts beside them.
@@ -126,10 +128,13 @@ struct PerfCase<'t> {
 
 /// A row, and what there is to say of its counts.
 fn case(of: &PerfCase, counts: Vec<PerfCount>) -> (PublishedRow, Vec<String>) {
-    let elapsed = of.text.lines().find_map(|line| {
-        let (seconds, _) = line.split_once("seconds time elapsed")?;
-        unit::number(&seconds.split("+-").next()?.trim().replace(',', "."), DecimalMark::Point)
-            .map(|(value, ..)| value)
+    let seconds = |text: &str| {
+        unit::number(&text.trim().replace(',', "."), DecimalMark::Point).map(|(value, ..)| value)
+    };
+    let ended = of.text.lines().find_map(|line| Some(line.split_once("seconds time elapsed")?.0));
+    let (elapsed, spread) = ended.map_or((None, None), |line| match line.split_once("+-") {
+        Some((elapsed, spread)) => (seconds(elapsed), seconds(spread)),
+        None => (seconds(line), None),
     });
     let mut figures: BTreeMap<TableColumn, f64> = BTreeMap::new();
     let (mut understood, mut user, mut left) = (Vec::new(), false, Vec::new());
@@ -182,7 +187,15 @@ fn case(of: &PerfCase, counts: Vec<PerfCount>) -> (PublishedRow, Vec<String>) {
     let said = [(TableColumn::MessageBytes, of.place.bytes), (TableColumn::Threads, of.place.threads)];
     places.extend(said.into_iter().filter_map(|(column, n)| Some((column, n? as f64))));
     let mechanism = of.place.mechanism.clone().unwrap_or(mechanism);
-    let all = figures.into_iter().chain(elapsed.map(|s| (TableColumn::Elapsed, s * 1e9))).chain(places);
+    if counts.iter().any(|count| count.repeated) {
+        understood.push(
+            "perf stat -r: a count is the mean of its runs, and its own spread (+-) is left out".into(),
+        );
+    }
+    let timed = [(TableColumn::Elapsed, elapsed), (TableColumn::Spread, spread)];
+    let timed = timed.into_iter().filter_map(|(column, s)| Some((column, s? * 1e9)));
+    let all =
+        figures.into_iter().chain(timed).chain(runs(of.text).map(|n| (TableColumn::Runs, n))).chain(places);
     let row = PublishedRow::of_one(&mechanism, of.variant, all.map(|(column, value)| (column, Some(value))));
     (PublishedRow { line: counts.first().map_or(1, |count| count.line), ..row }, understood)
 }
@@ -230,7 +243,9 @@ fn plain(text: &str) -> Vec<PerfCount> {
         let share = line
             .rsplit_once('(')
             .and_then(|(_, share)| share.trim_end().strip_suffix("%)")?.replace(',', ".").parse().ok());
-        Some(PerfCount { line: 1, event, value, running: share.unwrap_or(100.0) })
+        let repeated = line.contains("( +-");
+        let named = event.starts_with(char::is_alphabetic);
+        named.then(|| PerfCount { line: 1, event, value, running: share.unwrap_or(100.0), repeated })
     };
     text.lines().filter_map(count).collect()
 }
@@ -287,7 +302,8 @@ const FEWEST_COUNTS: usize = 2;
 fn counted_line(line: &str, separator: char) -> Option<PerfCount> {
     let mut fields: Vec<&str> = line.split(separator).map(str::trim).collect();
     // Of several runs (`-r`), how far they lie apart.
-    if fields.get(3).is_some_and(|field| field.ends_with('%')) {
+    let repeated = fields.get(3).is_some_and(|field| field.ends_with('%'));
+    if repeated {
         fields.remove(3);
     }
     let [value, unit, event, _, running, ..] = fields[..] else { return None };
@@ -299,6 +315,7 @@ fn counted_line(line: &str, separator: char) -> Option<PerfCount> {
         event: event.into(),
         value: value.parse().ok(),
         running: share,
+        repeated,
     })
 }
 

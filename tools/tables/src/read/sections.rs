@@ -53,7 +53,8 @@ fn heading<'t>(line: &'t str, previous: &str) -> Option<(usize, &'t str)> {
         && !line.starts_with(char::is_whitespace)
         && line.split_whitespace().count() <= MOST_WORDS;
     match level {
-        _ if commands || plain.ends_with(" statistics") => None,
+        // Lines of ping and of perf.
+        _ if commands || plain.ends_with(" statistics") || plain.starts_with("started on ") => None,
         0 if framed || named => Some((UNMARKED, plain)),
         0 => None,
         level => Some((level, plain)),

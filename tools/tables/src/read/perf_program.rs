@@ -1,0 +1,61 @@
+//! What a program printed of its run beside the counts of perf stat, which come after it.
+
+use super::{pairs, titles};
+use crate::unit::DecimalMark;
+use crate::{ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+
+/// Last lines that perf writes of a command.
+const ENDS: [&str; 3] = ["seconds time elapsed", "seconds user", "seconds sys"];
+/// Of a line that is cited.
+const CITED: usize = 60;
+
+/// Splits what stands between two commands' counts: behind the end of the first begins what belongs to the second.
+pub fn own(between: &str) -> &str {
+    let end = ENDS.iter().filter_map(|mark| Some(between.rfind(mark)? + mark.len())).max();
+    end.map_or(between, |end| between[end..].find('\n').map_or("", |line| &between[end + line..]))
+}
+
+/// Adds it to the row; the lines with figures that say nothing here.
+pub fn tell<'t>(row: &mut PublishedRow, name: &str, own: &'t str) -> Vec<&'t str> {
+    let plain = ColumnMapping::default();
+    // `Threads: 4`, the nearest line first.
+    let titled = own.lines().rev().filter_map(|line| titles::of(line, &plain));
+    for place in titled.map(|title| title.place) {
+        let said = [(TableColumn::Threads, place.threads), (TableColumn::MessageBytes, place.bytes)];
+        for (column, number) in said.into_iter().filter_map(|(column, number)| Some((column, number?))) {
+            row.figures.entry(column).or_insert(PublishedFigure::exact(number as f64));
+        }
+    }
+    let figures = figures(own);
+    let table = Some(super::read(name, own, &plain)).filter(|_| !figures.is_empty()).and_then(Result::ok);
+    let Some(one) = table.and_then(only).or_else(|| only(of_pairs(name, own)?)) else { return figures };
+    for (column, figure) in one.figures {
+        row.figures.entry(column).or_insert(figure);
+    }
+    Vec::new()
+}
+
+fn only(mut table: PublishedTable) -> Option<PublishedRow> {
+    table.rows.pop().filter(|_| table.rows.is_empty())
+}
+
+/// `Throughput: 12.3 Gbps` alone.
+fn of_pairs(name: &str, own: &str) -> Option<PublishedTable> {
+    let all = pairs::of_one_run(own)?;
+    let records = super::TableRecords { all, decimal: DecimalMark::Point };
+    super::rows_of(name, records, &ColumnMapping::default()).ok()
+}
+
+/// Lines that may hold figures: no comments and no headings of places.
+pub fn figures(own: &str) -> Vec<&str> {
+    let place = |line: &str| titles::of(line, &ColumnMapping::default()).is_some_and(|of| of.place.is_some());
+    let lines = own.lines().map(str::trim).filter(|line| line.contains(|c: char| c.is_ascii_digit()));
+    lines.filter(|line| !line.starts_with('#') && !place(line)).collect()
+}
+
+/// `None`: nothing was left out.
+pub fn left_out(lines: &[&str]) -> Option<String> {
+    let cited: String = lines.first()?.chars().take(CITED).collect();
+    let many = syscost_core::units::count(lines.len(), "line");
+    Some(format!("{many} beside the counts left out, the first {cited:?}"))
+}
