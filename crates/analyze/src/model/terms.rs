@@ -174,7 +174,9 @@ fn further_receive(steps: &Steps) -> Option<Figure> {
 fn copy_out(s: &Subject, steps: &Steps) -> Option<Figure> {
     if s.handling.lends {
         let (large, small) = (steps.receiver(steps::LENT_LARGE)?, steps.receiver(steps::LENT)?);
-        return Some(large.minus(&small).over(TAKEN - steps::SMALL_BYTES as f64));
+        // Runs of before that step lent once a turn.
+        let taken = if steps.sleeps(steps::CAUGHT_UP).is_some() { TAKEN } else { steps::LARGE_BYTES as f64 };
+        return Some(large.minus(&small).over(taken - steps::SMALL_BYTES as f64));
     }
     Some(steps.receiver(steps::LARGE)?.minus(&steps.receiver(steps::DROPPED)?).over(TAKEN))
 }
