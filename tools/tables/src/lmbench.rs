@@ -75,7 +75,9 @@ fn summary(text: &str) -> Vec<PublishedRow> {
             heads.clear();
         } else if block.is_none() {
             heads.push(line);
-        } else if let Some(known) = block.as_ref().filter(|_| !line.trim().is_empty()) {
+        } else if let Some(known) =
+            block.as_ref().filter(|_| !line.trim().is_empty() && !line.starts_with('#'))
+        {
             match known.rows(index, line) {
                 Some(of) => rows.extend(of),
                 // The block is over: other text follows.

@@ -44,7 +44,14 @@ pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, Bad
     let ends = titles.iter().skip(1).copied().chain([lines.len()]);
     let test = |(from, to): (&usize, usize)| classic(*from, &lines[*from..to]);
     let (read, other): (Vec<_>, Vec<_>) = titles.iter().zip(ends).map(test).partition(Result::is_ok);
-    let rows: Vec<PublishedRow> = read.into_iter().flatten().collect();
+    let mut rows: Vec<PublishedRow> = read.into_iter().flatten().collect();
+    let to = |line: &usize| receiving_host(lines[*line]);
+    if titles.iter().any(|line| to(line) != to(&titles[0])) {
+        for row in &mut rows {
+            let (test, host) = (row.text(TableColumn::Variant).unwrap_or_default(), to(&(row.line - 1)));
+            row.texts.insert(TableColumn::Variant, format!("{test} to {}", host.unwrap_or("no host named")));
+        }
+    }
     let left: Vec<String> = other.into_iter().filter_map(Result::err).collect();
     let table = match left.first() {
         Some(why) if rows.is_empty() => of_messages(name, Err(why.clone())),
@@ -55,6 +62,11 @@ pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, Bad
         table
     });
     (!titles.is_empty()).then_some(table)
+}
+
+/// `TCP STREAM TEST from 0.0.0.0 port 0 AF_INET to far.example.org () port 0`
+fn receiving_host(title: &str) -> Option<&str> {
+    title.split_once(" to ")?.1.split_whitespace().next()
 }
 
 /// The headings of `-o`, and the keys of `-k`.

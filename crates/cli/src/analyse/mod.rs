@@ -117,7 +117,9 @@ fn files_of(path: &Path) -> Vec<PathBuf> {
         return itself();
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-    let ending = |path: &Path| path.extension().is_some_and(|end| ENDINGS.iter().any(|known| end == *known));
+    let ending = |path: &Path| {
+        path.extension().is_some_and(|end| ENDINGS.iter().any(|known| end.eq_ignore_ascii_case(known)))
+    };
     let mut found: Vec<PathBuf> =
         entries.filter(|path| path.is_dir() && !path.is_symlink() || ending(path)).collect();
     found.sort();

@@ -26,9 +26,9 @@ const QUANTITIES: &[&str] = &[
     "parameter",
     "variable",
 ];
+/// The first that a table has; how many there were is a figure where nothing else is.
 const VALUES: &[&str] = &[
     "value",
-    "count",
     "metricvalue",
     "countervalue",
     "result",
@@ -37,6 +37,10 @@ const VALUES: &[&str] = &[
     "measurement",
     "measured",
     "mean",
+    "average",
+    "avg",
+    "median",
+    "count",
 ];
 
 /// Brings the records into that form; what was done.
@@ -340,7 +344,8 @@ struct TurnedRow {
 fn pivoted(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
     places_below(all, at, mapping);
     let headings = all[at].cells.clone();
-    let find = |words: &[&str]| headings.iter().position(|cell| words.contains(&bare(cell).as_str()));
+    let find =
+        |words: &[&str]| words.iter().find_map(|word| headings.iter().position(|cell| bare(cell) == *word));
     let (Some(name), Some(value)) = (find(QUANTITIES), find(VALUES)) else { return false };
     let unit = find(&["unit", "units", "metricunit"]);
     let width = headings.len();
@@ -350,9 +355,18 @@ fn pivoted(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bo
         all.extend(rows);
         return false;
     }
-    let keys: Vec<usize> =
-        (0..width).filter(|c| ![Some(name), Some(value), unit].contains(&Some(*c))).collect();
     let cell = |row: &TableRecord, at: usize| row.cells.get(at).cloned().unwrap_or_default();
+    // `avg_latency_ms,Average Latency (ms)`: another name of the quantity is no key.
+    let distinct = |at: &[usize]| {
+        let of = rows.iter().map(|row| at.iter().map(|at| cell(row, *at)).collect::<Vec<_>>());
+        of.collect::<BTreeSet<_>>().len()
+    };
+    let labels = |at: &usize| {
+        let many = distinct(&[name]);
+        many > 1 && many < rows.len() && distinct(&[*at]) == many && distinct(&[name, *at]) == many
+    };
+    let keys: Vec<usize> =
+        (0..width).filter(|c| ![Some(name), Some(value), unit].contains(&Some(*c)) && !labels(c)).collect();
     let mut quantities: Vec<String> = Vec::new();
     let mut turned: Vec<TurnedRow> = Vec::new();
     let mut latest: BTreeMap<Vec<String>, usize> = BTreeMap::new();

@@ -1,5 +1,7 @@
 //! The headings of a page or a log: what stands below different ones was measured apart.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// Of a heading without a mark of its level.
 const UNMARKED: usize = 7;
 /// Longer lines are prose.
@@ -8,7 +10,7 @@ const LONGEST: usize = 80;
 const MOST_WORDS: usize = 5;
 
 /// A part of a text: the headings above it, the outermost first, and its lines.
-pub struct Section<'t> {
+pub struct PageSection<'t> {
     pub titles: Vec<&'t str>,
     /// Of its first line, from 0.
     pub line: usize,
@@ -16,30 +18,52 @@ pub struct Section<'t> {
 }
 
 /// A part begins at each heading.
-pub fn sections(text: &str) -> Vec<Section<'_>> {
+pub fn sections(text: &str) -> Vec<PageSection<'_>> {
     let mut all = Vec::new();
-    let mut above: Vec<(usize, &str)> = Vec::new();
+    let mut above: Vec<PageHeading> = Vec::new();
     let mut titles: Vec<&str> = Vec::new();
     let (mut fenced, mut begin, mut line, mut at) = (false, 0, 0, 0);
     let mut previous = "";
     for (index, whole) in text.split_inclusive('\n').enumerate() {
         fenced ^= whole.starts_with("```");
-        if let Some((level, title)) = heading(whole.trim_end(), previous).filter(|_| !fenced) {
-            all.push(Section { titles, line, text: &text[begin..at] });
-            above.retain(|(known, _)| *known < level);
-            above.push((level, title));
-            titles = above.iter().map(|(_, title)| *title).collect();
+        if let Some(heading) = heading(whole.trim_end(), previous).filter(|_| !fenced) {
+            all.push(PageSection { titles, line, text: &text[begin..at] });
+            let empty = text[begin..at].lines().skip(1).all(|line| line.trim().is_empty());
+            heading.close(&mut above, empty);
+            above.push(heading);
+            titles = above.iter().map(|known| known.title).collect();
             (begin, line) = (at, index);
         }
         previous = whole.trim();
         at += whole.len();
     }
-    all.push(Section { titles, line, text: &text[begin..] });
+    all.push(PageSection { titles, line, text: &text[begin..] });
     all
 }
 
-/// `## Before`, `=== Before ===`, `**Before**`, and `Before:` below an empty line: its level and its text.
-fn heading<'t>(line: &'t str, previous: &str) -> Option<(usize, &'t str)> {
+struct PageHeading<'t> {
+    level: usize,
+    /// What it begins with: `===`. A heading without a level that has the same one stands beside it.
+    mark: &'t str,
+    title: &'t str,
+}
+
+impl PageHeading<'_> {
+    /// Ends the headings that it is not below: `=== Test 4 ===` and right after it `===== RESULTS =====` are one below the other.
+    fn close(&self, above: &mut Vec<PageHeading>, empty: bool) {
+        let alike = above.iter().position(|known| known.level == self.level && known.mark == self.mark);
+        let below =
+            empty && self.level == UNMARKED && above.last().is_some_and(|last| last.level == UNMARKED);
+        match alike {
+            Some(at) => above.truncate(at),
+            None if below => {}
+            None => above.retain(|known| known.level < self.level),
+        }
+    }
+}
+
+/// `## Before`, `=== Before ===`, `**Before**`, and `Before:` below an empty line.
+fn heading<'t>(line: &'t str, previous: &str) -> Option<PageHeading<'t>> {
     if line.len() > LONGEST || !line.contains(char::is_alphanumeric) {
         return None;
     }
@@ -55,25 +79,30 @@ fn heading<'t>(line: &'t str, previous: &str) -> Option<(usize, &'t str)> {
     match level {
         // Lines of ping and of perf.
         _ if commands || plain.ends_with(" statistics") || plain.starts_with("started on ") => None,
-        0 if framed || named => Some((UNMARKED, plain)),
+        0 if framed || named => {
+            let mark = &line[..line.find(|c| !['=', '*', '-'].contains(&c)).unwrap_or(0)];
+            Some(PageHeading { level: UNMARKED, mark, title: plain })
+        }
         0 => None,
-        level => Some((level, plain)),
+        level => Some(PageHeading { level, mark: "", title: plain }),
     }
 }
 
 /// What each is called: its last title, with outer ones where another has the same.
-pub fn told_apart<T: AsRef<str>>(titles: &[Vec<T>]) -> Vec<String> {
-    let called = |titles: &Vec<T>, many: usize| {
-        let last = titles[titles.len().saturating_sub(many)..].iter().map(AsRef::as_ref);
-        last.collect::<Vec<_>>().join(", ")
-    };
-    let same = |a: &Vec<T>, b: &Vec<T>| a.iter().map(AsRef::as_ref).eq(b.iter().map(AsRef::as_ref));
-    let alone = |of: &Vec<T>, many: usize| {
-        titles.iter().all(|other| same(of, other) || called(of, many) != called(other, many))
-    };
-    let name = |of: &Vec<T>| {
-        let many = (1..of.len()).find(|many| alone(of, *many)).unwrap_or(of.len());
-        called(of, many)
-    };
-    titles.iter().map(name).collect()
+pub fn told_apart(titles: &[Vec<&str>]) -> Vec<String> {
+    let called = |of: &[&str], many: usize| of[of.len().saturating_sub(many)..].join(", ");
+    let mut names: Vec<String> = titles.iter().map(|of| called(of, 1)).collect();
+    let deepest = titles.iter().map(Vec::len).max().unwrap_or(0);
+    for many in 2..=deepest {
+        let mut known: BTreeMap<String, BTreeSet<&[&str]>> = BTreeMap::new();
+        for (name, of) in names.iter().zip(titles) {
+            known.entry(name.clone()).or_default().insert(of);
+        }
+        for (name, of) in names.iter_mut().zip(titles) {
+            if known[name].len() > 1 {
+                *name = called(of, many);
+            }
+        }
+    }
+    names
 }

@@ -1,7 +1,7 @@
 //! What other tools print, alone or several on a page: each is recognised by its own words, and what stands below
 //! different headings is named by these.
 
-use super::sections::{self, Section};
+use super::sections::{self, PageSection};
 use super::{perf, sockperf, titles};
 use crate::{
     BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn, bench, fio, iperf_text, iperf3,
@@ -92,7 +92,7 @@ pub fn table(name: &str, text: &str) -> Option<Read> {
         return whole.refused.into_iter().next().map(Err);
     }
     let parts = sections::sections(text);
-    let mut apart: Vec<(&Section, Printed)> =
+    let mut apart: Vec<(&PageSection, Printed)> =
         parts.iter().map(|part| (part, Printed::of(name, part.text))).collect();
     let read = apart.iter().filter(|(_, printed)| !printed.is_empty()).count();
     if read > 1 && apart.iter().map(|(_, printed)| printed.figures()).sum::<usize>() >= whole.figures() {
@@ -119,7 +119,7 @@ pub fn named(name: &str, text: &str) -> Vec<&'static str> {
 }
 
 /// Where its rows stand in the page, and what the headings above say of them.
-fn place(part: &Section, printed: &mut Printed) {
+fn place(part: &PageSection, printed: &mut Printed) {
     let titles = part.titles.iter().rev().filter_map(|title| titles::of(title, &ColumnMapping::default()));
     let places: Vec<_> = titles.map(|title| title.place).collect();
     let said = [
@@ -138,7 +138,7 @@ fn place(part: &Section, printed: &mut Printed) {
 }
 
 /// Where two parts have figures of one name, size and thread count, their headings are names.
-fn entitle(parts: &mut [(&Section, Printed)]) {
+fn entitle(parts: &mut [(&PageSection, Printed)]) {
     let rows = |printed: &'_ Printed| -> Vec<PublishedRow> {
         printed.tables.iter().flat_map(|(_, table)| table.rows.clone()).collect()
     };
@@ -156,12 +156,28 @@ fn entitle(parts: &mut [(&Section, Printed)]) {
     let all: Vec<PublishedRow> = parts.iter().flat_map(|(_, printed)| rows(printed)).collect();
     let name = |row: &PublishedRow| row.text(TableColumn::Mechanism).unwrap_or_default().to_string();
     let says = all.iter().any(|row| name(row) != name(&all[0]));
-    for ((_, printed), title) in parts.iter_mut().zip(sections::told_apart(&titles)) {
+    let named: Vec<&Vec<&str>> = titles
+        .iter()
+        .zip(&*parts)
+        .filter(|(_, (_, printed))| !printed.is_empty())
+        .map(|(of, _)| of)
+        .collect();
+    let names = if named.iter().all(|of| way(of).is_some()) {
+        titles.iter().map(|of| way(of).unwrap_or_default()).collect()
+    } else {
+        sections::told_apart(&titles)
+    };
+    for ((_, printed), title) in parts.iter_mut().zip(names) {
         for row in printed.tables.iter_mut().flat_map(|(_, table)| &mut table.rows) {
             let own = if says { format!("{title}, {}", name(row)) } else { title.clone() };
             row.texts.insert(TableColumn::Mechanism, own);
         }
     }
+}
+
+/// The way to send that the nearest heading names.
+fn way(titles: &[&str]) -> Option<String> {
+    titles.iter().rev().find_map(|title| titles::of(title, &ColumnMapping::default())?.place.mechanism)
 }
 
 /// The rows of all; operations and transfers are no one table.

@@ -6,6 +6,7 @@
 //! them is taken from a transfer. Sources: tcp(7), Documentation/networking/msg_zerocopy.rst.
 
 mod sides;
+mod source;
 pub mod steps;
 
 use super::prediction::RowRef;

@@ -8,6 +8,7 @@
 //! One visit does all the steps that it is told, each on a connection of its own, with windows in random order: what a
 //! neighbour on the machine costs then falls on all of them, and not on the difference of two.
 
+use super::source::{StepSource, wait_for};
 use super::steps::{self, PathStep, Sleeper, StepKind};
 use super::{Channel, RECEIVER, RoleReport, Task};
 use crate::message::{self, PAGE};
@@ -27,7 +28,7 @@ use syscost_core::stats::{median, quantile};
 use syscost_host::clock::{monotonic_ns, thread_cpu_ns};
 use syscost_sys::buffer::Buffer;
 use syscost_sys::clock::thread_usage;
-use syscost_sys::socket::{self, Gather};
+use syscost_sys::socket;
 
 /// A receive call's buffer: that of the ordinary receiver.
 pub const BUFFER_BYTES: usize = 128 * 1024;
@@ -35,9 +36,6 @@ pub const BUFFER_BYTES: usize = 128 * 1024;
 const DISTURBED: f64 = 0.95;
 /// A sender that was itself kept from the CPU while it handed over waits no longer than this for the receiver to sleep.
 const ASLEEP_AT_MOST_NS: u64 = 50_000;
-/// Lent pieces are not lent again before so many bytes are: a stream's memory in flight is no longer in the
-/// nearest caches.
-const LENT_RING_BYTES: usize = 4 << 20;
 /// What the sender says of a turn after its step: not measured, the last one was the last, else the window from 1.
 const WARM: u8 = 255;
 const END: u8 = 0;
@@ -249,13 +247,6 @@ fn answer(data: &TcpStream, step: &PathStep, room: &mut Buffer, calls: usize) ->
     Ok(calls as u64)
 }
 
-/// Sleeps until so many bytes have come.
-fn wait_for(data: &TcpStream, room: &mut [u8]) -> Result<()> {
-    let got = socket::receive(data.as_raw_fd(), room, libc::MSG_WAITALL).context("cannot receive")?;
-    ensure!(got == room.len(), "the stream ended inside a turn");
-    Ok(())
-}
-
 fn verify(room: &Buffer, step: &PathStep, bytes: usize) -> Result<()> {
     message::verify(&room[..bytes.min(SAMPLE_BYTES)], 0, step.bytes)
         .map_err(|at| anyhow!("byte {at} of the turn is not what was sent"))
@@ -263,58 +254,6 @@ fn verify(room: &Buffer, step: &PathStep, bytes: usize) -> Result<()> {
 
 /// Bytes of each turn that are looked at: reading them all would warm the caches for the next turn.
 const SAMPLE_BYTES: usize = 64;
-
-/// What the sender's turns use.
-struct StepSource {
-    step: &'static PathStep,
-    /// One after another; a step that does not lend has one.
-    ring: Vec<Gather>,
-    next: usize,
-    _pieces: Vec<Buffer>,
-}
-
-impl StepSource {
-    fn of(step: &'static PathStep) -> StepSource {
-        let each = step.bytes / step.pieces;
-        let piece = |number: usize| {
-            let mut buffer = Buffer::zeroed(each, PAGE.min(each.next_power_of_two()));
-            message::fill(&mut buffer, number % step.pieces * each);
-            buffer
-        };
-        let large = step.how == StepKind::Lent && step.bytes > PAGE;
-        let lots = if large { LENT_RING_BYTES.div_ceil(step.bytes) } else { 1 };
-        let pieces: Vec<Buffer> = (0..lots * step.pieces).map(piece).collect();
-        let ring = pieces.chunks(step.pieces).map(Gather::of).collect();
-        StepSource { step, ring, next: 0, _pieces: pieces }
-    }
-
-    /// The calls of a turn.
-    fn send(&mut self, data: &TcpStream) -> Result<()> {
-        (0..self.step.calls).try_for_each(|_| self.call(data))
-    }
-
-    /// So many calls, each of them answered with its bytes.
-    fn exchange(&mut self, data: &TcpStream, calls: usize) -> Result<()> {
-        let mut answered = [0; steps::SMALL_BYTES];
-        for _ in 0..calls {
-            self.call(data)?;
-            wait_for(data, &mut answered)?;
-        }
-        Ok(())
-    }
-
-    fn call(&mut self, data: &TcpStream) -> Result<()> {
-        let flags = match self.step.how {
-            StepKind::Copied => 0,
-            StepKind::Held => libc::MSG_MORE,
-            StepKind::Lent => libc::MSG_ZEROCOPY,
-        };
-        let at = self.next % self.ring.len();
-        self.next += 1;
-        self.ring[at].send(data.as_raw_fd(), flags).1.context("cannot send")?;
-        Ok(())
-    }
-}
 
 pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let steps = steps_of(task)?;
