@@ -118,14 +118,12 @@ fn price(run: &PricedRun, place: &Point, difference: &Difference, of: &[&Candida
     let all = match difference.time {
         LostTime::Cpu => {
             let steps = run.steps(place);
-            let mut sum: Option<Figure> = None;
-            for one in of {
-                for side in (one.counter.sides)(&steps)? {
-                    let paid = side.times(one.change.events);
-                    sum = Some(sum.map_or(paid.clone(), |sum| sum.plus(&paid)));
-                }
-            }
-            Price::of(&sum?)?
+            let paid = |one: &&Candidate| -> Option<Figure> {
+                let sides = (one.counter.sides)(&steps)?.into_iter();
+                Some(sides.reduce(|a, b| a.plus(&b))?.times(one.change.events))
+            };
+            let each = of.iter().map(paid).collect::<Option<Vec<_>>>()?;
+            Price::of(&each.into_iter().reduce(|a, b| a.plus(&b))?)?
         }
         LostTime::Clock => {
             let events: f64 = of.iter().map(|one| one.change.events).sum();

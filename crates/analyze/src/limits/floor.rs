@@ -4,9 +4,7 @@
 //! woken besides: that is shown, and not counted, since a busy stream need not sleep. Two copies are what TCP makes where
 //! nothing is lent.
 
-use crate::CellRef;
 use crate::cells::Cells;
-use crate::model::figure::Figure;
 use crate::model::steps::Steps;
 use crate::model::terms;
 use syscost_core::axis::Point;
@@ -39,24 +37,7 @@ pub fn floor(sources: &[&Case], cells: &Cells, best: &Case, shared: &Point, leve
     // The bytes and their copy are at work.
     let (call, copy) = (steps.sender(steps::APPEND)?, steps.user_copy(2 * bytes)?.times(bytes as f64));
     let wake_ns = terms::waking(&steps).map(|wake| wake.ns);
-    let rounds = |figure: &Figure, ns: fn(f64, f64) -> f64| -> Option<Vec<(u32, f64)>> {
-        let CellRef { case, metric } = figure.cells.first()?;
-        Some(
-            cells
-                .cell(*case, metric)?
-                .rounds
-                .iter()
-                .map(|(round, value)| (round, ns(value, bytes as f64)))
-                .collect(),
-        )
-    };
-    let calls = rounds(&call, |ns, _| ns)?;
-    let copies = rounds(&copy, |rate, bytes| 1e9 * bytes / rate)?;
-    let of_round = |(round, ns): &(u32, f64)| {
-        let copied = copies.iter().find(|(other, _)| other == round)?.1;
-        Some((*round, ns + copied))
-    };
-    let both: Vec<(u32, f64)> = calls.iter().filter_map(of_round).collect();
+    let both = call.plus(&copy).rounds;
     let values: Vec<f64> = both.iter().map(|(_, ns)| *ns).collect();
     Some(Floor {
         call_ns: call.ns,

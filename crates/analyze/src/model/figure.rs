@@ -58,8 +58,11 @@ impl Figure {
     fn with(&self, other: &Figure, sign: &str, of: impl Fn(f64, f64) -> f64) -> Figure {
         let mut cells = self.cells.clone();
         cells.extend(other.cells.iter().filter(|cell| !self.cells.contains(cell)).cloned());
-        let theirs = |round: &u32| other.rounds.iter().find(|(known, _)| known == round);
-        let both = |(round, ns): &(u32, f64)| theirs(round).map(|(_, other)| (*round, of(*ns, *other)));
+        // A long run has thousands of rounds, in ascending order.
+        let both = |(round, ns): &(u32, f64)| {
+            let at = other.rounds.binary_search_by_key(round, |(known, _)| *known).ok()?;
+            Some((*round, of(*ns, other.rounds[at].1)))
+        };
         Figure {
             ns: of(self.ns, other.ns),
             rounds: self.rounds.iter().filter_map(both).collect(),
