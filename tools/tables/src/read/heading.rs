@@ -30,6 +30,16 @@ impl HeadingPlace {
         *self != HeadingPlace::default()
     }
 
+    /// Its numbers, each with the column that they are of.
+    pub fn numbers(&self) -> impl Iterator<Item = (TableColumn, f64)> {
+        let all = [
+            (TableColumn::MessageBytes, self.bytes),
+            (TableColumn::Threads, self.threads),
+            (TableColumn::Repetition, self.repetition),
+        ];
+        all.into_iter().filter_map(|(column, number)| Some((column, number? as f64)))
+    }
+
     /// What it says of names, sizes and threads, each under a heading of its own.
     pub fn as_cells(&self) -> Vec<(&'static str, String)> {
         let all = [
@@ -182,7 +192,7 @@ impl HeadingPart {
 /// A place, alone or with a quantity: `64 KB`, `4 threads`, `A1 (2-copy)`, `A1 Throughput (Gbps)`.
 fn place(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
     let found = named(text, mapping).or_else(|| cut(text, mapping, 2))?;
-    (found.place != HeadingPlace::default()).then_some(found)
+    found.place.is_some().then_some(found)
 }
 
 /// `splice (s)`: a name that nothing is known of, and the unit of its figures.

@@ -184,8 +184,7 @@ fn case(of: &PerfCase, counts: Vec<PerfCount>) -> (PublishedRow, Vec<String>) {
         understood.push("user mode only (:u): what the kernel spent is not in the counts".into());
     }
     let (mechanism, mut places) = of_name(of.name);
-    let said = [(TableColumn::MessageBytes, of.place.bytes), (TableColumn::Threads, of.place.threads)];
-    places.extend(said.into_iter().filter_map(|(column, n)| Some((column, n? as f64))));
+    places.extend(of.place.numbers());
     let mechanism = of.place.mechanism.clone().unwrap_or(mechanism);
     if counts.iter().any(|count| count.repeated) {
         understood.push(

@@ -2,7 +2,7 @@
 
 use super::{pairs, titles};
 use crate::unit::DecimalMark;
-use crate::{ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+use crate::{ColumnMapping, PublishedFigure, PublishedRow, PublishedTable};
 
 /// Last lines that perf writes of a command.
 const ENDS: [&str; 3] = ["seconds time elapsed", "seconds user", "seconds sys"];
@@ -21,9 +21,8 @@ pub fn tell<'t>(row: &mut PublishedRow, name: &str, own: &'t str) -> Vec<&'t str
     // `Threads: 4`, the nearest line first.
     let titled = own.lines().rev().filter_map(|line| titles::of(line, &plain));
     for place in titled.map(|title| title.place) {
-        let said = [(TableColumn::Threads, place.threads), (TableColumn::MessageBytes, place.bytes)];
-        for (column, number) in said.into_iter().filter_map(|(column, number)| Some((column, number?))) {
-            row.figures.entry(column).or_insert(PublishedFigure::exact(number as f64));
+        for (column, number) in place.numbers() {
+            row.figures.entry(column).or_insert(PublishedFigure::exact(number));
         }
     }
     let figures = figures(own);

@@ -344,12 +344,7 @@ impl RowReading<'_> {
                 self.name(mechanism);
                 row.texts.insert(TableColumn::Mechanism, mechanism.clone());
             }
-            let numbers = [
-                (TableColumn::MessageBytes, place.bytes),
-                (TableColumn::Threads, place.threads),
-                (TableColumn::Repetition, place.repetition),
-            ];
-            row.set(numbers.into_iter().filter_map(|(column, n)| Some((column, n? as f64))));
+            row.set(place.numbers());
             if place.repetition.is_some() && !self.table.has(TableColumn::Repetition) {
                 self.table.columns.push(TableColumn::Repetition);
             }

@@ -1,6 +1,6 @@
 //! The curves of a script as they are drawn: where its lists do not say what they are, the labels of the plots do.
 
-use super::heading::{HeadingPlace, TableHeading};
+use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::script_builtin;
 use super::script_calls::ScriptDrawing;
@@ -164,7 +164,7 @@ fn places(
         return None;
     }
     let mut place = known.place.filter(|_| known.column.is_none()).unwrap_or_default();
-    if place == HeadingPlace::default() && !label.is_empty() && !is_quantity(label) {
+    if !place.is_some() && !label.is_empty() && !is_quantity(label) {
         place.mechanism = Some(label.into());
     }
     for title in drawing.own_titles(call).into_iter().filter_map(|text| titles::of(text, mapping)) {

@@ -54,8 +54,7 @@ fn row_of((above, text): (&str, &str)) -> Result<PublishedRow, String> {
     let commanded = [above].into_iter().chain(text.lines()).find_map(commanded_bytes);
     row.set(commanded.map(|bytes| (TableColumn::MessageBytes, bytes as f64)));
     let place = titles::of(above, &ColumnMapping::default()).map(|title| title.place).unwrap_or_default();
-    let said = [(TableColumn::MessageBytes, place.bytes), (TableColumn::Threads, place.threads)];
-    row.set(said.into_iter().filter_map(|(column, n)| Some((column, n? as f64))));
+    row.set(place.numbers());
     Ok(row)
 }
 

@@ -68,7 +68,7 @@ pub fn of(line: &str, mapping: &ColumnMapping) -> Option<TitleLine> {
         title.place.bytes = told.or_else(listed).or_else(bracketed);
         title.place.threads = only(places.iter().filter_map(|place| place.threads));
     }
-    (title.figures.is_some() || title.place != HeadingPlace::default()).then_some(title)
+    (title.figures.is_some() || title.place.is_some()).then_some(title)
 }
 
 /// `size 4` of `size 4 KiB` is another size.

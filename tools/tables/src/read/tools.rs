@@ -8,7 +8,7 @@ use crate::{
     lmbench, neper, netperf,
 };
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Read = Result<PublishedTable, BadTable>;
 type TextOfTool = fn(&str, &str) -> Option<Read>;
@@ -76,8 +76,12 @@ impl Printed {
         printed
     }
 
+    fn rows(&self) -> impl Iterator<Item = &PublishedRow> {
+        self.tables.iter().flat_map(|(_, table)| &table.rows)
+    }
+
     fn figures(&self) -> usize {
-        self.tables.iter().flat_map(|(_, table)| &table.rows).map(|row| row.figures.len()).sum()
+        self.rows().map(|row| row.figures.len()).sum()
     }
 
     fn is_empty(&self) -> bool {
@@ -120,18 +124,15 @@ pub fn named(name: &str, text: &str) -> Vec<&'static str> {
 
 /// Where its rows stand in the page, and what the headings above say of them.
 fn place(part: &PageSection, printed: &mut Printed) {
+    // The nearest first.
     let titles = part.titles.iter().rev().filter_map(|title| titles::of(title, &ColumnMapping::default()));
-    let places: Vec<_> = titles.map(|title| title.place).collect();
-    let said = [
-        (TableColumn::MessageBytes, places.iter().find_map(|place| place.bytes)),
-        (TableColumn::Threads, places.iter().find_map(|place| place.threads)),
-    ];
+    let said: Vec<_> = titles.flat_map(|title| title.place.numbers().collect::<Vec<_>>()).collect();
     for (_, table) in &mut printed.tables {
         table.rows.iter_mut().for_each(|row| row.line += part.line);
-        for (column, number) in said.into_iter().filter_map(|(column, number)| Some((column, number?))) {
-            if !table.has(column) {
-                table.columns.push(column);
-                table.rows.iter_mut().for_each(|row| row.set([(column, number as f64)]));
+        for (column, number) in &said {
+            if !table.has(*column) {
+                table.columns.push(*column);
+                table.rows.iter_mut().for_each(|row| row.set([(*column, *number)]));
             }
         }
     }
@@ -139,34 +140,26 @@ fn place(part: &PageSection, printed: &mut Printed) {
 
 /// Where two parts have figures of one name, size and thread count, their headings are names.
 fn entitle(parts: &mut [(&PageSection, Printed)]) {
-    let rows = |printed: &'_ Printed| -> Vec<PublishedRow> {
-        printed.tables.iter().flat_map(|(_, table)| table.rows.clone()).collect()
-    };
     let mut known = BTreeMap::new();
     let mut alike = false;
     for (at, (_, printed)) in parts.iter().enumerate() {
-        for row in rows(printed) {
+        for row in printed.rows() {
             alike |= *known.entry(row.key()).or_insert(at) != at;
         }
     }
     if !alike {
         return;
     }
-    let titles: Vec<Vec<&str>> = parts.iter().map(|(part, _)| part.titles.clone()).collect();
-    let all: Vec<PublishedRow> = parts.iter().flat_map(|(_, printed)| rows(printed)).collect();
     let name = |row: &PublishedRow| row.text(TableColumn::Mechanism).unwrap_or_default().to_string();
-    let says = all.iter().any(|row| name(row) != name(&all[0]));
-    let named: Vec<&Vec<&str>> = titles
-        .iter()
-        .zip(&*parts)
-        .filter(|(_, (_, printed))| !printed.is_empty())
-        .map(|(of, _)| of)
-        .collect();
-    let names = if named.iter().all(|of| way(of).is_some()) {
-        titles.iter().map(|of| way(of).unwrap_or_default()).collect()
-    } else {
-        sections::told_apart(&titles)
-    };
+    let all: BTreeSet<String> = parts.iter().flat_map(|(_, printed)| printed.rows()).map(name).collect();
+    let says = all.len() > 1;
+    let ways = parts.iter().map(|(part, printed)| match printed.is_empty() {
+        true => Some(String::new()),
+        false => way(&part.titles),
+    });
+    let told_apart =
+        || sections::told_apart(&Vec::from_iter(parts.iter().map(|(part, _)| part.titles.clone())));
+    let names = ways.collect::<Option<Vec<String>>>().unwrap_or_else(told_apart);
     for ((_, printed), title) in parts.iter_mut().zip(names) {
         for row in printed.tables.iter_mut().flat_map(|(_, table)| &mut table.rows) {
             let own = if says { format!("{title}, {}", name(row)) } else { title.clone() };
