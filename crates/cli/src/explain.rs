@@ -120,15 +120,20 @@ fn sampled_parts(sampled: &SampledAccount<'_>) -> String {
 
 /// `cases 105 and 107`: where a unit cost was measured.
 fn cases(item: &Item) -> String {
-    let mut cases: Vec<usize> = item.unit.cells.iter().map(|cell| cell.case).collect();
-    cases.dedup();
+    // Several figures of a case, at several places of a formula, are of one case.
+    let mut cases: Vec<usize> = Vec::new();
+    for cell in &item.unit.cells {
+        if !cases.contains(&cell.case) {
+            cases.push(cell.case);
+        }
+    }
     let names: Vec<String> = cases.iter().map(usize::to_string).collect();
     format!("case{} {}", if names.len() == 1 { "" } else { "s" }, syscost_report::text::words::and(&names))
 }
 
 /// Columns of the figure at a line's end.
 const FIGURE: usize = 12;
-const MIDDLE: usize = 28;
+const MIDDLE: usize = 26;
 
 fn row(title: &str, middle: &str, ns: f64) -> String {
     let room = WIDTH - FIGURE - MIDDLE - 2;
@@ -165,4 +170,30 @@ fn document(account: &Account) -> serde_json::Value {
         "measured_ns": measured.map(|m| m.total_ns),
         "not_explained_ns": account.not_explained_ns(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_analyze::CellRef;
+    use syscost_analyze::model::counts::{Count, CountSource};
+    use syscost_analyze::model::figure::Figure;
+    use syscost_analyze::model::{TermAbout, TermGroup};
+
+    #[test]
+    fn a_case_is_cited_once_whatever_stands_between_its_figures() {
+        let cells = [(9, "cost"), (0, "cost"), (9, "sleeps")].map(|(case, metric)| CellRef { case, metric });
+        let unit = Figure { ns: 1.0, rounds: Vec::new(), formula: String::new(), cells: cells.into() };
+        let about = TermAbout { id: "wake", side: Side::Sender, group: TermGroup::Sleep };
+        let item = Item { about, count: Count::rule(1.0, CountSource::Unknown), unit };
+        assert_eq!(cases(&item), "cases 9 and 0");
+    }
+
+    #[test]
+    fn the_longest_titles_of_terms_leave_room_for_their_figures() {
+        for id in ["receive_further", "alternates", "sender_alternates", "segment"] {
+            let line = row(model::term(id), "0.00404 x 24.7 us", 100.0);
+            assert!(line.trim_end().chars().count() <= WIDTH, "{line}");
+        }
+    }
 }

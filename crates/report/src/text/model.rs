@@ -96,8 +96,7 @@ pub fn term(id: &'static str) -> &'static str {
         "copy_out" => "copy out of the kernel",
         "sleep" => "the receiver sleeps and wakes",
         "sender_wake" => "waking the sender",
-        "sender_alternates" => "sleeping, and waking the receiver, in turns",
-        "alternates" => "sleeping, and waking the sender, in turns",
+        "sender_alternates" | "alternates" => "both sides sleep in turns",
         _ => id,
     }
 }
