@@ -20,6 +20,8 @@ const DRAWS: &[&str] = &[
 const LONGEST_LABEL: usize = 40;
 /// Shorter ones are none.
 const SHORTEST_RULE: usize = 10;
+/// Before the title of a section.
+const SHORTEST_MARK: usize = 2;
 
 /// What begins or ends a figure.
 const ENDS: &[&str] = &["figure", "savefig", "show", "close", "subplots", "subplot"];
@@ -329,17 +331,41 @@ impl<'t> ScriptDrawing<'t> {
         comment_above(self.text, line)
     }
 
-    /// The last comment above a line that stands between rules: what it says is said of all up to the next.
+    /// The last comment above a line that stands between rules, or below its own title between rules: what it says is
+    /// said of all up to the next.
     pub fn section(&self, line: usize) -> Vec<&'t str> {
         let above: Vec<&str> = self.text.lines().take(line.saturating_sub(1)).collect();
-        let is_rule = |line: &&&str| {
-            line.trim_start().strip_prefix('#').is_some_and(|rest| {
-                rest.len() >= SHORTEST_RULE && rest.trim().chars().all(|c| "=-#*~".contains(c))
-            })
+        let Some(mark) = above.iter().rposition(|line| is_rule(line) || is_ruled(line)) else {
+            return Vec::new();
         };
-        let inside = above.iter().rev().skip_while(|line| !is_rule(line)).skip(1);
-        inside.take_while(|line| line.trim_start().starts_with('#') && !is_rule(line)).copied().collect()
+        let is_comment = |line: &&&str| line.trim_start().starts_with('#') && !is_rule(line);
+        match is_rule(above[mark]) {
+            true => above[..mark].iter().rev().take_while(is_comment).copied().collect(),
+            false => above[mark..].iter().take_while(is_comment).copied().collect(),
+        }
     }
+}
+
+/// What a comment says.
+fn remark(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix('#')
+}
+
+/// `# -----------`
+fn is_rule(line: &str) -> bool {
+    remark(line).is_some_and(|rest| rest.len() >= SHORTEST_RULE && rest.trim().chars().all(is_of_rules))
+}
+
+/// `# --- Plot 1: throughput ---`
+fn is_ruled(line: &str) -> bool {
+    remark(line).map(str::trim).is_some_and(|rest| {
+        let marks = rest.len() - rest.trim_start_matches(is_of_rules).len();
+        marks >= SHORTEST_MARK && marks < rest.len()
+    })
+}
+
+fn is_of_rules(c: char) -> bool {
+    "=-#*~".contains(c)
 }
 
 /// What a text says that a list runs over, and at which places of other axes.

@@ -226,18 +226,19 @@ impl ScriptRows<'_> {
         told.map(Some).ok_or_else(|| self.question(figures, &fitting))
     }
 
-    /// What titles and comments say of axes that the lists do not run over; one place that is said of some is that of all.
+    /// What titles and comments say of axes that the lists do not run over: one place that is said of all of a quantity,
+    /// or several of them.
     fn tell_places(&self, lists: &mut [NamedList], axis: &NamedList) {
+        let quantity = |list: &NamedList| TableHeading::of(&self.labelled(list), self.mapping).column;
+        let quantities: Vec<Option<TableColumn>> = lists.iter().map(quantity).collect();
         for column in PLACES.into_iter().filter(|column| axis.axis(self.mapping) != Some(*column)) {
             let told: Vec<Option<String>> = lists.iter().map(|list| self.told_place(list, column)).collect();
             let different: BTreeSet<&String> = told.iter().flatten().collect();
-            let said = |(list, told): (&NamedList, &Option<String>)| {
-                told.is_some() || list.fixed(self.mapping).contains(&column)
-            };
-            if different.len() > 1 || lists.iter().zip(&told).all(said) {
-                for (list, told) in lists.iter_mut().zip(told) {
-                    list.keys.splice(..0, told.map(ListKey::Text));
-                }
+            let said = |at: usize| told[at].is_some() || lists[at].fixed(self.mapping).contains(&column);
+            let all = |of: Option<TableColumn>| (0..lists.len()).all(|at| quantities[at] != of || said(at));
+            let taken: Vec<bool> = quantities.iter().map(|of| different.len() > 1 || all(*of)).collect();
+            for ((list, told), _) in lists.iter_mut().zip(told).zip(taken).filter(|(_, taken)| *taken) {
+                list.keys.splice(..0, told.map(ListKey::Text));
             }
         }
         for list in lists.iter_mut().filter(|_| axis.axis(self.mapping) != Some(TableColumn::Mechanism)) {
