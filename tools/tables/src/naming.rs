@@ -27,15 +27,15 @@ const RATES: &[&str] = &["thr", "tp", "thru", "perf"];
 const SUMS: &[&str] = &["total", "overall", "aggregate", "aggregated", "agg", "sum", "net"];
 /// Is it a total?
 pub fn sums_up(text: &str) -> bool {
-    tokens(text).iter().any(|word| SUMS.contains(&word.as_str()))
+    vocabulary::has_word(text, SUMS)
 }
 
-const MEANS: &[&str] = &["avg", "av", "average", "mean", "weighted"];
+pub const MEANS: &[&str] = &["avg", "av", "average", "mean", "weighted"];
 const MIDDLE: &[&str] = &["median", "p50", "med", "50th", "50"];
 const SENDER: &[&str] = &["sender", "client", "tx", "sent", "snd", "cli", "user", "k"];
 /// How far figures lie apart, or one of their extremes.
 #[rustfmt::skip]
-const SPREADS: &[&str] = &[
+pub const SPREADS: &[&str] = &[
     "min", "max", "minimum", "maximum", "p1", "p5", "p10", "p25", "p75", "p90", "p95", "p99", "p999", "p9999", "90th", "95th", "99th", "std",
     "stddev", "stdev", "sd", "sem", "stderr", "dev", "deviation", "var", "variance", "ci", "ci95", "err", "error", "low", "high", "lower",
     "upper", "iqr", "cov", "cv", "tail", "worst", "best", "peak", "sigma", "margin", "range", "jitter", "percentile", "95", "99", "90",
@@ -218,10 +218,8 @@ pub fn extreme(text: &str) -> Option<(String, NamedColumn)> {
 }
 
 /// Ends of a range.
-#[rustfmt::skip]
-pub const LOWS: &[&str] = &[
-    "min", "minimum", "low", "lower", "p1", "p5", "p10", "p25", "q1", "best", "fastest",
-];
+pub const LOWS: &[&str] =
+    &["min", "minimum", "low", "lower", "p1", "p5", "p10", "p25", "q1", "best", "fastest"];
 #[rustfmt::skip]
 pub const HIGHS: &[&str] = &[
     "max", "maximum", "high", "upper", "p75", "p90", "p95", "p99", "p999", "p9999", "90th", "95th", "99th", "q3",
@@ -229,7 +227,7 @@ pub const HIGHS: &[&str] = &[
 ];
 /// A spread whatever stands beside it.
 #[rustfmt::skip]
-const WHOLE_SPREADS: &[&str] = &[
+pub const WHOLE_SPREADS: &[&str] = &[
     "std", "stddev", "stdev", "sd", "sem", "stderr", "dev", "deviation", "var", "variance", "err", "error",
     "iqr", "cov", "cv", "sigma", "margin", "range",
 ];

@@ -92,10 +92,11 @@ impl TableSummary {
 /// What a cell is known by: all of a row's place but which repetition it is.
 type CellKey<'t> = (Vec<&'t str>, [Option<u64>; 2], Option<usize>);
 
-/// The runs behind each cell: its rows, or what they say. Rows without a size are no repetitions of each other where
+/// The runs behind each cell: its rows, or what they say. Rows without a size or a run are no repetitions of each other where
 /// a column that was left out may tell them apart; nor are rows of different figures.
 pub fn runs(table: &PublishedTable) -> BTreeMap<CellKey<'_>, u64> {
-    let apart = !table.left_out.is_empty() && !table.has(TableColumn::MessageBytes);
+    let told = table.has(TableColumn::MessageBytes) || table.has(TableColumn::Repetition);
+    let apart = !table.left_out.is_empty() && !told;
     let mut runs: BTreeMap<CellKey, BTreeMap<TableColumn, u64>> = BTreeMap::new();
     for row in &table.rows {
         let names = [TableColumn::Mechanism, TableColumn::Operation, TableColumn::Variant];

@@ -159,6 +159,10 @@ fn exact_role_of(name: &str) -> Option<Class> {
     (1..tokens.len()).find_map(twice).or_else(|| exact(&rest.concat()))
 }
 
+pub fn has_word(text: &str, of: &[&str]) -> bool {
+    tokens(text).iter().any(|word| of.contains(&word.as_str()))
+}
+
 /// Words in lower case: `CPUCycles_L1-misses` is cpu, cycles, l1, misses.
 pub fn tokens(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();

@@ -1,7 +1,7 @@
 //! What is asked of a table once all its rows are read: figures, and something that tells its rows apart.
 
 use super::whole;
-use crate::{BadTable, PublishedRow, PublishedTable, TableColumn};
+use crate::{BadTable, PublishedRow, PublishedTable, TableColumn, vocabulary};
 
 pub fn finished(mut table: PublishedTable) -> Result<PublishedTable, BadTable> {
     if table.rows.is_empty() {
@@ -28,7 +28,18 @@ pub fn finished(mut table: PublishedTable) -> Result<PublishedTable, BadTable> {
         ));
     }
     without_figures(&mut table);
+    forget_baseline(&mut table);
     Ok(table)
+}
+
+/// What the other ways are compared with copies twice; without them it may be anything.
+fn forget_baseline(table: &mut PublishedTable) {
+    let names = || table.rows.iter().filter_map(|row| row.text(TableColumn::Mechanism));
+    let is_baseline = |name: &str| vocabulary::bare(name) == "baseline";
+    if !names().any(|name| !is_baseline(name) && table.role(name).is_some()) {
+        let told = names().find(|name| is_baseline(name)).map(|name| format!("{name:?} stands for"));
+        table.understood.retain(|said| told.as_ref().is_none_or(|told| !said.starts_with(told)));
+    }
 }
 
 fn is_somewhere(row: &PublishedRow) -> bool {

@@ -4,7 +4,7 @@
 use super::columns::Below;
 use super::heading::{HeadingPlace, TableHeading};
 use crate::unit::{self, DecimalMark, UnitScale};
-use crate::{TableColumn, cells, naming};
+use crate::{TableColumn, cells, naming, vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Columns that are added to tell rows apart.
@@ -122,9 +122,12 @@ pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec
                 && !heading.text.is_empty()
                 && names_kinds(below, *at)
         });
-        let best = candidates.map(|at| (repeated(headings, below, Some(at)), at)).min();
-        let Some((left, at)) = best.filter(|(left, _)| *left < equal) else { break };
-        let _ = left;
+        // What has a unit was measured: it names rows where nothing else does.
+        let tells = |at: usize| {
+            let left = repeated(headings, below, Some(at));
+            (left < equal).then(|| (measured_in(&headings[at].text), left, at))
+        };
+        let Some((.., at)) = candidates.filter_map(tells).min() else { break };
         let name = below.is_text(at)
             && !wide
             && !headings.iter().any(|h| h.column.is_some_and(TableColumn::is_text));
@@ -147,6 +150,11 @@ fn name_alone(headings: &[TableHeading], below: &Below) -> Option<usize> {
         |at: &usize| headings[*at].column.is_none() && !headings[*at].text.is_empty() && below.is_text(*at);
     let at = (0..headings.len()).find(unnamed)?;
     (below.rows() > 1 && below.distinct(at) == below.rows() && below.rows() <= MOST_KINDS).then_some(at)
+}
+
+/// `Mem_Max_KB`, `CPU_Avg_%`
+fn measured_in(heading: &str) -> bool {
+    vocabulary::splits(heading).iter().any(|(_, of)| of.is_some_and(|of| unit::parse(of).is_ok()))
 }
 
 fn names_kinds(below: &Below, at: usize) -> bool {

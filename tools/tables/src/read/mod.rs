@@ -37,6 +37,8 @@ mod tex;
 mod titles;
 mod tools;
 mod wide;
+mod worded;
+mod worded_rows;
 
 use super::unit::DecimalMark;
 use super::{BadTable, ColumnMapping, PublishedTable, cells};
@@ -126,13 +128,34 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     if curves::is_gnuplot(text) {
         return Err(whole(name, "a gnuplot script without figures: give the file that it plots"));
     }
-    if let Some(all) = pairs::records(text, mapping) {
-        return rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
+    if let Some((all, figures)) = pairs::records(text, mapping) {
+        let table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
+        let instead = if figures || table.is_err() { of_words(name, text, mapping) } else { None };
+        return instead.map_or(table, Ok).map(|mut table| {
+            sections::entitle(&mut table, text, mapping);
+            table
+        });
     }
     let barred = markup::with_bars(text);
     let records =
-        TableRecords::of(barred.as_deref().unwrap_or(text), mapping).map_err(|why| whole(name, &why))?;
-    own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))
+        TableRecords::of(barred.as_deref().unwrap_or(text), mapping).map_err(|why| whole(name, &why));
+    let table = records
+        .and_then(|records| own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping)));
+    table.or_else(|why| {
+        let mut table = of_words(name, text, mapping).ok_or(why)?;
+        sections::entitle(&mut table, text, mapping);
+        Ok(table)
+    })
+}
+
+/// Lines that say the same again with other figures. `None`: another text.
+fn of_words(name: &str, text: &str, mapping: &ColumnMapping) -> Option<PublishedTable> {
+    let worded_rows::WordedRecords { all, left, lost } = worded_rows::records(text, mapping)?;
+    let mut table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping).ok()?;
+    table.understood.push("lines in words: what comes again with other figures is a row".into());
+    table.understood.extend(perf_program::left_out(&left, ""));
+    table.understood.extend(perf_program::left_out(&lost, "partly "));
+    Some(table)
 }
 
 const NOTEBOOK: &str =

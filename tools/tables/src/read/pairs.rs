@@ -4,6 +4,7 @@
 use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::titles;
+use super::worded::{self, WordedLine};
 use crate::unit::Dimension;
 use crate::{ColumnMapping, TableColumn, cells, naming, unit};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +16,8 @@ const FEWEST_KEYS: usize = 3;
 /// A longer key is a sentence.
 const LONGEST_KEY: usize = 40;
 
-/// `None`: another text.
-pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
+/// And whether a line that was taken for a name says figures. `None`: another text.
+pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>, bool)> {
     let lines = text.lines().enumerate().filter(|(_, line)| line.chars().any(char::is_alphanumeric));
     let known = lines.clone().filter(|(_, line)| !pairs(line).1.is_empty()).count();
     // To look for names costs time.
@@ -24,9 +25,11 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> 
         return None;
     }
     let mut blocks = PairsReading::default();
+    let mut figures = false;
     for (index, line) in lines {
         let (before, pairs) = pairs(line);
         let alone = pairs.is_empty();
+        figures |= alone && worded::lines(line, mapping).iter().any(WordedLine::has_figures);
         let place = titles::of(before, mapping).map(|title| title.place).unwrap_or_default();
         let name = place.mechanism.clone();
         if name.is_some() || alone {
@@ -42,18 +45,18 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> 
     }
     blocks.end();
     if let Some(operations) = operations(&blocks, mapping) {
-        return Some(operations);
+        return Some((operations, figures));
     }
     let understood = |key: &&String| TableHeading::of(key, mapping).is_plain();
     // One row alone must say what its figures are.
-    let figures = |row: &PairsRow| {
+    let measured = |row: &PairsRow| {
         row.pairs.iter().any(|(_, value)| {
             unit::number(value, unit::DecimalMark::Point)
                 .is_some_and(|(.., of)| of.is_some_and(|of| unit::parse(of).is_ok()))
         })
     };
-    let enough = blocks.rows.len() > 1 || blocks.rows.iter().any(figures);
-    (enough && blocks.keys.iter().filter(understood).count() > 1).then(|| blocks.records())
+    let enough = blocks.rows.len() > 1 || blocks.rows.iter().any(measured);
+    (enough && blocks.keys.iter().filter(understood).count() > 1).then(|| (blocks.records(), figures))
 }
 
 /// The figures of one run whose keys are known. `None`: it has none.
@@ -233,7 +236,7 @@ mod tests {
     #[test]
     fn lines_and_blocks_are_rows() {
         let of = |text: &str| -> Vec<String> {
-            let records = records(text, &ColumnMapping::default()).unwrap_or_default();
+            let (records, _) = records(text, &ColumnMapping::default()).unwrap_or_default();
             records.iter().map(|record| record.cells.join("|")).collect()
         };
         let rows = ["mechanism|size|threads|throughput", "two_copy|64|1|0.25 Gbps", "one_copy|64|1|0.5 Gbps"];

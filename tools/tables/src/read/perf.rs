@@ -78,7 +78,7 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
             understood.push(text);
         }
     });
-    understood.extend(perf_program::left_out(&beside));
+    understood.extend(perf_program::left_out(&beside, "beside the counts "));
     let none = rows.iter().all(|row| row.figures.is_empty());
     let rows = if none { Err("perf stat: no count that is known here".to_string()) } else { Ok(rows) };
     Some(PublishedTable::of_one(name, rows, understood))

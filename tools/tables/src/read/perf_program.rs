@@ -52,9 +52,9 @@ pub fn figures(own: &str) -> Vec<&str> {
     lines.filter(|line| !line.starts_with('#') && !place(line)).collect()
 }
 
-/// `None`: nothing was left out.
-pub fn left_out(lines: &[&str]) -> Option<String> {
+/// How these lines are left out: beside what, or partly. `None`: there are none.
+pub fn left_out(lines: &[&str], how: &str) -> Option<String> {
     let cited: String = lines.first()?.chars().take(CITED).collect();
     let many = syscost_core::units::count(lines.len(), "line");
-    Some(format!("{many} beside the counts left out, the first {cited:?}"))
+    Some(format!("{many} {how}left out, the first {cited:?}"))
 }

@@ -1,5 +1,7 @@
 //! The headings of a page or a log: what stands below different ones was measured apart.
 
+use super::heading::TableHeading;
+use crate::{ColumnMapping, PublishedTable, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Of a heading without a mark of its level.
@@ -86,6 +88,33 @@ fn heading<'t>(line: &'t str, previous: &str) -> Option<PageHeading<'t>> {
         0 => None,
         level => Some(PageHeading { level, mark: "", title: plain }),
     }
+}
+
+/// Rows of one case below different headings are no runs of it: the headings are a part of the name.
+pub fn entitle(table: &mut PublishedTable, text: &str, mapping: &ColumnMapping) {
+    let parts = sections(text);
+    let counts =
+        |title: &&str| TableHeading::of(title, mapping).place.is_some_and(|place| place.repetition.is_some());
+    let titles: Vec<Vec<&str>> = parts
+        .iter()
+        .map(|part| part.titles.iter().filter(|title| !counts(title)).copied().collect())
+        .collect();
+    let names = told_apart(&titles);
+    let of =
+        |line: usize| parts.iter().rposition(|part| part.line < line).map_or("", |at| names[at].as_str());
+    let mut known = BTreeMap::new();
+    let alike = table.rows.iter().any(|row| *known.entry(row.key()).or_insert(of(row.line)) != of(row.line));
+    if !alike {
+        return;
+    }
+    for row in &mut table.rows {
+        let own = row.texts.entry(TableColumn::Variant).or_default();
+        *own = if own.is_empty() { of(row.line).into() } else { format!("{}, {own}", of(row.line)) };
+    }
+    if !table.has(TableColumn::Variant) {
+        table.columns.push(TableColumn::Variant);
+    }
+    table.understood.push("the headings above rows are a part of the name".into());
 }
 
 /// What each is called: its last title, with outer ones where another has the same.

@@ -93,6 +93,9 @@ fn windows(line: &str, most: usize) -> Vec<&str> {
 
 /// The name alone, without the words about it.
 fn name(line: &str) -> Option<String> {
+    // `a 3 GHz CPU` is no A3.
+    let plain = line.replace(" a ", " ");
+    let line = plain.as_str();
     vocabulary::role(line)?;
     let whole = || vocabulary::exact_role(line).map(|_| line);
     // `impl=two_copy`
