@@ -1,7 +1,7 @@
 //! Pages of prose with tables: Markdown as a README has it. Each table is read alone, under the lines that title it.
 
 use super::heading::{HeadingPlace, TableHeading};
-use super::{one, titles, whole};
+use super::{one, sections, titles, whole};
 use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ struct PageTable {
 }
 
 impl PageTable {
-    fn title(&self) -> String {
-        self.titles.last().cloned().unwrap_or_else(|| format!("line {}", self.line + 1))
+    fn titles_or<'t>(&'t self, line: &'t str) -> Vec<&'t str> {
+        if self.titles.is_empty() { vec![line] } else { self.titles.iter().map(String::as_str).collect() }
     }
 
     fn place(&self, mapping: &ColumnMapping) -> HeadingPlace {
@@ -139,10 +139,13 @@ fn together(
         at != other && places[at] == places[other] && !measured[at].is_disjoint(&measured[other])
     };
     let titled: Vec<bool> = (0..read.len()).map(|at| (0..read.len()).any(|other| alike(at, other))).collect();
+    let lines: Vec<String> = read.iter().map(|(of, _)| format!("line {}", of.line + 1)).collect();
+    let titles: Vec<Vec<&str>> = read.iter().zip(&lines).map(|((of, _), line)| of.titles_or(line)).collect();
+    let titles = sections::told_apart(&titles);
     let mut all = PublishedTable { name: name.into(), ..PublishedTable::default() };
-    for ((of, mut table), titled) in read.into_iter().zip(&titled) {
+    for (((of, mut table), titled), title) in read.into_iter().zip(&titled).zip(titles) {
         if *titled {
-            entitle(&mut table, &of.title());
+            entitle(&mut table, &title);
         }
         // Another of its tables may have such a column, and it is read there.
         table.left_out.iter_mut().for_each(|column| *column += &format!(" (line {})", of.line + 1));
