@@ -23,8 +23,10 @@ struct Impossible {
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let mut kinds: BTreeMap<&str, Vec<(&PublishedRow, Impossible)>> = BTreeMap::new();
+    // The names of all rows answer this: asked for each row it takes the square of them.
+    let transfer = table.is_transfer();
     for row in &table.rows {
-        for found in impossible(row, table) {
+        for found in impossible(row, table, transfer) {
             kinds.entry(found.kind).or_default().push((row, found));
         }
     }
@@ -70,10 +72,10 @@ fn negative(row: &PublishedRow) -> Option<Impossible> {
 }
 
 /// All that is wrong with a row; one below zero has no other figures.
-fn impossible(row: &PublishedRow, table: &PublishedTable) -> Vec<Impossible> {
+fn impossible(row: &PublishedRow, table: &PublishedTable, transfer: bool) -> Vec<Impossible> {
     match negative(row) {
         Some(negative) => vec![negative],
-        None if !table.is_transfer() => Vec::new(),
+        None if !transfer => Vec::new(),
         None => {
             let short = through_kernel(row, table).then(|| too_short(row)).flatten();
             [too_fast(row, table), too_many_cycles(row), short].into_iter().flatten().collect()
