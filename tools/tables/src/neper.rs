@@ -4,26 +4,71 @@ use super::unit::{self, Dimension};
 use super::{BadTable, PublishedRow, PublishedTable, TableColumn, naming};
 use std::collections::BTreeMap;
 
+type NeperKeys = BTreeMap<String, String>;
+
 /// `None`: not of neper.
 pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
-    let pair = |line: &'_ str| {
-        let (key, value) = line.split_once('=')?;
-        Some((key.trim().to_string(), value.trim().to_string()))
-    };
-    let keys: BTreeMap<String, String> = text.lines().filter_map(pair).collect();
-    let known = ["num_flows", "num_threads", "throughput", "num_transactions", "time_end"];
-    if !keys.contains_key("throughput") || known.iter().filter(|key| keys.contains_key(**key)).count() < 2 {
-        return None;
-    }
-    let table = PublishedTable::of_one(
-        name,
-        row(&keys).map(|row| vec![row]),
-        vec!["neper: its flows are threads here".into()],
-    );
-    Some(table.map(|table| PublishedTable { messages: true, ..table }))
+    let runs = runs(text);
+    let rows = runs.iter().map(|run| {
+        let mut row = PublishedRow { line: run.line, ..row(&run.keys)? };
+        if runs.iter().any(|other| other.file != run.file) {
+            row.texts.insert(TableColumn::Variant, run.file.into());
+        }
+        Ok(row)
+    });
+    let said = vec!["neper: its flows are threads here".into()];
+    let table = PublishedTable::of_one(name, rows.collect(), said);
+    (!runs.is_empty()).then(|| table.map(|table| PublishedTable { messages: true, ..table }))
 }
 
-fn row(keys: &BTreeMap<String, String>) -> Result<PublishedRow, String> {
+struct NeperRun<'t> {
+    /// Of its throughput, from 1.
+    line: usize,
+    /// What grep writes before a line: `test0.log:throughput=180165.51`.
+    file: &'t str,
+    keys: NeperKeys,
+}
+
+impl NeperRun<'_> {
+    fn is_of_neper(&self) -> bool {
+        let known = [
+            "num_flows",
+            "num_threads",
+            "throughput",
+            "throughput_units",
+            "throughput_opt",
+            "local_throughput",
+            "num_transactions",
+            "time_end",
+        ];
+        self.keys.contains_key("throughput")
+            && known.iter().filter(|key| self.keys.contains_key(**key)).count() > 1
+    }
+}
+
+/// A key that comes again begins the next run of its file.
+fn runs(text: &str) -> Vec<NeperRun<'_>> {
+    let mut all: Vec<NeperRun> = Vec::new();
+    let mut latest: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, line) in text.lines().enumerate() {
+        let Some((key, value)) = line.split_once('=') else { continue };
+        let (file, key) = key.trim().rsplit_once(':').unwrap_or(("", key.trim()));
+        let known = latest.get(file).copied().filter(|run| !all[*run].keys.contains_key(key));
+        let run = known.unwrap_or(all.len());
+        if known.is_none() {
+            latest.insert(file, run);
+            all.push(NeperRun { line: at + 1, file, keys: NeperKeys::new() });
+        }
+        if key == "throughput" {
+            all[run].line = at + 1;
+        }
+        all[run].keys.insert(key.into(), value.trim().into());
+    }
+    all.retain(NeperRun::is_of_neper);
+    all
+}
+
+fn row(keys: &NeperKeys) -> Result<PublishedRow, String> {
     let number = |key: &str| keys.get(key).and_then(|text| text.parse::<f64>().ok());
     let value = number("throughput").ok_or("neper: throughput is no number")?;
     let rate = match keys.get("throughput_units") {

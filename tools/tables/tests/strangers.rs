@@ -158,6 +158,7 @@ fn tables_of_many_hands_are_read_at_first_try() {
         include_str!("strangers-n.toml"),
         include_str!("strangers-o.toml"),
         include_str!("strangers-p.toml"),
+        include_str!("strangers-q.toml"),
     ];
     let tables: Vec<StrangersTable> = all.into_iter().flat_map(parsed).collect();
     for known in &tables {
