@@ -2,7 +2,7 @@
 //! headings of two lines stand above rules. Source: lmbench 3, lat_syscall(8), scripts/getsummary.
 
 use super::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// What a figure is in, by a line of a program or the title of a block.
@@ -27,10 +27,14 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
             || together.contains("LMBENCH") && together.contains("SUMMARY")
     };
     if text.contains(RULE) || text.lines().take(10).any(of_summary) {
-        let rows = summary(text);
+        let (rows, runs) = summary(text);
         let why = "a summary of lmbench without the rules below its headings: give it as lmbench prints it";
         let rows = if rows.is_empty() { Err(why.to_string()) } else { Ok(rows) };
-        return Some(told(name, rows, "lmbench's summary: a column of a block is an operation"));
+        let mut table = told(name, rows, "lmbench's summary: a column of a block is an operation");
+        if let Ok(table) = &mut table {
+            table.understood.extend(runs);
+        }
+        return Some(table);
     }
     let operation = |(index, line): (usize, &str)| {
         // `stdio BS= 1024: 969 MB/sec` is another program's: lmbench gives no parameters so.
@@ -62,30 +66,81 @@ struct SummaryBlock<'t> {
     columns: Vec<(Range<usize>, String)>,
 }
 
-fn summary(text: &str) -> Vec<PublishedRow> {
-    let (mut rows, mut title, mut heads, mut block) = (Vec::new(), "", Vec::new(), None);
+/// What a block says of a host in one line, and the remark right above it.
+struct HostLine<'t> {
+    rows: Vec<PublishedRow>,
+    remark: Option<&'t str>,
+}
+
+impl HostLine<'_> {
+    fn host(&self) -> &str {
+        self.rows.first().and_then(|row| row.text(TableColumn::Variant)).unwrap_or_default()
+    }
+}
+
+/// The rows, and which lines are taken as runs.
+fn summary(text: &str) -> (Vec<PublishedRow>, Option<String>) {
+    let (mut title, mut heads, mut block, mut remark) = ("", Vec::new(), None, None);
+    let mut blocks: Vec<Vec<HostLine>> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if line.contains(" is better") {
             (title, block) = (line, None);
             heads.clear();
         } else if line.contains(RULE) {
             block = SummaryBlock::of(title, &heads, line);
-            (title, heads) = ("", Vec::new());
+            (title, heads, remark) = ("", Vec::new(), None);
+            blocks.push(Vec::new());
         } else if line.trim_end().ends_with("--") {
             heads.clear();
         } else if block.is_none() {
             heads.push(line);
-        } else if let Some(known) =
-            block.as_ref().filter(|_| !line.trim().is_empty() && !line.starts_with('#'))
+        } else if let (Some(known), Some(hosts)) = (&block, blocks.last_mut())
+            && line.contains(char::is_alphanumeric)
         {
-            match known.rows(index, line) {
-                Some(of) => rows.extend(of),
-                // The block is over: other text follows.
-                None => block = None,
+            let rows = known.rows(index, line).filter(|_| !line.starts_with('#')).unwrap_or_default();
+            if rows.is_empty() {
+                remark = remark.or(Some(line));
+                continue;
             }
+            let of = HostLine { rows, remark: remark.take() };
+            // Below other text than a comment, only a host that is known is one.
+            let known = of.remark.is_none_or(|remark| remark.starts_with('#'))
+                || hosts.iter().any(|known| known.host() == of.host());
+            hosts.extend(Some(of).filter(|_| known));
         }
     }
-    rows
+    let runs = blocks.iter_mut().filter_map(|hosts| told_apart(hosts)).next();
+    (blocks.into_iter().flatten().flat_map(|host| host.rows).collect(), runs)
+}
+
+/// Remarks are parts of the names where each line of a host but the first has one: before and after a switch.
+fn told_apart(hosts: &mut [HostLine]) -> Option<String> {
+    let mut runs: Vec<usize> = Vec::new();
+    for at in 0..hosts.len() {
+        let host = hosts[at].host().to_string();
+        let alike: Vec<usize> = (at..hosts.len()).filter(|other| hosts[*other].host() == host).collect();
+        let remarks: BTreeSet<&str> = alike.iter().filter_map(|of| hosts[*of].remark).collect();
+        if alike.len() < 2 || !runs.is_empty() {
+            continue;
+        }
+        if remarks.len() + 1 >= alike.len() && alike[1..].iter().all(|of| hosts[*of].remark.is_some()) {
+            for host in alike {
+                let Some(remark) = hosts[host].remark.map(|of| of.trim_matches(['#', ' ', ':'])) else {
+                    continue;
+                };
+                for row in &mut hosts[host].rows {
+                    *row.texts.entry(TableColumn::Variant).or_default() += &format!(", {remark}");
+                }
+            }
+        } else {
+            runs = alike.iter().map(|of| hosts[*of].rows[0].line).collect();
+        }
+    }
+    let lines: Vec<String> = runs.iter().map(usize::to_string).collect();
+    (!runs.is_empty()).then(|| {
+        let at = syscost_core::units::and(&lines);
+        format!("lines of one host and system in a block are taken as runs of one case, such as lines {at}")
+    })
 }
 
 impl<'t> SummaryBlock<'t> {
