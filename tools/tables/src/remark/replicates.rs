@@ -1,11 +1,97 @@
-//! Claims without replicates: one run a cell and no spread, so that no difference can be told from noise.
+//! Claims without replicates: one run a cell and no spread, so that no difference can be told from noise; and runs of one
+//! case that are none.
 
-use super::{Remark, RemarkKind};
+use super::{Remark, RemarkKind, place};
 use crate::read::LISTS_LEFT;
 use crate::summary::{FEWEST_RUNS, runs};
-use crate::{PublishedTable, TableColumn};
+use crate::{PublishedRow, PublishedTable, TableColumn};
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::units::Unit;
+
+/// Runs of one case that lie further apart than this are of several cases, or something disturbed them.
+const APART: f64 = 2.0;
+/// What is the same each time where nothing is amiss.
+const REPEATED: [TableColumn; 5] = [
+    TableColumn::Throughput,
+    TableColumn::MessageRate,
+    TableColumn::Latency,
+    TableColumn::CyclesPerByte,
+    TableColumn::Measured,
+];
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
+    without_replicates(table).into_iter().chain(apart(table)).collect()
+}
+
+/// Two runs of one case, by what they lie apart.
+struct RunsApart<'t> {
+    column: TableColumn,
+    least: &'t PublishedRow,
+    most: &'t PublishedRow,
+    times: f64,
+}
+
+/// Runs whose figures lie far apart, the farthest as the example.
+fn apart(table: &PublishedTable) -> Option<Remark> {
+    // What tells the rows apart may be among what was left out.
+    if table.understood.iter().any(|told| told.starts_with(LISTS_LEFT)) {
+        return None;
+    }
+    let mut cases: BTreeMap<_, Vec<&PublishedRow>> = BTreeMap::new();
+    for row in &table.rows {
+        let (texts, mut places) = row.key();
+        places.remove(&TableColumn::Repetition);
+        cases.entry((texts, places)).or_default().push(row);
+    }
+    // Rows that nothing names are runs of one case by what is left out.
+    cases.retain(|(texts, places), _| table.left_out.is_empty() || !texts.is_empty() || !places.is_empty());
+    let found: Vec<RunsApart> = cases.values().filter_map(|rows| farthest(rows)).collect();
+    let worst = found.iter().max_by(|a, b| a.times.total_cmp(&b.times))?;
+    let unit = worst.least.text(TableColumn::Unit).filter(|_| worst.column == TableColumn::Measured);
+    let figure = |row: &PublishedRow| {
+        let value = row.value(worst.column).unwrap_or_default();
+        told(worst.column, value) + &unit.map_or(String::new(), |unit| format!(" {unit}"))
+    };
+    let left = if table.left_out.is_empty() { "" } else { ", or a column that is left out tells them apart" };
+    Some(Remark {
+        id: "runs_apart",
+        kind: RemarkKind::Unexpected,
+        text: format!(
+            "Runs of {} lie more than {APART:.0}x apart, most in {}: {} {} and {}. They are no repeats of one \
+             measurement, or something disturbed one{left}. Find the reason before you compare.",
+            syscost_core::units::count(found.len(), "case"),
+            place(worst.least),
+            worst.column.title(),
+            figure(worst.least),
+            figure(worst.most)
+        ),
+        lines: BTreeSet::from([worst.least.line, worst.most.line]).into_iter().collect(),
+    })
+}
+
+fn told(column: TableColumn, value: f64) -> String {
+    match column {
+        TableColumn::Throughput => Unit::BitsPerSecond.format(value),
+        TableColumn::Latency => Unit::Nanoseconds.format(value),
+        TableColumn::MessageRate => Unit::PerSecond.format(value),
+        _ => ((value * 1e3).round() / 1e3).to_string(),
+    }
+}
+
+fn farthest<'t>(rows: &[&'t PublishedRow]) -> Option<RunsApart<'t>> {
+    let of = |column: TableColumn| {
+        let known = rows.iter().copied().filter(|row| row.value(column).is_some_and(|value| value > 0.0));
+        let value = |row: &&PublishedRow| row.figure(column).map_or(0.0, |figure| figure.value);
+        let least = known.clone().min_by(|a, b| value(a).total_cmp(&value(b)))?;
+        let most = known.max_by(|a, b| value(a).total_cmp(&value(b)))?;
+        // In the digits given: 1 and 2 may be 1.4 and 1.6.
+        let times = most.figure(column)?.low() / least.figure(column)?.high();
+        (times > APART).then_some(RunsApart { column, least, most, times })
+    };
+    REPEATED.into_iter().filter_map(of).max_by(|a, b| a.times.total_cmp(&b.times))
+}
+
+fn without_replicates(table: &PublishedTable) -> Vec<Remark> {
     // An operating-system table has rows, not cells that compete.
     if !table.is_transfer() || table.has(TableColumn::Spread) || table.single {
         return Vec::new();
