@@ -232,6 +232,11 @@ pub const WHOLE_SPREADS: &[&str] = &[
     "iqr", "cov", "cv", "sigma", "margin", "range",
 ];
 
+/// `Read Time Standard Deviation`: its last word says so.
+pub fn is_deviation(text: &str) -> bool {
+    tokens(text).last().is_some_and(|word| WHOLE_SPREADS.contains(&word.as_str()))
+}
+
 /// Is it one end of a spread, among these?
 pub fn side_of_spread(text: &str, of: &[&str]) -> bool {
     let words = tokens(text);

@@ -5,7 +5,7 @@
 use super::english;
 
 /// What a unit measures; its factor leads to the base unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dimension {
     /// bit/s
     Rate,

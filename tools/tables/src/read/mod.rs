@@ -1,5 +1,6 @@
 //! From a file's text to a table: comma, tab, semicolon or bar separated, or the JSON of iperf3 and netperf.
 
+mod alike_lines;
 mod arithmetic;
 mod columns;
 mod curves;
@@ -10,6 +11,7 @@ mod markup;
 mod objects;
 mod own;
 mod page;
+mod figure_lines;
 mod finish;
 mod pairs;
 mod perf;
@@ -101,8 +103,10 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
                 }
                 return tools::of_json(name, &json).unwrap_or_else(|| of_objects(name, &json, mapping));
             }
+            // A log's lines may begin with the time in brackets.
             Err(error) if tools::documents(text).is_none() => {
-                return Err(whole(name, &format!("this is not JSON: {error}")));
+                let read = of_lines(name, text, mapping).filter(Result::is_ok);
+                return read.unwrap_or_else(|| Err(whole(name, &format!("this is not JSON: {error}"))));
             }
             Err(_) => {}
         }
@@ -136,6 +140,15 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
             table
         });
     }
+    separated(name, text, mapping).or_else(|why| match of_lines(name, text, mapping) {
+        Some(Ok(table)) => Ok(table),
+        // A question about a line says more than what lines have in common.
+        Some(Err(other)) if matches!(why, BadTable::Whole { .. }) => Err(other),
+        _ => Err(why),
+    })
+}
+
+fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     let barred = markup::with_bars(text);
     let records =
         TableRecords::of(barred.as_deref().unwrap_or(text), mapping).map_err(|why| whole(name, &why));
@@ -156,6 +169,18 @@ fn of_words(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Published
     table.understood.extend(perf_program::left_out(&left, ""));
     table.understood.extend(perf_program::left_out(&lost, "partly "));
     Some(table)
+}
+
+/// Text without columns: a figure a line, or lines that are alike.
+fn of_lines(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<PublishedTable, BadTable>> {
+    let rows = |all| rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
+    if let Some((all, said)) = figure_lines::records(text, mapping) {
+        return Some(rows(all).map(|mut table| {
+            table.understood.extend(said);
+            table
+        }));
+    }
+    Some(alike_lines::records(text, mapping)?.map_err(|why| whole(name, &why)).and_then(rows))
 }
 
 const NOTEBOOK: &str =

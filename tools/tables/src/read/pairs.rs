@@ -5,7 +5,6 @@ use super::heading::TableHeading;
 use super::layout::TableRecord;
 use super::titles;
 use super::worded::{self, WordedLine};
-use crate::unit::Dimension;
 use crate::{ColumnMapping, TableColumn, cells, naming, unit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,9 +43,6 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
         pairs.into_iter().for_each(|(key, value)| blocks.add(index + 1, key, value));
     }
     blocks.end();
-    if let Some(operations) = operations(&blocks, mapping) {
-        return Some((operations, figures));
-    }
     let understood = |key: &&String| TableHeading::of(key, mapping).is_plain();
     // One row alone must say what its figures are.
     let measured = |row: &PairsRow| {
@@ -76,33 +72,6 @@ pub fn of_one_run(text: &str) -> Option<Vec<TableRecord>> {
     (!keys.is_empty()).then(|| vec![record(1, "mechanism", keys), record(2, "program", values)])
 }
 
-/// `getpid: 412.2 cycles`: one figure a line, each of another operation, all times or all cycles.
-fn operations(blocks: &PairsReading, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
-    let [row] = &blocks.rows[..] else { return None };
-    let figures: Vec<(&String, f64, &str)> = row
-        .pairs
-        .iter()
-        .filter_map(|(key, value)| {
-            let (figure, _, of) = unit::number(cells::plain(value), unit::DecimalMark::Point)?;
-            Some((key, figure, of?))
-        })
-        .collect();
-    let dimension = |of: &str| unit::parse(of).ok().map(|unit| unit.dimension);
-    let first = dimension(figures.first()?.2)?;
-    let known = |key: &str| TableHeading::of(key, mapping).is_understood();
-    let alike = figures.len() >= FEWEST_KEYS
-        && figures.len() == row.pairs.len()
-        && [Dimension::Time, Dimension::Cycles].contains(&first)
-        && figures.iter().all(|(key, _, of)| dimension(of) == Some(first) && !known(key));
-    let line = |(index, (key, figure, of)): (usize, (&String, f64, &str))| {
-        let cells = vec![key.clone(), figure.to_string(), of.to_string()];
-        TableRecord { line: row.lines[index], cells }
-    };
-    let heading = ["operation", "measured", "unit"].map(String::from).to_vec();
-    let head = TableRecord { line: row.line, cells: heading };
-    alike.then(|| std::iter::once(head).chain(figures.into_iter().enumerate().map(line)).collect())
-}
-
 /// Among other lines, those of results have the same keys.
 fn alike(text: &str) -> bool {
     let keys = |line| pairs(line).1.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
@@ -115,8 +84,6 @@ fn alike(text: &str) -> bool {
 
 struct PairsRow {
     line: usize,
-    /// Of each pair.
-    lines: Vec<usize>,
     name: String,
     pairs: Vec<(String, String)>,
 }
@@ -128,7 +95,6 @@ struct PairsReading {
     rows: Vec<PairsRow>,
     row: Vec<(String, String)>,
     line: usize,
-    lines: Vec<usize>,
     name: String,
     /// The size and the threads that a line above says.
     places: Vec<(&'static str, String)>,
@@ -148,7 +114,6 @@ impl PairsReading {
             self.keys.push(key.into());
         }
         self.row.push((key.into(), value));
-        self.lines.push(line);
     }
 
     fn end(&mut self) {
@@ -163,8 +128,7 @@ impl PairsReading {
                     pairs.push((heading.into(), text));
                 }
             }
-            let lines = std::mem::take(&mut self.lines);
-            self.rows.push(PairsRow { line: self.line, lines, name: self.name.clone(), pairs });
+            self.rows.push(PairsRow { line: self.line, name: self.name.clone(), pairs });
         }
     }
 
