@@ -35,6 +35,7 @@ mod script_words;
 mod sections;
 mod several;
 mod sockperf;
+mod system;
 mod tex;
 mod titles;
 mod tools;
@@ -76,6 +77,14 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
     let text = text.trim_start_matches('\u{feff}');
     let drawn = markup::without_boxes(text);
     let text = drawn.as_deref().unwrap_or(text);
+    let Some((others, line)) = system::without(text) else { return page_or_one(name, text, mapping) };
+    page_or_one(name, &others, mapping).map(|mut table| {
+        table.understood.push(format!("the description of a machine is left out (from line {line})"));
+        table
+    })
+}
+
+fn page_or_one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     match page::table(name, text, mapping) {
         None => one(name, text, mapping),
         Some(Err(why)) => {
