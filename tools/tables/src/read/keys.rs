@@ -12,6 +12,11 @@ const MOST_VARIANTS: usize = 3;
 /// Values of a column that names a kind of row; more are measurements or time stamps.
 const MOST_KINDS: usize = 40;
 
+/// Values that somebody sets are few.
+const MOST_SET: usize = 16;
+/// By chance a few measured figures stand as set values would.
+const FEWEST_ROWS: usize = 12;
+
 /// Figures of one quantity, in two columns, that are farther apart than this differ.
 const APART: f64 = 0.1;
 
@@ -113,6 +118,10 @@ pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec
         headings[at].column = Some(TableColumn::Mechanism);
         said.push(format!("{:?} names the rows", headings[at].text));
     }
+    for at in set(headings, below).into_iter().filter(|_| !wide) {
+        headings[at].column = Some(part_of_name(headings, below, at, wide));
+        said.push(format!("{:?} holds set values: it is a part of the name", headings[at].text));
+    }
     for _ in 0..MOST_VARIANTS {
         let equal = repeated(headings, below, None);
         let candidates = (0..headings.len()).filter(|at| {
@@ -128,13 +137,59 @@ pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec
             (left < equal).then(|| (measured_in(&headings[at].text), left, at))
         };
         let Some((.., at)) = candidates.filter_map(tells).min() else { break };
-        let name = below.is_text(at)
-            && !wide
-            && !headings.iter().any(|h| h.column.is_some_and(TableColumn::is_text));
-        headings[at].column = Some(if name { TableColumn::Mechanism } else { TableColumn::Variant });
+        headings[at].column = Some(part_of_name(headings, below, at, wide));
         said.push(format!("{:?} tells rows apart: it is a part of the name", headings[at].text));
     }
     said
+}
+
+/// The first of texts is the name itself.
+fn part_of_name(headings: &[TableHeading], below: &Below, at: usize, wide: bool) -> TableColumn {
+    let named = wide || headings.iter().any(|h| h.column.is_some_and(TableColumn::is_text));
+    if below.is_text(at) && !named { TableColumn::Mechanism } else { TableColumn::Variant }
+}
+
+/// Columns of values that somebody set: each of them stands as often as any other beside each key, and nothing that is
+/// measured does. Their headings are unknown, or called like what is measured: a delay may be one that was set.
+fn set(headings: &[TableHeading], below: &Below) -> Vec<usize> {
+    use TableColumn::{Jitter, Latency, Loss, MessageRate, Throughput};
+    let settable = [Jitter, Latency, Loss, MessageRate, Throughput];
+    let is_key = |at: &usize| {
+        headings[*at].is_plain() && headings[*at].column.is_some_and(|c| c.is_place() || c.is_text())
+    };
+    let mut keys: Vec<usize> = (0..headings.len()).filter(is_key).collect();
+    let known = keys.len();
+    let measures = |except: &[usize]| {
+        let others = (0..headings.len()).filter(|at| !except.contains(at));
+        others.filter(|at| headings[*at].column.is_some_and(TableColumn::is_measure)).count()
+    };
+    for (at, heading) in headings.iter().enumerate() {
+        let unknown = heading.column.is_none() && heading.place.is_none() && !heading.text.is_empty();
+        let called = heading.is_plain() && heading.column.is_some_and(|column| settable.contains(&column));
+        let few = (2..=MOST_SET).contains(&below.distinct(at)) && below.distinct(at) * 2 <= below.rows();
+        // What is called like a measure has to be one of many rows, beside something that was measured.
+        let allowed = unknown
+            || called && below.rows() >= FEWEST_ROWS && measures(&[&keys[known..], &[at]].concat()) > 0;
+        if allowed && few && is_crossed(below, &keys, at) {
+            keys.push(at);
+        }
+    }
+    keys.split_off(known)
+}
+
+/// Does each value stand equally often beside each combination of the keys?
+fn is_crossed(below: &Below, keys: &[usize], at: usize) -> bool {
+    let counts = |columns: &[usize]| {
+        let columns: Vec<Vec<&str>> = columns.iter().map(|column| below.column(*column)).collect();
+        let mut counts: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
+        for row in 0..below.rows() {
+            *counts.entry(columns.iter().map(|column| column[row]).collect()).or_default() += 1;
+        }
+        counts
+    };
+    let both = counts(&[keys, &[at]].concat());
+    let first = both.values().next().copied();
+    both.len() == counts(keys).len() * below.distinct(at) && both.values().all(|many| Some(*many) == first)
 }
 
 /// Where no column says which row is which, one of texts that all differ does.
