@@ -4,6 +4,7 @@ mod alike_lines;
 mod arithmetic;
 mod columns;
 mod curves;
+mod groups;
 mod heading;
 mod keys;
 mod layout;

@@ -3,7 +3,7 @@
 
 use super::heading::{HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
-use super::{arithmetic, row_labels, several};
+use super::{arithmetic, groups, row_labels, several};
 use crate::cells;
 use crate::unit;
 use crate::vocabulary::{self, NOT, YES, bare};
@@ -62,6 +62,8 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
         }
         if two_lines(&mut records.all, at, mapping) {
             done.push("headings are two lines".to_string());
+        } else if groups::to_rows(&mut records.all, at) {
+            done.push("each quantity has a column for each name".to_string());
         }
         if places_as_cells(&mut records.all, at, mapping) {
             done.push("a column holds names, sizes or threads together".to_string());
@@ -184,6 +186,8 @@ fn headings_by_axis(all: &mut Vec<TableRecord>, at: usize) -> bool {
 /// A line of groups above a line of headings: `Throughput (Gbps),,` over `A1,A2`.
 fn two_lines(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
     let Some([groups, headings]) = all.get(at..at + 2) else { return false };
+    let keyed = with_key(groups, headings);
+    let groups = keyed.as_ref().unwrap_or(groups);
     let filled = groups.cells.iter().filter(|cell| !cells::is_empty(cell)).count();
     let continued =
         |(group, heading): (&String, &String)| cells::is_empty(group) && !cells::is_empty(heading);
@@ -218,6 +222,23 @@ fn two_lines(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> 
     all.remove(at);
     all[at].cells = together;
     true
+}
+
+/// `threads,1,,4,` above `size,A1,A2,A1,A2`: the first cell of each line is its key, and the numbers are of the upper.
+fn with_key(groups: &TableRecord, headings: &TableRecord) -> Option<TableRecord> {
+    let (key, numbers) = groups.cells.split_first()?;
+    let place = naming::column_of(key).is_some_and(|named| named.column.is_place());
+    let filled = || numbers.iter().filter(|cell| !cells::is_empty(cell));
+    let keyed = place && filled().count() > 1 && filled().all(|cell| is_number_alone(cell));
+    // `Message Size (B)`
+    let (axis, unit) = key.split_once(['(', '[']).unwrap_or((key, ""));
+    let (axis, unit) = (axis.trim(), unit.trim_matches([')', ']', ' ']));
+    let named =
+        |cell: &String| if cells::is_empty(cell) { String::new() } else { format!("{axis}={cell}{unit}") };
+    (keyed && headings.cells.first().is_some_and(|cell| !cells::is_empty(cell))).then(|| TableRecord {
+        line: groups.line,
+        cells: std::iter::once(String::new()).chain(numbers.iter().map(named)).collect(),
+    })
 }
 
 const LONGEST_PLACE: usize = 48;
