@@ -32,6 +32,8 @@ const TOOLS: &[(&str, TextOfTool)] = &[
 /// Texts of tools that are known and not read: words of theirs, and what to give instead.
 #[rustfmt::skip]
 const REFUSED: &[(&[&str], &str)] = &[
+    (&["old ns/op", "new ns/op", "delta"], "benchcmp's comparison holds no runs: give the output of go test -bench that it compared"),
+    (&["old MB/s", "new MB/s", "speedup"], "benchcmp's comparison holds no runs: give the output of go test -bench that it compared"),
     (&["old time/op", "delta"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
     (&["sec/op", "vs base"], "benchstat's comparison holds no runs: give the output of go test -bench that it compared"),
     (&["bytes from", "icmp_seq="], "ping times echoes of the kernel: no test of syscost applies to them"),
@@ -111,7 +113,8 @@ pub fn table(name: &str, text: &str) -> Option<Read> {
     let left = whole.refused.into_iter().map(|why| match why {
         BadTable::Whole { message, .. } | BadTable::At { message, .. } => message,
     });
-    let left: Vec<String> = left.chain(refused(text).map(str::to_string)).collect();
+    let mut left: Vec<String> = left.chain(refused(text).map(str::to_string)).collect();
+    left.dedup();
     let mut table = together(whole.tables);
     table.understood.extend(left.into_iter().map(|why| format!("a part is left out: {why}")));
     Some(Ok(table))
