@@ -3,6 +3,8 @@
 
 use super::unit;
 use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
+use std::collections::BTreeMap;
+use syscost_core::units::count;
 
 /// What `iperf -y C` writes: time, two addresses with ports, stream, interval, bytes and bit/s. `None`: another text.
 pub fn from_separated(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
@@ -81,11 +83,18 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
             }
         }
         said.dedup();
-        Ok(runs.iter().flat_map(|lines| directions(lines)).collect())
+        let rows: Vec<PublishedRow> = runs.iter().flat_map(|lines| directions(lines)).collect();
+        let unsummed = runs.iter().filter(|lines| !lines.is_empty() && directions(lines).is_empty()).count();
+        if unsummed > 0 {
+            said.push(format!("{} left out: {UNSUMMED}", count(unsummed, "run")));
+        }
+        if rows.is_empty() { Err(format!("iperf: {UNSUMMED}")) } else { Ok(rows) }
     };
     let table = PublishedTable::of_one(name, rows, said);
     Some(table.map(|table| PublishedTable { messages: true, ..table }))
 }
+
+const UNSUMMED: &str = "several streams and no line of their sum ([SUM]): give the whole output";
 
 /// Of bytes a second, as of bytes, iperf's K is 1024.
 fn scale(of: &str) -> Option<f64> {
@@ -124,6 +133,16 @@ impl ReportLine<'_> {
         Some(ReportLine { id: id.trim(), role, from, to, bytes, rate, rest: words.collect() })
     }
 
+    /// A number that comes again after its last line: the stream of another run.
+    fn begins_again(&self, last: &ReportLine) -> bool {
+        let same = (self.to, self.bytes) == (last.to, last.bytes);
+        // The sender's line stands above the receiver's, and both below what was printed on the way.
+        let other_end = self.says("receiver") && !last.says("receiver");
+        let on_the_way =
+            last.to < 0.9 * self.to || self.says("sender") && !last.says("receiver") && !last.says("sender");
+        self.from == 0.0 && last.from == 0.0 && !same && !other_end && !on_the_way
+    }
+
     fn says(&self, word: &str) -> bool {
         self.rest.contains(&word)
     }
@@ -141,25 +160,75 @@ impl ReportLine<'_> {
 
 /// The lines of each run of a file.
 fn runs(text: &str) -> Vec<Vec<ReportLine<'_>>> {
-    // Of a page, each block is a run.
-    let begins = |line: &&str| {
-        line.contains("onnecting to ") || line.starts_with("Accepted connection") || line.starts_with("```")
-    };
-    let mut runs = vec![Vec::new()];
-    let mut role = "";
-    for line in text.lines() {
-        if begins(&line) {
-            runs.push(Vec::new());
-            role = "";
+    let mut reading = RunsReading { runs: vec![Vec::new()], ..RunsReading::default() };
+    text.lines().for_each(|line| reading.take(line));
+    reading.runs
+}
+
+/// The runs so far: a line belongs to the run in which its stream was connected.
+#[derive(Default)]
+struct RunsReading<'t> {
+    runs: Vec<Vec<ReportLine<'t>>>,
+    /// The run of each stream that was connected.
+    connected: BTreeMap<&'t str, usize>,
+    role: &'static str,
+    /// The next line is what the other end saw of the stream.
+    of_server: bool,
+}
+
+impl<'t> RunsReading<'t> {
+    fn take(&mut self, line: &'t str) {
+        // Of a page, each block is a run.
+        let begins = ["Accepted connection", "```", "Server listening"];
+        if line.contains("onnecting to ") || begins.iter().any(|words| line.starts_with(words)) {
+            self.begin();
+            self.connected.clear();
+            self.role = "";
         }
         if line.starts_with("Reverse mode") {
-            role = REVERSE;
+            self.role = REVERSE;
         }
-        let named = ReportLine::of(line);
-        let named = named.map(|line| if line.role.is_empty() { ReportLine { role, ..line } } else { line });
-        runs.last_mut().expect("never empty").extend(named);
+        if let Some(id) = connection(line) {
+            // Streams of one run are all connected before any of them reports.
+            if !self.last().is_empty() {
+                self.begin();
+            }
+            self.connected.insert(id, self.runs.len() - 1);
+        }
+        if let Some(report) = ReportLine::of(line) {
+            self.report(report);
+        }
+        self.of_server |= line.ends_with("Server Report:");
     }
-    runs
+
+    fn report(&mut self, line: ReportLine<'t>) {
+        let line = if line.role.is_empty() { ReportLine { role: self.role, ..line } } else { line };
+        let of_server = std::mem::take(&mut self.of_server);
+        if let Some(run) = self.connected.get(line.id) {
+            self.runs[*run].push(line);
+            return;
+        }
+        let of_stream = |known: &&ReportLine| (known.id, known.role) == (line.id, line.role);
+        let last = self.last().iter().rev().find(of_stream);
+        if !of_server && last.is_some_and(|last| line.begins_again(last)) {
+            self.begin();
+        }
+        self.runs.last_mut().expect("never empty").push(line);
+    }
+
+    fn last(&self) -> &[ReportLine<'t>] {
+        self.runs.last().map_or(&[], Vec::as_slice)
+    }
+
+    fn begin(&mut self) {
+        self.runs.push(Vec::new());
+    }
+}
+
+/// `[  4] local 10.0.0.1 port 5001 connected with 10.0.0.2 port 45678`: its stream.
+fn connection(line: &str) -> Option<&str> {
+    let (id, rest) = line.trim().strip_prefix('[')?.split_once(']')?;
+    (rest.trim_start().starts_with("local ") && rest.contains(" connected ")).then(|| id.trim())
 }
 
 /// Of a run that was cut off: each stream's intervals as one line. `None`: a line says all of it.
@@ -297,7 +366,9 @@ mod tests {
             (sum.value(TableColumn::Throughput), sum.count(TableColumn::Threads)),
             (Some(8e9), Some(2))
         );
-        assert!(rows(sums.lines().take(3).collect::<Vec<_>>().join("\n").as_str()).is_empty(), "no sum");
+        let unsummed = sums.lines().take(3).collect::<Vec<_>>().join("\n");
+        let why = from_lines("i.txt", &unsummed).unwrap().unwrap_err().to_string();
+        assert!(why.contains("no line of their sum"), "{why}");
         let bytes = rows(&old.replace("9.38 Gbits/sec", "1.09 GBytes/sec"));
         assert_eq!(bytes[0].value(TableColumn::Throughput), Some(8.0 * 1.09 * f64::from(1 << 30)));
         let reverse = rows(&format!("Connecting to host h\nReverse mode, remote host h is sending\n{udp}"));

@@ -159,6 +159,7 @@ fn tables_of_many_hands_are_read_at_first_try() {
         include_str!("strangers-o.toml"),
         include_str!("strangers-p.toml"),
         include_str!("strangers-q.toml"),
+        include_str!("strangers-r.toml"),
     ];
     let tables: Vec<StrangersTable> = all.into_iter().flat_map(parsed).collect();
     for known in &tables {

@@ -73,8 +73,21 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
         .unwrap_or_else(|e| e.as_bytes().iter().map(|byte| char::from(*byte)).collect()))
 }
 
-/// Reads a table; `name` is the file's, for messages.
+/// Reads a table; `name` is the file's, for messages. Whatever reads it, a table has a row.
 pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+    let table = any(name, text, mapping)?;
+    if table.rows.is_empty() {
+        let said = [table.understood.join("; "), table.left_out.join(", ")].join(" ");
+        let why = if said.trim().is_empty() { String::new() } else { format!(" ({})", said.trim()) };
+        return Err(whole(
+            name,
+            &format!("no whole result stands in it{why}: give the output of a complete run"),
+        ));
+    }
+    Ok(table)
+}
+
+fn any(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     let text = text.trim_start_matches('\u{feff}');
     let drawn = markup::without_boxes(text);
     let text = drawn.as_deref().unwrap_or(text);
