@@ -12,10 +12,10 @@ pub fn without_boxes(text: &str) -> Option<String> {
     text.contains(['│', '┃', '║']).then(|| text.lines().map(bars).collect())
 }
 
-/// `None`: the text is neither.
-pub fn with_bars(text: &str) -> Option<String> {
+/// The tables as lines, and how many are left out. `None`: the text is neither.
+pub fn with_bars(text: &str) -> Option<(String, usize)> {
     let page = || text.contains("<td") && text.contains("<tr");
-    tex::with_bars(text).or_else(|| page().then(|| of_html(text)))
+    tex::with_bars(text).or_else(|| page().then(|| (of_html(text), 0)))
 }
 
 fn of_html(text: &str) -> String {

@@ -158,10 +158,13 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     if let Some((all, figures)) = pairs::records(text, mapping) {
         let table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
         let instead = if figures || table.is_err() { of_words(name, text, mapping) } else { None };
-        return instead.map_or(table, Ok).map(|mut table| {
-            sections::entitle(&mut table, text, mapping);
-            table
-        });
+        return match instead {
+            Some(table) => Ok(table),
+            None => table.map(|mut table| {
+                sections::entitle(&mut table, text, mapping);
+                table
+            }),
+        };
     }
     separated(name, text, mapping).or_else(|why| match of_lines(name, text, mapping) {
         Some(Ok(table)) => Ok(table),
@@ -172,16 +175,13 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
 }
 
 fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
-    let barred = markup::with_bars(text);
+    let (barred, others) =
+        markup::with_bars(text).map_or((None, 0), |(barred, others)| (Some(barred), others));
     let records =
-        TableRecords::of(barred.as_deref().unwrap_or(text), mapping).map_err(|why| whole(name, &why));
-    let table = records
-        .and_then(|records| own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping)));
-    table.or_else(|why| {
-        let mut table = of_words(name, text, mapping).ok_or(why)?;
-        sections::entitle(&mut table, text, mapping);
-        Ok(table)
-    })
+        TableRecords::of(barred.as_deref().unwrap_or(text), mapping).map_err(|why| whole(name, &why))?;
+    let mut table = own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))?;
+    table.understood.extend(page::others_left(others));
+    Ok(table)
 }
 
 /// Lines that say the same again with other figures. `None`: another text.
@@ -191,10 +191,11 @@ fn of_words(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Published
     table.understood.push("lines in words: what comes again with other figures is a row".into());
     table.understood.extend(perf_program::left_out(&left, ""));
     table.understood.extend(perf_program::left_out(&lost, "partly "));
+    sections::entitle(&mut table, text, mapping);
     Some(table)
 }
 
-/// Text without columns: a figure a line, or lines that are alike.
+/// Text without columns: a figure a line, lines that are alike, or words.
 fn of_lines(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<PublishedTable, BadTable>> {
     let rows = |all| rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
     if let Some((all, said)) = figure_lines::records(text, mapping) {
@@ -203,7 +204,12 @@ fn of_lines(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<Pu
             table
         }));
     }
-    Some(alike_lines::records(text, mapping)?.map_err(|why| whole(name, &why)).and_then(rows))
+    let alike = alike_lines::records(text, mapping);
+    let alike = alike.map(|all| all.map_err(|why| whole(name, &why)).and_then(rows));
+    if let Some(Ok(table)) = alike {
+        return Some(Ok(table));
+    }
+    of_words(name, text, mapping).map(Ok).or(alike)
 }
 
 const NOTEBOOK: &str =

@@ -155,11 +155,14 @@ fn together(
     if titled.contains(&true) {
         all.understood.push("the titles of the page's tables are a part of the name".into());
     }
-    if others > 0 {
-        let others = syscost_core::units::count(others, "other table");
-        all.understood.push(format!("{others} of the page left out: no figures known here"));
-    }
+    all.understood.extend(others_left(others));
     all
+}
+
+/// `None`: no table was left out.
+pub fn others_left(many: usize) -> Option<String> {
+    let others = syscost_core::units::count(many, "other table");
+    (many > 0).then(|| format!("{others} of the page left out: no figures known here"))
 }
 
 fn entitle(table: &mut PublishedTable, title: &str) {

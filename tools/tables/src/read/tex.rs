@@ -1,40 +1,82 @@
 //! Tables of LaTeX as lines with bars, each row at its line and below its caption.
 
+use crate::cells;
+use crate::unit::{self, DecimalMark};
+
 /// What commands stand for; of all others their text alone is left.
 const WORDS: &[(&str, &str)] = &[("textmu", "µ"), ("mu", "µ"), ("pm", "±"), ("times", "×")];
 const MARKS: &[(&str, &str)] = &[("\\&", "and"), ("\\%", "%"), ("\\_", "_"), ("~", " ")];
 const BEGIN: &str = "\\begin{tabular";
 const END: &str = "\\end{tabular";
 const BREAK: &str = "\\\\";
+/// One row of so many must hold a figure.
+const FEWEST: usize = 3;
 
-/// `None`: the text has none.
-pub fn with_bars(text: &str) -> Option<String> {
-    text.contains(BEGIN).then(|| bars(text))
-}
-
-fn bars(text: &str) -> String {
+/// The tables as lines, and how many are left out because they hold no results. `None`: the text has none.
+pub fn with_bars(text: &str) -> Option<(String, usize)> {
+    if !text.contains(BEGIN) {
+        return None;
+    }
     let text = MARKS.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to));
+    let tables = tables(&text);
+    let many = tables.len();
+    let results = tables.iter().filter(|table| table.holds_results()).count();
+    // Where none is left, the reader says of all why they are not read.
+    let kept = tables.into_iter().filter(|table| results == 0 || table.holds_results());
     let mut lines = vec![String::new(); text.lines().count()];
-    let mut put = |at: usize, line: String| {
+    for (at, line) in kept.flat_map(TexTable::lines) {
         if let Some(known) = lines.get_mut(text[..at].matches('\n').count()) {
             *known = line.split_whitespace().collect::<Vec<_>>().join(" ");
         }
-    };
+    }
+    Some((lines.join("\n") + "\n", if results == 0 { 0 } else { many - results }))
+}
+
+struct TexTable {
+    /// Where it begins, and its caption.
+    title: (usize, String),
+    /// Where each begins, and its cells.
+    rows: Vec<(usize, Vec<String>)>,
+}
+
+impl TexTable {
+    /// Of a table of two columns, such as that of a system's parts, one figure alone is no result.
+    fn holds_results(&self) -> bool {
+        let number = |cell: &String| {
+            unit::number(cells::plain(cell.trim()), DecimalMark::Point).is_some_and(|(.., of)| {
+                of.is_none_or(|of| unit::parse(of).is_ok() || unit::count(of).is_ok())
+            })
+        };
+        let with = self.rows.iter().filter(|(_, cells)| cells.iter().any(number)).count();
+        let pairs = self.rows.iter().all(|(_, cells)| cells.len() == 2);
+        with > 0 && (!pairs || with * FEWEST >= self.rows.len())
+    }
+
+    fn lines(self) -> impl Iterator<Item = (usize, String)> {
+        let barred = |(at, cells): (usize, Vec<String>)| (at, format!("| {} |", cells.join("|").trim_end()));
+        std::iter::once(self.title).chain(self.rows.into_iter().map(barred))
+    }
+}
+
+fn tables(text: &str) -> Vec<TexTable> {
+    let mut all = Vec::new();
     let mut from = 0;
     while let Some(begin) = text[from..].find(BEGIN).map(|at| from + at) {
         let inside = begin + BEGIN.len();
         let end = inside + matching(&text[inside..]);
         let rows = inside + arguments(&text[inside..end]);
-        let title = caption(&text, begin, end).unwrap_or_default();
-        put(begin, without_commands(title).replace('|', " "));
-        for (at, row) in parted(&text[rows..end]) {
-            if row.contains('&') {
-                put(rows + at, format!("| {} |", without_commands(&row).replace('&', "|").trim_end()));
-            }
-        }
+        let title = caption(text, begin, end).unwrap_or_default();
+        let cells = |(at, row): (usize, String)| {
+            let cells = without_commands(&row).split('&').map(str::to_string).collect();
+            row.contains('&').then_some((rows + at, cells))
+        };
+        all.push(TexTable {
+            title: (begin, without_commands(title).replace('|', " ")),
+            rows: parted(&text[rows..end]).into_iter().filter_map(cells).collect(),
+        });
         from = end;
     }
-    lines.join("\n") + "\n"
+    all
 }
 
 /// Where the table ends that begins before the text; one may stand in a cell of another.
@@ -166,7 +208,7 @@ mod tests {
         let table = format!(
             "\\begin{{table}}\\caption{{In ns}}\n\\begin{{tabular}}{{l}}\n{row}\n\\end{{tabular}}\n\\end{{table}}"
         );
-        let table = with_bars(&table).unwrap();
+        let (table, _) = with_bars(&table).unwrap();
         assert_eq!(table.lines().collect::<Vec<_>>(), ["", "In ns", "| Size | Gbps | |", "", ""]);
     }
 
@@ -174,7 +216,7 @@ mod tests {
     fn a_row_of_several_lines_and_a_table_in_a_cell_are_one_row() {
         let text = "\\begin{tabularx}{\\textwidth}{|l|l|}\nA & \\begin{tabular}[c]{@{}l@{}}Base\\\\ Hardware\\end{tabular} \\\\ \\hline\n\
                     Fork &\n 30 us \\\\[2pt]\nTrap & \\makecell{4 ms \\\\ (9 cycles)}\n\\end{tabularx}";
-        let table = with_bars(text).unwrap();
+        let (table, _) = with_bars(text).unwrap();
         let rows: Vec<String> =
             table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(
