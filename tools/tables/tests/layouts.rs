@@ -133,3 +133,11 @@ fn a_cell_of_another_kind_is_left_out_and_said() {
         assert!(refused(text).contains(instead), "{text}: {}", refused(text));
     }
 }
+
+#[test]
+fn figures_below_no_heading_are_said() {
+    let table = read("t.csv", "impl,size,throughput_gbps,\ntwo_copy,512,3.1,17.5\nzero_copy,512,3.6,18.5\n");
+    assert_eq!(table.left_out, ["column 4 (no heading)"]);
+    let index = read("t.csv", ",impl,size,throughput_gbps\n0,two_copy,512,3.1\n1,zero_copy,512,3.6\n");
+    assert!(index.left_out.is_empty(), "{:?}", index.left_out);
+}

@@ -83,6 +83,17 @@ impl<'r> Below<'r> {
         self.filled(at).iter().filter_map(number).collect()
     }
 
+    pub fn width(&self) -> usize {
+        self.records.iter().map(|record| record.cells.len()).max().unwrap_or(0)
+    }
+
+    /// Numbers of the rows: 0, 1, 2.
+    pub fn is_index(&self, at: usize) -> bool {
+        let numbers = self.numbers(at);
+        let first = numbers.first().copied().filter(|first| [0.0, 1.0].contains(first));
+        first.is_some_and(|first| numbers.iter().enumerate().all(|(row, n)| *n == first + row as f64))
+    }
+
     pub fn is_whole(&self, at: usize) -> bool {
         let numbers = self.numbers(at);
         !numbers.is_empty() && numbers.iter().all(|n| n.fract() == 0.0 && *n >= 0.0)

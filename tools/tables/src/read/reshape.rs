@@ -3,7 +3,7 @@
 
 use super::heading::{HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
-use super::{arithmetic, groups, row_labels, several};
+use super::{arithmetic, grouped, groups, row_labels, several};
 use crate::cells;
 use crate::unit;
 use crate::vocabulary::{self, NOT, YES, bare};
@@ -60,6 +60,9 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
         if units_below(&mut records.all, at) {
             done.push("units are in a line of their own".to_string());
         }
+        if grouped::taken_apart(&mut records.all, at, mapping) {
+            done.push("headings are two lines: a row for each name and line".to_string());
+        }
         if two_lines(&mut records.all, at, mapping) {
             done.push("headings are two lines".to_string());
         } else if groups::to_rows(&mut records.all, at) {
@@ -93,11 +96,11 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
     done
 }
 
-fn is_number_alone(text: &str) -> bool {
+pub fn is_number_alone(text: &str) -> bool {
     unit::number(text, unit::DecimalMark::Point).is_some_and(|(.., unit)| unit.is_none())
 }
 
-fn quantity(text: &str) -> bool {
+pub fn quantity(text: &str) -> bool {
     naming::column_of(text)
         .or_else(|| naming::unit_alone(text))
         .is_some_and(|n| !n.column.is_text() && !n.column.is_place())

@@ -93,7 +93,7 @@ pub struct RowReading<'m> {
     pub(super) cells: CellReading<'m>,
     pub(super) table: PublishedTable,
     /// Names that were told: a table may call each row otherwise, and none is looked for among all that was said.
-    noted: BTreeSet<String>,
+    pub(super) noted: BTreeSet<String>,
     /// The last line that stood alone above headings: what the figures are, and their unit.
     pub(super) title: Option<TableHeading>,
     /// What stood in lines of their own.
@@ -182,6 +182,7 @@ impl RowReading<'_> {
     /// Under the headings that are known, does the row have a figure?
     fn is_data(&self, record: &TableRecord) -> bool {
         let Some(section) = &self.section else { return false };
+        self.corner_of_columns(&mut headings, below);
         let figure = |(heading, cell): (&TableHeading, &String)| {
             heading.is_plain() && heading.column.is_some_and(|c| !c.is_text()) && self.cells.is_number(cell)
         };
@@ -212,6 +213,7 @@ impl RowReading<'_> {
         if headings
             .iter()
             .any(|h| h.is_plain() && h.column == Some(TableColumn::Cycles) && h.text.ends_with(":u"))
+        self.say_unnamed(&headings, &below);
         {
             self.table.user_mode = true;
             self.once("user mode only (:u): what the kernel spent is not in the counts".into());

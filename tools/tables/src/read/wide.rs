@@ -10,6 +10,36 @@ use crate::vocabulary::{self, tokens};
 use crate::{TableColumn, cells, naming};
 
 impl RowReading<'_> {
+    /// `clients` above `128 bytes` and beside `1`, `50`: the corner names the columns where the cells below it are places
+    /// along the other axis.
+    pub(super) fn corner_of_columns(&mut self, headings: &mut [TableHeading], below: &[TableRecord]) {
+        let [corner, others @ ..] = headings else { return };
+        let (of_columns, of_rows, rows) = match corner.column.filter(|_| corner.is_plain()) {
+            Some(TableColumn::Threads) => (TableColumn::Threads, TableColumn::MessageBytes, "size"),
+            Some(TableColumn::MessageBytes) => (TableColumn::MessageBytes, TableColumn::Threads, "threads"),
+            _ => return,
+        };
+        let placed = |record: &TableRecord| {
+            let place = record.cells.first().and_then(|cell| TableHeading::of(cell, self.mapping).place);
+            place.is_some_and(|place| place.number.is_none() && axes(&place) == [of_rows])
+        };
+        let along = others.len() > 1 && others.iter().all(|h| h.is_number() || h.text.is_empty());
+        if !along || !below.first().is_some_and(placed) {
+            return;
+        }
+        for place in others.iter_mut().filter_map(|h| h.place.as_mut()) {
+            let number = place.number.take();
+            *(if of_columns == TableColumn::Threads { &mut place.threads } else { &mut place.bytes }) =
+                number;
+        }
+        let axis = rows.trim_end_matches('s');
+        self.table
+            .understood
+            .push(format!("{:?} names the columns: the rows below it are {axis}s", corner.text));
+        corner.text = rows.into();
+        corner.column = Some(of_rows);
+    }
+
     /// The first heading of a wide table may name both axes, the figures, or nothing: its column is the axis that the
     /// others are not.
     pub(super) fn name_corner(&mut self, headings: &mut [TableHeading]) {
@@ -28,6 +58,19 @@ impl RowReading<'_> {
         let axis = if place.mechanism.is_some() { TableColumn::MessageBytes } else { TableColumn::Mechanism };
         corner.column = Some(named.unwrap_or(axis));
         corner.unit = None;
+    }
+
+    /// Figures below no heading are left out, and not in silence.
+    pub(super) fn say_unnamed(&mut self, headings: &[TableHeading], below: &Below) {
+        let named = |at: usize| headings.get(at).is_some_and(|h| !h.text.is_empty() || h.is_understood());
+        for at in
+            (0..below.width()).filter(|at| !named(*at) && below.has_figures(*at) && !below.is_index(*at))
+        {
+            let told = format!("column {} (no heading)", at + 1);
+            if self.noted.insert(told.clone()) {
+                self.table.left_out.push(told);
+            }
+        }
     }
 
     /// A title may stand between the headings and the first row.
