@@ -87,6 +87,12 @@ fn disagreement(one: &TableHeading, other: &TableHeading, below: &Below, at: [us
     };
     let pairs = below.column(at[0]).into_iter().zip(below.column(at[1]));
     let pairs: Vec<_> = pairs.filter_map(|(a, b)| Some((value(a, scale)?, value(b, other_scale)?))).collect();
+    // What is the same in all rows is of all of them, and no figure of each.
+    let constant = |of: Vec<f64>| of.len() > 2 && of.iter().all(|value| *value == of[0]);
+    let (first, second) = pairs.iter().map(|((a, _), (b, _))| (*a, *b)).unzip();
+    if constant(first) != constant(second) {
+        return None;
+    }
     let apart = |((a, rounding), (b, other)): &((f64, f64), (f64, f64))| {
         (a - b).abs() > rounding + other + APART * a.abs().max(b.abs())
     };

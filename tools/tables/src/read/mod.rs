@@ -254,8 +254,10 @@ fn notebook(json: &Value) -> Option<String> {
 
 fn of_objects(name: &str, json: &Value, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     let none = "JSON, but neither of iperf3 (-J), of fio nor of netperf's omni test: a CSV would do";
-    let all = objects::records(json, mapping).ok_or_else(|| whole(name, none))?;
-    rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping)
+    let (all, said) = objects::records_and_left(json, mapping).ok_or_else(|| whole(name, none))?;
+    let mut table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping)?;
+    table.understood.extend(said);
+    Ok(table)
 }
 
 /// A log's lines may begin with a bracket, too: `[two_copy] size=64`.

@@ -3,8 +3,10 @@
 
 use super::heading::{SMALLEST_SIZE, TableHeading};
 use super::layout::TableRecord;
-use crate::{ColumnMapping, naming};
+use crate::vocabulary::bare;
+use crate::{ColumnMapping, TableColumn, naming};
 use serde_json::{Map, Value};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// Headings and texts of one row.
@@ -17,9 +19,19 @@ pub fn lines(text: &str) -> Option<Value> {
     rows.filter(|rows| rows.iter().all(Value::is_object)).map(Value::Array)
 }
 
+/// Samples that were taken one after the other, and what sums them up.
+const SAMPLES: &[&str] = &["samples", "intervals", "timeseries", "series", "timeline", "points"];
+const SUMMARIES: &[&str] = &["summary", "summaries", "totals", "aggregate", "aggregates", "overall"];
+
 /// The records of a document; `None`: it has no rows.
 pub fn records(json: &Value, mapping: &ColumnMapping) -> Option<Vec<TableRecord>> {
-    let rows = ObjectRows { mapping }.of(json, &RowFields::new());
+    records_and_left(json, mapping).map(|(records, _)| records)
+}
+
+/// With what was left out of it.
+pub fn records_and_left(json: &Value, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>, Vec<String>)> {
+    let reading = ObjectRows { mapping, said: RefCell::default(), of_all: RefCell::default() };
+    let rows = reading.of(json, &RowFields::new());
     let mut headings: Vec<String> = Vec::new();
     let mut known = BTreeSet::new();
     for (key, _) in rows.iter().flatten() {
@@ -35,12 +47,19 @@ pub fn records(json: &Value, mapping: &ColumnMapping) -> Option<Vec<TableRecord>
     };
     let record = |(index, row)| TableRecord { line: index + 1, cells: cells(row) };
     let rows: Vec<TableRecord> = rows.iter().enumerate().map(record).collect();
-    (headings.len() > 1)
-        .then(|| std::iter::once(TableRecord { line: 1, cells: headings }).chain(rows).collect())
+    // What the items have, too, is read of them.
+    let of_all = reading.of_all.take().into_iter().filter(|(name, _)| !headings.contains(name));
+    of_all.for_each(|(name, list)| reading.say(format!("{name:?} is of all {list:?} together: left out")));
+    let enough = headings.len() > 1;
+    let all = || std::iter::once(TableRecord { line: 1, cells: headings }).chain(rows).collect();
+    enough.then(|| (all(), reading.said.into_inner().into_iter().collect()))
 }
 
 struct ObjectRows<'m> {
     mapping: &'m ColumnMapping,
+    said: RefCell<BTreeSet<String>>,
+    /// Figures around a list, each with the list.
+    of_all: RefCell<BTreeSet<(String, String)>>,
 }
 
 impl ObjectRows<'_> {
@@ -65,13 +84,54 @@ impl ObjectRows<'_> {
         }
         let (holders, plain): (Vec<_>, Vec<_>) = of.iter().partition(|(_, inner)| self.holds_rows(inner));
         let mut fields = outside.clone();
+        if let Some((summary, samples)) = summed_up(of) {
+            self.say(format!("{samples:?} are left out: {summary:?} beside them holds the results"));
+            return self.of_summary(&of[summary], outside);
+        }
         fields.extend(plain.into_iter().flat_map(|(key, inner)| flattened(key, inner)));
         if !holders.is_empty() {
             // Beside the results stand other things.
-            let rows = holders.iter().map(|(_, inner)| self.of(inner, &fields));
+            let rows = holders.iter().map(|(key, inner)| self.of(inner, &self.of_each(&fields, key, inner)));
             return rows.max_by_key(Vec::len).unwrap_or_default();
         }
         by_columns(of, &fields).unwrap_or_else(|| vec![fields])
+    }
+
+    fn say(&self, told: String) {
+        self.said.borrow_mut().insert(told);
+    }
+
+    /// What was asked for is told in the other fields, beside it.
+    fn of_summary(&self, summary: &Value, outside: &RowFields) -> Vec<RowFields> {
+        let Value::Object(of) = summary else { return self.of(summary, outside) };
+        if self.holds_rows(summary) || !of.values().all(Value::is_object) {
+            return self.of(summary, outside);
+        }
+        // A name for each way, though they do not hold the same fields.
+        let row = |(key, inner): (&String, &Value)| {
+            let fields = outside.iter().cloned().chain(self.places(of, key, outside));
+            fields
+                .chain(inner.as_object().into_iter().flatten().flat_map(|(key, of)| flattened(key, of)))
+                .collect()
+        };
+        of.iter().map(row).collect()
+    }
+
+    /// Of the fields around a list, those that hold for each of its items: a figure of all of them is none of one.
+    fn of_each(&self, fields: &RowFields, key: &str, list: &Value) -> RowFields {
+        if list.as_array().is_none_or(|all| all.len() < 2) {
+            return fields.clone();
+        }
+        let samples = SAMPLES.contains(&bare(key).as_str());
+        let of_all = |(name, _): &&(String, String)| {
+            let column = TableHeading::of(name, self.mapping).column;
+            column.is_some_and(|column| column.is_measure() && (samples || column != TableColumn::Elapsed))
+        };
+        let (all, each): (Vec<_>, Vec<_>) = fields.iter().partition(of_all);
+        for (name, _) in all {
+            self.of_all.borrow_mut().insert((name.clone(), key.to_string()));
+        }
+        each.into_iter().cloned().collect()
     }
 
     fn holds_rows(&self, value: &Value) -> bool {
@@ -106,6 +166,15 @@ impl ObjectRows<'_> {
             numbers.into_iter().filter_map(|(heading, n)| Some((heading.to_string(), n?.to_string())));
         place.mechanism.map(|name| ("mechanism".to_string(), name)).into_iter().chain(numbers).collect()
     }
+}
+
+/// A summary and the list of samples beside it.
+fn summed_up(of: &Map<String, Value>) -> Option<(&str, &str)> {
+    let find = |words: &[&str], is: fn(&Value) -> bool| {
+        let mut all = of.iter().filter(|(key, value)| words.contains(&bare(key).as_str()) && is(value));
+        all.next().map(|(key, _)| key.as_str())
+    };
+    Some((find(SUMMARIES, |value| value.is_object() || is_rows(value))?, find(SAMPLES, is_rows)?))
 }
 
 fn is_rows(value: &Value) -> bool {
