@@ -432,8 +432,8 @@ pub fn unit_of_runs(headings: &[TableHeading], place: &HeadingPlace, row: &mut P
     }
 }
 
-/// How a heading is understood, where that is not literal.
-pub fn said(heading: &TableHeading) -> Option<String> {
+/// How a heading is understood, where that is not literal; `bare`: its figures have no unit of their own.
+pub fn said(heading: &TableHeading, bare: bool) -> Option<String> {
     let (text, column) = (&heading.text, heading.column.filter(|_| heading.place.is_none())?);
     let thousands = |unit: UnitScale| unit.factor.log10() % 3.0 == 0.0 && unit.factor > 1.0;
     match column {
@@ -441,7 +441,7 @@ pub fn said(heading: &TableHeading) -> Option<String> {
             Some(format!("{text:?} is in powers of 1000"))
         }
         TableColumn::Elapsed if heading.unit.is_none() => {
-            Some(format!("{text:?} is taken as a duration in seconds"))
+            bare.then(|| format!("{text:?} is taken as a duration in seconds"))
         }
         column if heading.unit.is_none() && !column.is_called(text) => {
             Some(format!("{text:?} is {}", column.title()))

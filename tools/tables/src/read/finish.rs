@@ -3,7 +3,8 @@
 use super::whole;
 use crate::{BadTable, PublishedRow, PublishedTable, TableColumn, vocabulary};
 
-pub fn finished(mut table: PublishedTable) -> Result<PublishedTable, BadTable> {
+/// `sizes` are headings of sizes, each with its place among what was understood.
+pub fn finished(mut table: PublishedTable, sizes: Vec<(usize, String)>) -> Result<PublishedTable, BadTable> {
     if table.rows.is_empty() {
         return Err(whole(&table.name, "it has headings and no row"));
     }
@@ -29,6 +30,13 @@ pub fn finished(mut table: PublishedTable) -> Result<PublishedTable, BadTable> {
     }
     without_figures(&mut table);
     forget_baseline(&mut table);
+    let title = table.title(TableColumn::MessageBytes);
+    // From the last: the places of the others stay what they are.
+    for (at, heading) in sizes.into_iter().rev() {
+        if vocabulary::bare(&title) != vocabulary::bare(&heading) {
+            table.understood.insert(at, format!("{heading:?} is {title}"));
+        }
+    }
     Ok(table)
 }
 

@@ -12,6 +12,7 @@ mod keys;
 mod layout;
 mod markup;
 mod objects;
+mod no_headings;
 mod own;
 mod page;
 mod figure_lines;

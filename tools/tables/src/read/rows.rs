@@ -3,7 +3,7 @@
 use super::columns::{self, Below};
 use super::heading::{self, HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
-use super::{finish, keys};
+use super::{finish, keys, no_headings};
 use super::{titles, whole};
 use crate::cells::{self, CellReading};
 use crate::mapping::NameMeaning;
@@ -18,8 +18,6 @@ const SUMMARIES: &[&str] = &[
     "average", "avg", "mean", "total", "sum", "max", "min", "stddev", "std dev", "overall", "best", "worst",
     "median", "geomean",
 ];
-/// First words of lines about the table.
-const NOTES: &[&str] = &["note", "remark", "source", "comment"];
 /// What a cell that is left empty takes from the row above, as merged cells are exported.
 pub const AXES: [TableColumn; 3] = [TableColumn::Mechanism, TableColumn::MessageBytes, TableColumn::Threads];
 
@@ -42,10 +40,11 @@ pub fn table(
         sections: 0,
         copies_counted: false,
         seen: BTreeMap::new(),
+        sizes: Vec::new(),
     };
     let widest = records.all.iter().map(|r| r.cells.len()).max().unwrap_or(0);
     if widest < 2 {
-        return Err(whole(name, "no table: none of its lines has two columns"));
+        return Err(whole(name, &no_headings::one_column(&records.all)));
     }
     for (index, record) in records.all.iter().enumerate() {
         reading.take(index, record, &records.all[index + 1..]).map_err(|message| BadTable::At {
@@ -55,9 +54,6 @@ pub fn table(
         })?;
     }
     if reading.section.is_none() {
-        let first =
-            records.all.iter().find(|r| r.cells.len() > 1).map(|r| r.cells.join(", ")).unwrap_or_default();
-        let told: String = first.chars().take(60).collect();
         if records.all.first().is_some_and(|first| reading.is_mostly_numbers(first)) {
             return Err(whole(
                 name,
@@ -65,14 +61,9 @@ pub fn table(
                  mechanism,size,threads,throughput_gbps,latency_us",
             ));
         }
-        return Err(whole(
-            name,
-            &format!(
-                "no line of headings is known here (its first: {told:?}): name them in a mapping file (--mapping FILE)"
-            ),
-        ));
+        return Err(whole(name, &no_headings::unknown(&records.all)));
     }
-    finish::finished(reading.table)
+    finish::finished(reading.table, reading.sizes)
 }
 
 /// A row of headings and what stands under it; a file may have several.
@@ -109,6 +100,8 @@ pub struct RowReading<'m> {
     copies_counted: bool,
     /// The rows of each key, with the section that began them.
     seen: BTreeMap<RowKey, Vec<(usize, usize)>>,
+    /// Headings of sizes, each with its place among what was understood.
+    sizes: Vec<(usize, String)>,
 }
 
 impl RowReading<'_> {
@@ -182,7 +175,6 @@ impl RowReading<'_> {
     /// Under the headings that are known, does the row have a figure?
     fn is_data(&self, record: &TableRecord) -> bool {
         let Some(section) = &self.section else { return false };
-        self.corner_of_columns(&mut headings, below);
         let figure = |(heading, cell): (&TableHeading, &String)| {
             heading.is_plain() && heading.column.is_some_and(|c| !c.is_text()) && self.cells.is_number(cell)
         };
@@ -190,6 +182,7 @@ impl RowReading<'_> {
     }
 
     fn begin(&mut self, mut headings: Vec<TableHeading>, below: &[TableRecord]) -> Result<(), String> {
+        self.corner_of_columns(&mut headings, below);
         heading::settle(&mut headings)?;
         self.name_corner(&mut headings);
         self.titled_below(below.first());
@@ -213,14 +206,14 @@ impl RowReading<'_> {
         if headings
             .iter()
             .any(|h| h.is_plain() && h.column == Some(TableColumn::Cycles) && h.text.ends_with(":u"))
-        self.say_unnamed(&headings, &below);
         {
             self.table.user_mode = true;
             self.once("user mode only (:u): what the kernel spent is not in the counts".into());
         }
-        for heading in &headings {
-            self.say(heading);
+        for (at, heading) in headings.iter().enumerate() {
+            self.say(heading, below.bare_figure(at));
         }
+        self.say_unnamed(&headings, &below);
         let given = self.given(&headings)?;
         let said = headings.iter().filter_map(|h| h.column).filter(|c| *c != TableColumn::Ignored);
         let places = headings.iter().filter_map(|h| h.place.as_ref()).flat_map(axes);
@@ -249,7 +242,8 @@ impl RowReading<'_> {
         }
     }
 
-    fn say(&mut self, heading: &TableHeading) {
+    /// `bare`: figures below it have no unit of their own.
+    fn say(&mut self, heading: &TableHeading, bare: bool) {
         let text = &heading.text;
         // A size at a name is neither: `bytes, A1`.
         let left = heading
@@ -261,7 +255,12 @@ impl RowReading<'_> {
         if mapped || text.is_empty() || !self.noted.insert(noted(left)) {
             return;
         }
-        self.table.understood.extend(columns::said(heading));
+        let is_size = heading.is_plain() && heading.column == Some(TableColumn::MessageBytes);
+        match columns::said(heading, bare) {
+            // Whether it is one of messages, the whole table says.
+            Some(_) if is_size => self.sizes.push((self.table.understood.len(), text.clone())),
+            said => self.table.understood.extend(said),
+        }
         let elsewhere = self.noted.contains(&noted(!left));
         self.table.left_out.retain(|known| !elsewhere || *known != format!("{text:?}"));
         if left || elsewhere {
@@ -299,7 +298,7 @@ impl RowReading<'_> {
                 && SUMMARIES.contains(&vocabulary::bare(cell).as_str())
         };
         if SUMMARIES.iter().any(|word| vocabulary::bare(word) == first)
-            || NOTES.iter().any(|word| first.starts_with(word))
+            || titles::NOTES.iter().any(|word| first.starts_with(word))
             || section.headings.iter().zip(&record.cells).any(sums_up)
             || !section.headings.iter().zip(&record.cells).any(figure)
         {

@@ -14,7 +14,7 @@ const LONGEST_PART: usize = 24;
 /// Words that say one thing together.
 const TOGETHER: usize = 4;
 /// First words of lines about the table.
-const NOTES: &[&str] = &["note", "remark", "source", "comment"];
+pub const NOTES: &[&str] = &["note", "remark", "source", "comment"];
 /// With these a number of threads or bytes is that of a machine.
 const MACHINE: &[&str] = &["cpu", "core", "cores", "ram", "memory", "ghz", "kernel", "intel", "amd", "cache"];
 
