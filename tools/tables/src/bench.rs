@@ -120,19 +120,35 @@ fn google(text: &str) -> Vec<PublishedRow> {
     text.lines().enumerate().skip_while(|(_, line)| !begins(line)).filter_map(of).collect()
 }
 
-/// `# Running 'sched/pipe' benchmark:` and below it `5.34 usecs/op`
+/// `# Running 'sched/pipe' benchmark:` and below it `5.34 usecs/op`, or for each function of memory `17.3 GB/sec`
 fn perf_bench(text: &str) -> Vec<PublishedRow> {
-    let mut running = None;
+    let (mut running, mut function) = (None, None);
     let mut rows = Vec::new();
     for (at, line) in text.lines().enumerate() {
-        if let Some((name, _)) = line.strip_prefix("# Running '").and_then(|rest| rest.split_once('\'')) {
-            running = Some(name);
+        let named = |mark: &str| Some(line.strip_prefix(mark)?.split_once('\'')?.0);
+        if let Some(name) = named("# Running '") {
+            (running, function) = (Some(name), None);
         }
+        function = named("# function '").or(function);
         let each = line.trim().strip_suffix("/op").and_then(|each| each.split_once(' '));
         let each = each.and_then(|(value, of)| time(value, of.trim()));
         rows.extend(each.and_then(|ns| Some(row(at, running.take()?, ns, None))));
+        if let Some((name, rate)) = running.filter(|name| name.starts_with("mem/")).zip(copied(line)) {
+            let name = [Some(name), function.take()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+            let mut row = row(at, &name, rate, None);
+            row.texts.insert(TableColumn::Unit, "bit/s".into());
+            rows.push(row);
+        }
     }
     rows
+}
+
+/// `17.304930 GB/sec`; perf's K is 1024.
+fn copied(line: &str) -> Option<f64> {
+    let (value, of) = line.trim().split_once(' ')?;
+    let bytes = unit::parse(of.trim().strip_suffix("/sec")?).ok()?;
+    let scale = Some(bytes.factor).filter(|_| bytes.dimension == Dimension::Size)?;
+    Some(value.parse::<f64>().ok()? * 8.0 * scale)
 }
 
 /// `Benchmark 1: ./send` and below it `Time (mean ± σ):  12.3 ms ±  1.4 ms  [User: 5.2 ms, System: 6.8 ms]`

@@ -162,7 +162,7 @@ fn bits(text: &str) -> Option<f64> {
         "b" | "bit" | "bits" | "Bits" | "Bit" => Some(prefix),
         "egabit" | "egabits" | "igabit" | "igabits" | "ilobits" => Some(prefix),
         "B" | "Byte" | "Bytes" | "bytes" | "byte" | "o" | "egabytes" | "igabytes" => Some(8.0 * prefix),
-        "iB" | "io" => Some(8.0 * 1024f64.powf(prefix.log10() / 3.0)),
+        "iB" | "io" | "iByte" | "iBytes" => Some(8.0 * 1024f64.powf(prefix.log10() / 3.0)),
         _ => None,
     }
 }

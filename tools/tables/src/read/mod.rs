@@ -2,17 +2,18 @@
 
 mod alike_lines;
 mod arithmetic;
+mod beside;
 mod columns;
 mod curves;
 mod groups;
-mod heading;
 mod finish;
 mod grouped;
+mod heading;
 mod keys;
 mod layout;
 mod markup;
-mod objects;
 mod no_headings;
+mod objects;
 mod own;
 mod page;
 mod figure_lines;

@@ -7,8 +7,8 @@ use syscost_core::units::count;
 
 /// Of a line that is cited.
 const CITED: usize = 60;
-/// Of a line of headings; a longer one is prose.
-const MOST_WORDS: usize = 12;
+/// Of a heading; a longer one is prose.
+const MOST_WORDS: usize = 7;
 
 /// No line has two columns.
 pub fn one_column(all: &[TableRecord]) -> String {
@@ -24,31 +24,33 @@ pub fn one_column(all: &[TableRecord]) -> String {
 
 /// No line is one of headings.
 pub fn unknown(all: &[TableRecord]) -> String {
+    let named =
+        |record: &&TableRecord| record.cells.len() > 1 && record.cells.iter().all(|cell| !is_prose(cell));
     // Above rows of figures stands what should name them.
-    let above = all.iter().take_while(|record| !has_figure(&text(record))).last();
-    let heads = above.filter(|record| record.cells.len() > 1).map(text);
-    let known = with_figures(all).filter(|(many, _)| *many > 1);
-    let first = || all.iter().find(|record| record.cells.len() > 1).map(text);
-    let words = |line: &String| line.split_whitespace().count();
-    let seen = match (heads.filter(|line| words(line) <= MOST_WORDS), known) {
+    let above = all.iter().take_while(|record| !has_figure(&text(record))).count();
+    let heads = all[..above].last().filter(|record| above < all.len() && named(record));
+    let seen = match (heads, with_figures(all).filter(|(many, _)| *many > 1)) {
         (None, Some((many, line))) => format!(" ({} such as {line:?})", count(many, "line")),
-        (heads, _) => {
-            let line = heads.or_else(|| first().filter(|line| words(line) <= MOST_WORDS));
-            line.map_or(String::new(), |line| format!(" (its first: {:?})", cited(&line)))
-        }
+        _ => heads
+            .or_else(|| all.iter().find(named))
+            .map_or(String::new(), |record| format!(" (its first: {:?})", cited(&text(record)))),
     };
     format!("no line of headings is known here{seen}: name them in a mapping file (--mapping FILE)")
 }
 
-/// The most frequent kind of line with figures: how many there are, and the first. Those that differ come first.
+/// The most frequent kind of line with figures: how many there are, and the first. Of as many, those that differ.
 fn with_figures(all: &[TableRecord]) -> Option<(usize, String)> {
     let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in all.iter().map(text).filter(|line| has_figure(line)) {
         kinds.entry(kind(&line)).or_default().push(line);
     }
-    let rank = |lines: &Vec<String>| (lines.iter().collect::<BTreeSet<_>>().len(), lines.len());
+    let rank = |lines: &Vec<String>| (lines.len(), lines.iter().collect::<BTreeSet<_>>().len());
     let lines = kinds.into_values().max_by_key(rank)?;
     Some((lines.len(), cited(&lines[0])))
+}
+
+fn is_prose(cell: &str) -> bool {
+    cell.split_whitespace().count() > MOST_WORDS
 }
 
 fn text(record: &TableRecord) -> String {

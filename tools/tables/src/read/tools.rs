@@ -2,7 +2,7 @@
 //! different headings is named by these.
 
 use super::sections::{self, PageSection};
-use super::{perf, sockperf, titles};
+use super::{beside, perf, perf_program, sockperf, titles};
 use crate::{
     BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn, bench, fio, iperf_text, iperf3,
     lmbench, neper, netperf,
@@ -86,6 +86,11 @@ impl Printed {
         self.rows().map(|row| row.figures.len()).sum()
     }
 
+    /// No tool printed anything in it.
+    fn is_silent(&self) -> bool {
+        self.tables.is_empty() && self.refused.is_empty()
+    }
+
     fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
@@ -115,7 +120,12 @@ pub fn table(name: &str, text: &str) -> Option<Read> {
     });
     let mut left: Vec<String> = left.chain(refused(text).map(str::to_string)).collect();
     left.dedup();
+    // perf reads what its program printed.
+    let of_perf = whole.tables.iter().any(|(tool, _)| *tool == TOOLS[0].0);
+    let is_of_tool = |part: &str| of_perf || !Printed::of(name, part).is_silent();
+    let beside = perf_program::left_out(&beside::lines(text, is_of_tool), "the output of tools");
     let mut table = together(whole.tables);
+    table.understood.extend(beside);
     table.understood.extend(left.into_iter().map(|why| format!("a part is left out: {why}")));
     Some(Ok(table))
 }
@@ -176,15 +186,17 @@ fn way(titles: &[&str]) -> Option<String> {
     titles.iter().rev().find_map(|title| titles::of(title, &ColumnMapping::default())?.place.mechanism)
 }
 
-/// The rows of all; operations and transfers are no one table.
-fn together(tables: Vec<(&'static str, PublishedTable)>) -> PublishedTable {
+/// The rows of all; operations and transfers are no one table, and transfers are what tests of syscost apply to.
+fn together(mut tables: Vec<(&'static str, PublishedTable)>) -> PublishedTable {
+    tables.sort_by_key(|(_, table)| table.has(TableColumn::Operation));
     let mut tables = tables.into_iter();
     let mut all = tables.next().map(|(_, table)| table).unwrap_or_default();
     for (tool, table) in tables {
         if table.has(TableColumn::Operation) == all.has(TableColumn::Operation) {
             all.take_in(table);
         } else {
-            all.understood.push(format!("a part is left out: the output of {tool}"));
+            let rows = syscost_core::units::count(table.rows.len(), "result");
+            all.understood.push(format!("a part is left out: the output of {tool} ({rows})"));
         }
     }
     all

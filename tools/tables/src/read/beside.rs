@@ -1,0 +1,37 @@
+//! Lines of results that stand on a page beside the output of tools, and that no tool printed.
+
+use super::heading::TableHeading;
+use crate::unit::{self, Dimension};
+use crate::{ColumnMapping, TableColumn};
+
+/// A line with more words and no key is a sentence.
+const MOST_WORDS: usize = 4;
+const FENCE: &str = "```";
+
+/// Lines with a rate or a time, of the blocks of a page that no tool printed. Around them stands prose; in a log nothing says
+/// where the output of a tool ends.
+pub fn lines(text: &str, is_of_tool: impl Fn(&str) -> bool) -> Vec<&str> {
+    let others = text.split(FENCE).skip(1).step_by(2).filter(|block| !is_of_tool(block));
+    others.flat_map(str::lines).map(str::trim).filter(|line| is_result(line)).collect()
+}
+
+/// `Send bandwidth: 4.59 GiByte/sec`; a prompt or a comment is none, nor is what was asked for.
+fn is_result(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let keyed = |before: &[&str]| before.iter().any(|word| word.contains(['=', ':']));
+    let figure = |at: usize| {
+        let word = words[at].rsplit(['=', ':']).next().unwrap_or_default();
+        let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
+        let of = if end < word.len() { &word[end..] } else { words.get(at + 1).copied().unwrap_or_default() };
+        let unit = unit::parse(of.trim_end_matches(['.', ',', ';', ')'])).ok();
+        let measured = |dimension| [Dimension::Rate, Dimension::Calls, Dimension::Time].contains(&dimension);
+        word[..end].parse::<f64>().is_ok()
+            && unit.is_some_and(|unit| measured(unit.dimension))
+            && (keyed(&words[..=at]) || words.len() <= MOST_WORDS)
+    };
+    let asked = || {
+        let key = line.split(['=', ':']).next().unwrap_or_default();
+        TableHeading::of(key, &ColumnMapping::default()).column == Some(TableColumn::Elapsed)
+    };
+    !line.starts_with(['$', '#']) && (0..words.len()).any(figure) && !asked()
+}
