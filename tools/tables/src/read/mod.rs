@@ -198,8 +198,12 @@ fn of_words(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Published
     Some(table)
 }
 
-/// Text without columns: a figure a line, lines that are alike, or words.
+/// Text without columns: words about transfers, a figure a line, lines that are alike, or other words.
 fn of_lines(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<PublishedTable, BadTable>> {
+    let words = of_words(name, text, mapping).map(Ok);
+    if words.as_ref().is_some_and(|table| table.as_ref().is_ok_and(PublishedTable::is_transfer)) {
+        return words;
+    }
     let rows = |all| rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
     if let Some((all, said)) = figure_lines::records(text, mapping) {
         return Some(rows(all).map(|mut table| {
@@ -209,10 +213,7 @@ fn of_lines(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<Pu
     }
     let alike = alike_lines::records(text, mapping);
     let alike = alike.map(|all| all.map_err(|why| whole(name, &why)).and_then(rows));
-    if let Some(Ok(table)) = alike {
-        return Some(Ok(table));
-    }
-    of_words(name, text, mapping).map(Ok).or(alike)
+    alike.filter(|table| table.is_ok() || words.is_none()).or(words)
 }
 
 const NOTEBOOK: &str =

@@ -2,7 +2,7 @@
 
 use super::heading::{HeadingPlace, TableHeading};
 use super::{one, sections, titles, whole};
-use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
+use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn, unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Titles under the page's own, which names everything.
@@ -32,6 +32,15 @@ impl PageTable {
         first.split('|').any(|cell| TableHeading::of(&plain(cell), mapping).is_understood())
     }
 
+    /// Half of its cells, beside those that name the rows, are numbers.
+    fn has_figures(&self) -> bool {
+        let cells =
+            self.text.lines().skip(2).flat_map(|line| line.trim_matches([' ', '|']).split('|').skip(1));
+        let number = |cell: &&str| unit::number(&plain(cell), unit::DecimalMark::Point).is_some();
+        let (all, numbers) = (cells.clone().count(), cells.filter(number).count());
+        2 * numbers > all
+    }
+
     /// At the lines where it stands in its page.
     fn read(&self, name: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
         let titles: String = self.titles.iter().map(|title| title.clone() + "\n").collect();
@@ -48,28 +57,38 @@ pub fn table(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<P
     }
     let mut read = Vec::new();
     let mut refused = Vec::new();
-    for table in tables.iter().filter(|table| table.has_headings(mapping)) {
+    let headed = tables.iter().any(|table| table.has_headings(mapping));
+    let asked = |table: &&PageTable| table.has_headings(mapping) || !headed && table.has_figures();
+    for table in tables.iter().filter(asked) {
         match table.read(name, mapping) {
             Ok(done) => read.push((table, done)),
-            Err(why) => refused.push(why),
+            Err(why) => refused.push((table, why)),
         }
     }
     if read.is_empty() {
-        let places: Vec<String> = tables.iter().map(|table| (table.line + 1).to_string()).collect();
-        let why = refused.into_iter().find(|why| matches!(why, BadTable::At { .. }));
-        let none = || {
-            let at = syscost_core::units::and(&places);
-            whole(
-                name,
-                &format!(
-                    "none of the tables of this page holds results (lines {at}): give the file of the figures"
-                ),
-            )
-        };
-        return Some(Err(why.unwrap_or_else(none)));
+        return Some(Err(none(name, &tables, refused)));
     }
     let others = tables.len() - read.len();
     Some(Ok(together(name, read, others, mapping)))
+}
+
+/// Why none is read: what its first table with figures is asked.
+fn none(name: &str, tables: &[PageTable], refused: Vec<(&PageTable, BadTable)>) -> BadTable {
+    let first = refused.into_iter().find(|(table, _)| table.has_figures());
+    match first {
+        Some((table, BadTable::Whole { message, .. })) => {
+            BadTable::At { name: name.into(), line: table.line + 1, message }
+        }
+        Some((_, why)) => why,
+        None => {
+            let places: Vec<String> = tables.iter().map(|table| (table.line + 1).to_string()).collect();
+            let at = syscost_core::units::and(&places);
+            let message = format!(
+                "none of the tables of this page holds results (lines {at}): give the file of the figures"
+            );
+            whole(name, &message)
+        }
+    }
 }
 
 fn is_row(line: &str) -> bool {

@@ -123,7 +123,7 @@ pub fn table(name: &str, text: &str) -> Option<Read> {
     // perf reads what its program printed.
     let of_perf = whole.tables.iter().any(|(tool, _)| *tool == TOOLS[0].0);
     let is_of_tool = |part: &str| of_perf || !Printed::of(name, part).is_silent();
-    let beside = perf_program::left_out(&beside::lines(text, is_of_tool), "the output of tools");
+    let beside = perf_program::left_out(&beside::lines(text, is_of_tool), "beside the output of tools ");
     let mut table = together(whole.tables);
     table.understood.extend(beside);
     table.understood.extend(left.into_iter().map(|why| format!("a part is left out: {why}")));

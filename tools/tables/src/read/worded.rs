@@ -142,6 +142,10 @@ impl WordedReading<'_> {
     }
 
     fn leave(&mut self, words: &[&str]) {
+        // `4 threads sent`
+        let threads = |pair: &[&str]| TableHeading::of(&pair.join(" "), self.mapping).place?.threads;
+        let said = words.windows(2).filter(|pair| is_number(pair[0])).find_map(threads);
+        self.items.extend(said.map(|threads| WordedItem::Place("threads", threads.to_string())));
         let bare = |word: &&str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_string();
         self.rest.extend(words.iter().map(bare).filter(|word| !word.is_empty()));
     }
@@ -194,9 +198,24 @@ impl WordedReading<'_> {
                 at += 1;
                 continue;
             };
-            self.called(&words[from..at], label.take(), cell, dimension);
-            at += many;
+            let (behind, end) = (&words[from..at], at + many);
+            at = end;
             from = at;
+            // `105 sec 898568292 ns` is one time, and no figure that is read.
+            if dimension == Dimension::Time
+                && let Some((more, rest, Dimension::Time)) = words.get(end..).and_then(figure)
+            {
+                self.lose(behind, format!("{cell} {rest}"));
+                (from, at) = (end + more, end + more);
+                continue;
+            }
+            // `sent 64 B messages`
+            if dimension == Dimension::Size && words.get(end).is_some_and(|next| naming::is_message(next)) {
+                self.leave(behind);
+                self.items.push(WordedItem::Place("size", cell));
+                continue;
+            }
+            self.called(behind, label.take(), cell, dimension);
         }
         self.leave(&label.map_or(Vec::new(), |label| label.split_whitespace().collect()));
         self.leave(&words[from..]);
@@ -267,6 +286,10 @@ impl WordedReading<'_> {
     }
 }
 
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|b| b.is_ascii_digit())
+}
+
 fn is_of_number(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, '.' | ',' | ' ')
 }
@@ -302,7 +325,7 @@ fn clauses(line: &str) -> Vec<&str> {
 
 /// A figure with a unit at the beginning: of how many words, and as a cell.
 fn figure(words: &[&str]) -> Option<(usize, String, Dimension)> {
-    let first = words[0].trim_start_matches(['~', '≈', '≥', '≤']);
+    let first = words.first()?.trim_start_matches(['~', '≈', '≥', '≤']);
     if !first.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
