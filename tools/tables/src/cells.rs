@@ -18,6 +18,11 @@ pub fn is_empty(text: impl AsRef<str>) -> bool {
         || EMPTY.contains(&text.to_ascii_lowercase().as_str())
 }
 
+/// Left empty, as merged cells are: what says "none" is a value.
+pub fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
 /// How the cells of one file are read.
 pub struct CellReading<'m> {
     pub decimal: DecimalMark,
@@ -162,7 +167,10 @@ fn figure(
     };
     let known = |u| {
         let known = naming::unit_for(column, u).or_else(|why| prefix(u).ok_or(why));
-        known.map_err(|why| format!("{u:?} of {:?} {why}", text.trim()))
+        known.map_err(|why| match unit::parse(u) {
+            Ok(_) => no_measure(text, column),
+            Err(_) => format!("{u:?} of {:?} {why}", text.trim()),
+        })
     };
     let own = own.map(known).transpose()?;
     let wanted = dimension(column);
@@ -180,11 +188,15 @@ fn figure(
     };
     // Rates and sizes of other columns (a bandwidth among operations) keep the unit of their row.
     if wanted.is_some_and(|(wanted, _)| wanted != scale.dimension) {
-        return Err(format!("the unit of {:?} does not measure a {}", text.trim(), column.title()));
+        return Err(no_measure(text, column));
     }
     let scaled = wanted.is_some() || matches!(scale.dimension, Dimension::Count | Dimension::Time);
     let factor = if scaled { scale.factor } else { 1.0 };
     Ok(PublishedFigure { value: value * factor, rounding: rounding * factor })
+}
+
+fn no_measure(text: &str, column: TableColumn) -> String {
+    format!("the unit of {:?} does not measure a {}", text.trim(), column.title())
 }
 
 /// A way to send as the table calls it, or as its reader says.
@@ -208,7 +220,7 @@ mod tests {
         assert_eq!(value("2.5", Some(gbps)), Ok(2.5e9));
         assert_eq!(value("2.5 Mbit/s", Some(gbps)), Ok(2.5e6));
         assert!(value("2.5", None).unwrap_err().contains("has no unit"));
-        assert!(value("2.5 us", Some(gbps)).unwrap_err().contains("no unit known"));
+        assert!(value("2.5 us", Some(gbps)).unwrap_err().contains("does not measure"));
         assert!(value("fast", Some(gbps)).unwrap_err().contains("no number"));
         assert_eq!(
             figure(TableColumn::MessageBytes, "64KB", None, DecimalMark::Point).map(|f| f.value),

@@ -31,7 +31,7 @@ pub fn sums_up(text: &str) -> bool {
 }
 
 pub const MEANS: &[&str] = &["avg", "av", "average", "mean", "weighted"];
-const MIDDLE: &[&str] = &["median", "p50", "med", "50th", "50"];
+pub const MIDDLE: &[&str] = &["median", "p50", "med", "50th", "50"];
 const SENDER: &[&str] = &["sender", "client", "tx", "sent", "snd", "cli", "user", "k"];
 /// How far figures lie apart, or one of their extremes.
 #[rustfmt::skip]

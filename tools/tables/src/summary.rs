@@ -45,7 +45,8 @@ impl TableGap {
                 "significance: fewer than 5 rows a cell, and neither runs nor spread are told"
             }
             TableGap::Rivals => {
-                "who is faster: syscost finds no two names with a speed or latency at the same size and thread count"
+                "who is faster: no two names whose roles are known (--means NAME=zero-copy) have a speed or a measured latency at \
+                 one size and thread count"
             }
             TableGap::Sizes => "what size does: one size, or no column read as such",
             TableGap::Threads => "what threads do: one thread count, or no column read as such",

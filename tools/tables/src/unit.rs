@@ -158,7 +158,9 @@ fn prefixed(text: &str) -> (f64, &str) {
 fn bits(text: &str) -> Option<f64> {
     let text = text.strip_prefix("10^6").map_or(text.to_string(), |rest| format!("M{}", rest.trim_start()));
     let (prefix, what) = prefixed(&text);
-    match what {
+    // `MegaBits`
+    let long = what.to_ascii_lowercase();
+    match if what.len() > 5 { long.as_str() } else { what } {
         "b" | "bit" | "bits" | "Bits" | "Bit" => Some(prefix),
         "egabit" | "egabits" | "igabit" | "igabits" | "ilobits" => Some(prefix),
         "B" | "Byte" | "Bytes" | "bytes" | "byte" | "o" | "egabytes" | "igabytes" => Some(8.0 * prefix),
@@ -180,7 +182,12 @@ fn calls(text: &str) -> Option<f64> {
     }
     let (prefix, what) = prefixed(text);
     let short = prefix > 1.0 && ["p", "r", "q"].contains(&what);
-    if known(text) { Some(1.0) } else { (known(what) || short).then_some(prefix) }
+    // `Tps`: transactions.
+    if known(text) || text.eq_ignore_ascii_case("t") {
+        Some(1.0)
+    } else {
+        (known(what) || short).then_some(prefix)
+    }
 }
 
 /// So many: `M`, `billions`, `x10^9`, `1e6`, `count`.

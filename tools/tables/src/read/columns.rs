@@ -43,7 +43,7 @@ impl<'r> Below<'r> {
     pub fn column(&self, at: usize) -> Vec<&'r str> {
         let mut above = "";
         let fill = |record: &&'r TableRecord| {
-            if let Some(cell) = record.cells.get(at).filter(|cell| !cells::is_empty(cell)) {
+            if let Some(cell) = record.cells.get(at).filter(|cell| !cells::is_blank(cell)) {
                 above = cell.as_str();
             }
             above
@@ -196,7 +196,7 @@ fn is_possible(heading: &TableHeading, below: &Below, at: usize) -> bool {
     let Some(column) = heading.column else { return true };
     // A column that is empty here may be filled elsewhere.
     if below.filled(at).is_empty() || column == TableColumn::Ignored {
-        return true;
+        return column != TableColumn::Spread;
     }
     match column {
         TableColumn::Mechanism => below.is_text(at) || below.is_whole(at),

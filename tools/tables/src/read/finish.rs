@@ -5,7 +5,7 @@ use crate::{BadTable, PublishedRow, PublishedTable, TableColumn, vocabulary};
 
 /// `sizes` are headings of sizes, each with its place among what was understood.
 pub fn finished(mut table: PublishedTable, sizes: Vec<(usize, String)>) -> Result<PublishedTable, BadTable> {
-    if table.rows.is_empty() {
+    if table.rows.is_empty() && table.notes == 0 {
         return Err(whole(&table.name, "it has headings and no row"));
     }
     let measured =

@@ -79,7 +79,9 @@ fn demote(
 
 /// `Throughput (bit/s)` and `Throughput (MiB/s)` of other figures.
 fn disagreement(one: &TableHeading, other: &TableHeading, below: &Below, at: [usize; 2]) -> Option<String> {
-    let scale = one.unit?;
+    let middle = |heading: &TableHeading| vocabulary::has_word(&heading.text, naming::MIDDLE);
+    // A mean is no median.
+    let scale = one.unit.filter(|_| middle(one) == middle(other))?;
     let other_scale = other.unit.filter(|unit| unit.dimension == scale.dimension)?;
     let value = |cell: &str, scale: UnitScale| {
         let (value, rounding, own) = unit::number(cells::plain(cell), DecimalMark::Point)?;

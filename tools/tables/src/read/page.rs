@@ -115,7 +115,7 @@ fn tables(text: &str) -> Vec<PageTable> {
         if line.contains('|') && lines.get(at + 1).is_some_and(|next| is_rule(next)) {
             let rows = lines[at..].iter().take_while(|line| line.contains('|'));
             // Lines of a cell are figures beside each other.
-            let text: String = rows.clone().map(|line| line.replace("<br>", " ; ") + "\n").collect();
+            let text: String = rows.clone().map(|row| framed(row, line) + "\n").collect();
             // The page's own title names everything on it.
             let titles = headings.range(2..).map(|(_, text)| text.clone()).chain(above.take()).collect();
             found.push(PageTable { titles, line: at, text });
@@ -134,6 +134,12 @@ fn tables(text: &str) -> Vec<PageTable> {
         at += 1;
     }
     found
+}
+
+/// A row as its headings stand: without a bar before the first of them, a bar at the beginning follows an empty cell.
+fn framed(row: &str, headings: &str) -> String {
+    let row = row.replace("<br>", " ; ");
+    if headings.starts_with('|') { row } else { format!("|{}|", row.trim_end().trim_end_matches('|')) }
 }
 
 /// Without the marks of Markdown, and those that separate cells.

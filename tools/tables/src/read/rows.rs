@@ -313,7 +313,8 @@ impl RowReading<'_> {
         for (heading, cell) in headings.iter().zip(cells) {
             let Some(column) = heading.column.filter(|c| *c != TableColumn::Ignored) else { continue };
             let row = heading.place.as_ref().map_or(&mut base, |place| along.entry(place).or_default());
-            if cells::is_empty(cell) {
+            // `n/a` is a name like others: the way has no such thing.
+            if cells::is_empty(cell) && (cells::is_blank(cell) || !column.is_text()) {
                 self.table.empty += usize::from(!AXES.contains(&column) && !column.is_text());
             } else if column.is_text() || column.is_place() || self.cells.is_figure_of(column, cell) {
                 self.fill(row, column, heading, cell)?;

@@ -144,7 +144,8 @@ impl WordedReading<'_> {
     fn leave(&mut self, words: &[&str]) {
         // `4 threads sent`
         let threads = |pair: &[&str]| TableHeading::of(&pair.join(" "), self.mapping).place?.threads;
-        let said = words.windows(2).filter(|pair| is_number(pair[0])).find_map(threads);
+        let counted = |pair: &&[&str]| is_number(pair[0]) && !pair[1].starts_with("core");
+        let said = words.windows(2).filter(counted).find_map(threads);
         self.items.extend(said.map(|threads| WordedItem::Place("threads", threads.to_string())));
         let bare = |word: &&str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_string();
         self.rest.extend(words.iter().map(bare).filter(|word| !word.is_empty()));

@@ -52,13 +52,13 @@ fn apart(table: &PublishedTable) -> Option<Remark> {
         let value = row.value(worst.column).unwrap_or_default();
         told(worst.column, value) + &unit.map_or(String::new(), |unit| format!(" {unit}"))
     };
-    let left = if table.left_out.is_empty() { "" } else { ", or a column that is left out tells them apart" };
+    let left = if table.left_out.is_empty() { "" } else { " (perhaps a column that is left out)" };
     Some(Remark {
         id: "runs_apart",
         kind: RemarkKind::Unexpected,
         text: format!(
-            "Runs of {} lie more than {APART:.0}x apart, most in {}: {} {} and {}. They are no repeats of one \
-             measurement, or something disturbed one{left}. Find the reason before you compare.",
+            "Rows of {} that nothing read here tells apart lie more than {APART:.0}x apart, most in {}: {} {} and {}. \
+             Something else tells them apart{left}, or a run was disturbed. Find the reason before you compare.",
             syscost_core::units::count(found.len(), "case"),
             place(worst.least),
             worst.column.title(),
