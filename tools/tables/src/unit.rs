@@ -164,7 +164,7 @@ fn bits(text: &str) -> Option<f64> {
         "b" | "bit" | "bits" | "Bits" | "Bit" => Some(prefix),
         "egabit" | "egabits" | "igabit" | "igabits" | "ilobits" => Some(prefix),
         "B" | "Byte" | "Bytes" | "bytes" | "byte" | "o" | "egabytes" | "igabytes" => Some(8.0 * prefix),
-        "iB" | "io" | "iByte" | "iBytes" => Some(8.0 * 1024f64.powf(prefix.log10() / 3.0)),
+        "iB" | "io" | "iByte" | "ibytes" => Some(8.0 * 1024f64.powf(prefix.log10() / 3.0)),
         _ => None,
     }
 }
@@ -306,6 +306,10 @@ mod tests {
         assert_eq!(factor("us"), (Dimension::Time, 1e3));
         assert_eq!(factor("KB"), (Dimension::Size, 1024.0));
         assert_eq!(factor("bytes"), (Dimension::Size, 1.0));
+        for text in ["MiByte/sec", "MiBytes/s"] {
+            assert_eq!(factor(text), (Dimension::Rate, 8.0 * 1048576.0), "{text}");
+        }
+        assert_eq!(factor("MegaBits/Sec"), (Dimension::Rate, 1e6));
         for text in ["us/msg", "usec_per_msg", "us per packet", "µs/op"] {
             assert_eq!(factor(text), (Dimension::Time, 1e3), "{text}");
         }
