@@ -5,7 +5,6 @@ mod arithmetic;
 mod beside;
 mod columns;
 mod curves;
-mod groups;
 mod finish;
 mod grouped;
 mod heading;

@@ -3,7 +3,7 @@
 
 use super::heading::{HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
-use super::{arithmetic, grouped, groups, row_labels, several};
+use super::{arithmetic, grouped, row_labels, several};
 use crate::cells;
 use crate::unit;
 use crate::vocabulary::{self, NOT, YES, bare};
@@ -65,8 +65,6 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
         }
         if two_lines(&mut records.all, at, mapping) {
             done.push("headings are two lines".to_string());
-        } else if groups::to_rows(&mut records.all, at) {
-            done.push("each quantity has a column for each name".to_string());
         }
         if places_as_cells(&mut records.all, at, mapping) {
             done.push("a column holds names, sizes or threads together".to_string());
