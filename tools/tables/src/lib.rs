@@ -305,6 +305,18 @@ impl PublishedTable {
         self.empty += other.empty;
     }
 
+    /// What stands above rows becomes the first part of their names; `title` is that of a line.
+    fn entitle<'t>(&mut self, title: impl Fn(usize) -> &'t str) {
+        for row in &mut self.rows {
+            let title = title(row.line);
+            let name = row.texts.entry(TableColumn::Variant).or_default();
+            *name = [title, name].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+        }
+        if !self.has(TableColumn::Variant) {
+            self.columns.push(TableColumn::Variant);
+        }
+    }
+
     pub fn has(&self, column: TableColumn) -> bool {
         self.columns.contains(&column)
     }

@@ -96,7 +96,7 @@ pub const YES: [&str; 6] = ["yes", "on", "true", "1", "y", "x"];
 
 /// Does a name speak of messages that are sent?
 pub fn is_transport(name: &str) -> bool {
-    tokens(name).iter().any(|word| TRANSPORTS.contains(&word.as_str()))
+    has_word(name, TRANSPORTS)
 }
 
 /// The role of a name: of its words, of the name of a mechanism, or of both together: `A1 (2-copy)`. Words that

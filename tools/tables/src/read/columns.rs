@@ -332,8 +332,7 @@ fn variants(headings: &mut [TableHeading], below: &Below) {
 
 /// `time_us`, `Avg Duration (us)`
 fn is_of_one(text: &str) -> bool {
-    bare(text).starts_with("time")
-        || vocabulary::tokens(text).iter().any(|word| ["avg", "average", "mean"].contains(&word.as_str()))
+    bare(text).starts_with("time") || vocabulary::has_word(text, &["avg", "average", "mean"])
 }
 
 /// Beside the time of one call, that of all of them is none.

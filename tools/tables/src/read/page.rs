@@ -170,7 +170,7 @@ fn together(
     let mut all = PublishedTable { name: name.into(), ..PublishedTable::default() };
     for (((of, mut table), titled), title) in read.into_iter().zip(&titled).zip(titles) {
         if *titled {
-            entitle(&mut table, &title);
+            table.entitle(|_| &title);
         }
         // Another of its tables may have such a column, and it is read there.
         table.left_out.iter_mut().for_each(|column| *column += &format!(" (line {})", of.line + 1));
@@ -188,16 +188,6 @@ fn together(
 pub fn others_left(many: usize) -> Option<String> {
     let others = syscost_core::units::count(many, "other table");
     (many > 0).then(|| format!("{others} of the page left out: no figures known here"))
-}
-
-fn entitle(table: &mut PublishedTable, title: &str) {
-    for row in &mut table.rows {
-        let known = row.texts.entry(TableColumn::Variant).or_default();
-        *known = if known.is_empty() { title.into() } else { format!("{title}, {known}") };
-    }
-    if !table.has(TableColumn::Variant) {
-        table.columns.push(TableColumn::Variant);
-    }
 }
 
 /// The figures of one place that stand in two tables are one row.

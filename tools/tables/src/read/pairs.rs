@@ -28,7 +28,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
     for (index, line) in lines {
         let (before, pairs) = pairs(line);
         let alone = pairs.is_empty();
-        figures |= alone && worded::lines(line, mapping).iter().any(WordedLine::has_figures);
+        figures = figures || alone && worded::lines(line, mapping).iter().any(WordedLine::has_figures);
         let place = titles::of(before, mapping).map(|title| title.place).unwrap_or_default();
         let name = place.mechanism.clone();
         if name.is_some() || alone {

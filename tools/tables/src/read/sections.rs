@@ -1,7 +1,7 @@
 //! The headings of a page or a log: what stands below different ones was measured apart.
 
 use super::heading::TableHeading;
-use crate::{ColumnMapping, PublishedTable, TableColumn};
+use crate::{ColumnMapping, PublishedTable};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Of a heading without a mark of its level.
@@ -100,20 +100,16 @@ pub fn entitle(table: &mut PublishedTable, text: &str, mapping: &ColumnMapping) 
         .map(|part| part.titles.iter().filter(|title| !counts(title)).copied().collect())
         .collect();
     let names = told_apart(&titles);
-    let of =
-        |line: usize| parts.iter().rposition(|part| part.line < line).map_or("", |at| names[at].as_str());
+    let of = |line: usize| match parts.partition_point(|part| part.line < line) {
+        0 => "",
+        after => names[after - 1].as_str(),
+    };
     let mut known = BTreeMap::new();
     let alike = table.rows.iter().any(|row| *known.entry(row.key()).or_insert(of(row.line)) != of(row.line));
     if !alike {
         return;
     }
-    for row in &mut table.rows {
-        let own = row.texts.entry(TableColumn::Variant).or_default();
-        *own = if own.is_empty() { of(row.line).into() } else { format!("{}, {own}", of(row.line)) };
-    }
-    if !table.has(TableColumn::Variant) {
-        table.columns.push(TableColumn::Variant);
-    }
+    table.entitle(of);
     table.understood.push("the headings above rows are a part of the name".into());
 }
 
@@ -134,4 +130,23 @@ pub fn told_apart(titles: &[Vec<&str>]) -> Vec<String> {
         }
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ColumnMapping, TableColumn, read};
+
+    #[test]
+    fn rows_above_the_first_heading_keep_their_names() {
+        let runs = "pipe BS=512: 3 Gbps\nunix BS=512: 4 Gbps\n";
+        let table = read("log", &format!("{runs}\n## Later\n{runs}"), &ColumnMapping::default()).unwrap();
+        let names: Vec<&str> = table
+            .rows
+            .iter()
+            .flat_map(|row| [row.text(TableColumn::Mechanism), row.text(TableColumn::Variant)])
+            .flatten()
+            .collect();
+        assert!(names.iter().any(|name| name.starts_with("Later")), "{names:?}");
+        assert!(!names.iter().any(|name| name.starts_with(',')), "{names:?}");
+    }
 }

@@ -6,7 +6,7 @@ use super::layout::TableRecord;
 use super::rows::{AXES, RowReading, axes};
 use super::titles;
 use crate::unit::{self, Dimension};
-use crate::vocabulary::{self, tokens};
+use crate::vocabulary;
 use crate::{TableColumn, cells, naming};
 
 impl RowReading<'_> {
@@ -193,15 +193,13 @@ fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) 
             let of_two = heading.text.split_once('/').is_some_and(|(one, other)| {
                 vocabulary::exact_role(one).is_some() && vocabulary::exact_role(other).is_some()
             });
-            let compares =
-                of_two || tokens(&heading.text).iter().any(|word| COMPARES.contains(&word.as_str()));
+            let compares = of_two || vocabulary::has_word(&heading.text, COMPARES);
             !heading.is_understood() && !heading.text.is_empty() && !compares && below.has_figures(*at)
         })
         .collect();
     let known = along_mechanisms(headings);
     let unit = |at: usize| below.unit(at).or(headings[at].unit);
-    let clock =
-        names.iter().any(|at| tokens(&headings[*at].text).iter().any(|word| CLOCKS.contains(&word.as_str())));
+    let clock = names.iter().any(|at| vocabulary::has_word(&headings[*at].text, CLOCKS));
     let with_units = !clock && names.iter().all(|at| naming::measured(unit(*at)).is_some());
     let named = known && !names.is_empty() || (titled || with_units) && names.len() > 1;
     if !named || !headings.iter().any(axis) || headings.iter().any(measured) {
