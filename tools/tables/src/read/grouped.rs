@@ -1,9 +1,8 @@
 //! Two lines of headings, names in one and quantities in the other: `,stock,,coop,` over `depth,iops,p99,iops,p99`. No name
 //! has to be known: under each group of the upper line stand the same headings.
 
-use super::heading::TableHeading;
+use super::heading::{TableHeading, is_number_alone, quantity};
 use super::layout::TableRecord;
-use super::reshape::{is_number_alone, quantity};
 use crate::{ColumnMapping, TableColumn, cells, naming};
 use std::collections::BTreeSet;
 

@@ -313,6 +313,16 @@ fn numbered(text: &str, words: &[&str]) -> Option<u64> {
     words.iter().find_map(|word| text.strip_prefix(word).or_else(|| text.strip_suffix(word))?.parse().ok())
 }
 
+pub fn is_number_alone(text: &str) -> bool {
+    unit::number(text, DecimalMark::Point).is_some_and(|(.., unit)| unit.is_none())
+}
+
+pub fn quantity(text: &str) -> bool {
+    naming::column_of(text)
+        .or_else(|| naming::unit_alone(text))
+        .is_some_and(|n| !n.column.is_text() && !n.column.is_place())
+}
+
 /// Numbers alone become sizes or thread counts, whichever axis the table lacks.
 pub fn settle(headings: &mut [TableHeading]) -> Result<(), String> {
     forget_call(headings);

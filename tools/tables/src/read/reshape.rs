@@ -1,7 +1,7 @@
 //! Layouts that become rows under one line of headings: units in a line of their own, headings of two lines, quantities
 //! as rows, a quantity and a value a line.
 
-use super::heading::{HeadingPlace, TableHeading};
+use super::heading::{HeadingPlace, TableHeading, is_number_alone, quantity};
 use super::layout::{TableRecord, TableRecords};
 use super::{arithmetic, grouped, row_labels, several};
 use crate::cells;
@@ -92,16 +92,6 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
         }
     }
     done
-}
-
-pub fn is_number_alone(text: &str) -> bool {
-    unit::number(text, unit::DecimalMark::Point).is_some_and(|(.., unit)| unit.is_none())
-}
-
-pub fn quantity(text: &str) -> bool {
-    naming::column_of(text)
-        .or_else(|| naming::unit_alone(text))
-        .is_some_and(|n| !n.column.is_text() && !n.column.is_place())
 }
 
 /// `zerocopy` above `yes` and `no`: each row is of one of two ways.

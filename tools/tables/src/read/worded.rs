@@ -11,8 +11,7 @@ const LONGEST: usize = 160;
 /// Words of a unit: `us per message`.
 const UNIT_WORDS: usize = 3;
 /// Before what was moved in all.
-#[rustfmt::skip]
-const MOVED: &[&str] = &["sent", "send", "transferred", "received", "recv", "wrote", "read", "copied", "total", "moved"];
+const MOVED: &[&str] = &["sent", "transferred", "wrote", "read", "copied", "total", "moved"];
 /// Before how long it took.
 const TOOK: &[&str] = &["in", "took", "for", "elapsed", "duration", "time"];
 
@@ -226,11 +225,11 @@ impl WordedReading<'_> {
         let text = before.join(" ");
         let is = vocabulary::has_word;
         if dimension == Dimension::Size {
-            match (is(&text, MOVED), text.is_empty() || naming::is_message(&text)) {
+            match (is_moved(&text), text.is_empty() || naming::is_message(&text)) {
                 (true, _) => {
                     // `BS= 1024: Read 1000 bytes`
                     let all = label.into_iter().flat_map(str::split_whitespace).chain(before.iter().copied());
-                    let others: Vec<&str> = all.filter(|word| !is(word, MOVED)).collect();
+                    let others: Vec<&str> = all.filter(|word| !is_moved(word)).collect();
                     self.leave(&others);
                     self.figure("total bytes", Some(TableColumn::Bytes), cell);
                 }
@@ -285,6 +284,10 @@ impl WordedReading<'_> {
         self.lost = true;
         self.rest.push(cell);
     }
+}
+
+fn is_moved(text: &str) -> bool {
+    vocabulary::has_word(text, MOVED) || vocabulary::tokens(text).iter().any(|word| word.starts_with("rec"))
 }
 
 fn is_number(word: &str) -> bool {

@@ -57,8 +57,8 @@ fn apart(table: &PublishedTable) -> Option<Remark> {
         id: "runs_apart",
         kind: RemarkKind::Unexpected,
         text: format!(
-            "Rows of {} that nothing read here tells apart lie more than {APART:.0}x apart, most in {}: {} {} and {}. \
-             Something else tells them apart{left}, or a run was disturbed. Find the reason before you compare.",
+            "Rows of {} that differ in nothing read here lie more than {APART:.0}x apart, most in {}: {} {} and {}. \
+             They differ in something else{left}, or a run was disturbed. Find the reason before you compare.",
             syscost_core::units::count(found.len(), "case"),
             place(worst.least),
             worst.column.title(),
