@@ -18,6 +18,14 @@ pub fn is_empty(text: impl AsRef<str>) -> bool {
         || EMPTY.contains(&text.to_ascii_lowercase().as_str())
 }
 
+/// Of a run that came to no end.
+#[rustfmt::skip]
+const FAILED: &[&str] = &["fail", "failed", "failure", "error", "timeout", "timed out", "crash", "crashed", "aborted", "killed"];
+
+pub fn has_failed(text: &str) -> bool {
+    FAILED.contains(&text.trim().to_ascii_lowercase().as_str())
+}
+
 /// Left empty, as merged cells are: what says "none" is a value.
 pub fn is_blank(text: &str) -> bool {
     text.trim().is_empty()

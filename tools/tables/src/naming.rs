@@ -37,7 +37,7 @@ const SENDER: &[&str] = &["sender", "client", "tx", "sent", "snd", "cli", "user"
 #[rustfmt::skip]
 pub const SPREADS: &[&str] = &[
     "min", "max", "minimum", "maximum", "p1", "p5", "p10", "p25", "p75", "p90", "p95", "p99", "p999", "p9999", "90th", "95th", "99th", "std",
-    "stddev", "stdev", "sd", "sem", "stderr", "dev", "deviation", "var", "variance", "ci", "ci95", "err", "error", "low", "high", "lower",
+    "stddev", "stdev", "sd", "sem", "stderr", "dev", "deviation", "var", "variance", "ci", "ci95", "err", "error", "low", "lo", "high", "hi", "lower",
     "upper", "iqr", "cov", "cv", "tail", "worst", "best", "peak", "sigma", "margin", "range", "jitter", "percentile", "95", "99", "90",
 ];
 /// With these a count is another quantity.
@@ -219,10 +219,10 @@ pub fn extreme(text: &str) -> Option<(String, NamedColumn)> {
 
 /// Ends of a range.
 pub const LOWS: &[&str] =
-    &["min", "minimum", "low", "lower", "p1", "p5", "p10", "p25", "q1", "best", "fastest"];
+    &["min", "minimum", "low", "lo", "lower", "p1", "p5", "p10", "p25", "q1", "best", "fastest"];
 #[rustfmt::skip]
 pub const HIGHS: &[&str] = &[
-    "max", "maximum", "high", "upper", "p75", "p90", "p95", "p99", "p999", "p9999", "90th", "95th", "99th", "q3",
+    "max", "maximum", "high", "hi", "upper", "p75", "p90", "p95", "p99", "p999", "p9999", "90th", "95th", "99th", "q3",
     "tail", "worst", "peak", "95", "99", "90", "percentile", "slowest",
 ];
 /// A spread whatever stands beside it.
@@ -241,7 +241,7 @@ pub fn is_deviation(text: &str) -> bool {
 pub fn side_of_spread(text: &str, of: &[&str]) -> bool {
     let words = tokens(text);
     let any = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
-    let ends = any(&["low", "lower", "high", "upper"]);
+    let ends = any(&["low", "lo", "lower", "high", "hi", "upper"]);
     any(of) && !any(WHOLE_SPREADS) && (ends || !any(&["ci", "ci95", "confidence"]))
 }
 
@@ -478,6 +478,7 @@ mod tests {
             ("ctx_switches", TableColumn::ContextSwitches),
             ("latency_p99_us", TableColumn::Spread),
             ("min_us", TableColumn::Spread),
+            ("ci95_lo", TableColumn::Spread),
             ("Throughput Std Dev", TableColumn::Spread),
             ("Latency (p99)", TableColumn::Spread),
         ] {

@@ -2,6 +2,7 @@
 
 use super::whole;
 use crate::{BadTable, PublishedRow, PublishedTable, TableColumn, vocabulary};
+use std::collections::BTreeMap;
 
 /// `sizes` are headings of sizes, each with its place among what was understood.
 pub fn finished(mut table: PublishedTable, sizes: Vec<(usize, String)>) -> Result<PublishedTable, BadTable> {
@@ -38,6 +39,17 @@ pub fn finished(mut table: PublishedTable, sizes: Vec<(usize, String)>) -> Resul
         }
     }
     Ok(table)
+}
+
+/// Lines of runs that came to no end, by what says so.
+pub fn without_failed(table: &mut PublishedTable, failed: &BTreeMap<String, Vec<usize>>) {
+    for (told, lines) in failed {
+        let rows = match lines.len() {
+            1 => format!("a row where {told} is left out (line {})", lines[0]),
+            many => format!("{many} rows where {told} are left out (the first in line {})", lines[0]),
+        };
+        table.understood.push(rows);
+    }
 }
 
 /// What the other ways are compared with copies twice; without them it may be anything.

@@ -14,6 +14,9 @@ const LONGEST: usize = 64;
 /// A number alone, as large as this, is a size: nobody has so many threads.
 pub const SMALLEST_SIZE: u64 = 64;
 
+/// What a cell that is left empty takes from the row above, as merged cells are exported.
+pub const AXES: [TableColumn; 3] = [TableColumn::Mechanism, TableColumn::MessageBytes, TableColumn::Threads];
+
 /// Where along the axes a column's figures stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeadingPlace {
@@ -28,6 +31,11 @@ pub struct HeadingPlace {
 impl HeadingPlace {
     pub fn is_some(&self) -> bool {
         *self != HeadingPlace::default()
+    }
+
+    pub fn axes(&self) -> Vec<TableColumn> {
+        let said = [self.mechanism.is_some(), self.bytes.is_some(), self.threads.is_some()];
+        AXES.into_iter().zip(said).filter(|(_, said)| *said).map(|(axis, _)| axis).collect()
     }
 
     /// Its numbers, each with the column that they are of.

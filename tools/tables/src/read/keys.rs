@@ -120,7 +120,7 @@ fn follows(of: &[&str], other: &[&str]) -> bool {
 pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec<String> {
     let mut said = Vec::new();
     if wide && !headings.iter().any(|h| h.is_plain()) {
-        return said;
+        return words_below_corner(headings, below);
     }
     if let Some(at) = name_alone(headings, below).filter(|_| !wide) {
         headings[at].column = Some(TableColumn::Mechanism);
@@ -151,6 +151,15 @@ pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec
     said
 }
 
+/// `loopback`, `veth` below an empty corner, beside columns of names.
+fn words_below_corner(headings: &mut [TableHeading], below: &Below) -> Vec<String> {
+    let words = !headings[0].is_understood() && below.is_text(0) && below.distinct(0) > 1;
+    if words {
+        headings[0].column = Some(TableColumn::Variant);
+    }
+    words.then(|| "the words of the first column are a part of the name".into()).into_iter().collect()
+}
+
 /// The first of texts is the name itself.
 fn part_of_name(headings: &[TableHeading], below: &Below, at: usize, wide: bool) -> TableColumn {
     let named = wide || headings.iter().any(|h| h.column.is_some_and(TableColumn::is_text));
@@ -175,8 +184,10 @@ fn set(headings: &[TableHeading], below: &Below) -> Vec<usize> {
         let unknown = heading.column.is_none() && heading.place.is_none() && !heading.text.is_empty();
         let called = heading.is_plain() && heading.column.is_some_and(|column| settable.contains(&column));
         let few = (2..=MOST_SET).contains(&below.distinct(at)) && below.distinct(at) * 2 <= below.rows();
+        let counted = heading.is_plain() && heading.column == Some(TableColumn::Messages);
         // What is called like a measure has to be one of many rows, beside something that was measured.
         let allowed = unknown
+            || counted
             || called && below.rows() >= FEWEST_ROWS && measures(&[&keys[known..], &[at]].concat()) > 0;
         if allowed && few && is_crossed(below, &keys, at) {
             keys.push(at);

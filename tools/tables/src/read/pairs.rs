@@ -134,6 +134,11 @@ impl PairsReading {
 
     fn records(self) -> Vec<TableRecord> {
         let names: BTreeSet<&String> = self.rows.iter().map(|row| &row.name).collect();
+        // `IPC-Method: pipe`: a key that all names have is no part of them.
+        let keys: BTreeSet<_> = names.iter().map(|name| name.split_once(": ").map(|(key, _)| key)).collect();
+        let keyed = keys.len() == 1 && !keys.contains(&None);
+        let bare =
+            |name: &String| name.split_once(": ").filter(|_| keyed).map_or(name.clone(), |(_, of)| of.into());
         // Rows that name the way themselves take no name from the lines between them.
         let own =
             |key: &String| naming::column_of(key).is_some_and(|named| named.column == TableColumn::Mechanism);
@@ -148,7 +153,7 @@ impl PairsReading {
                     .map(|(_, text)| text.clone())
                     .unwrap_or_default()
             };
-            let cells = name(&row.name).into_iter().chain(self.keys.iter().map(cell)).collect();
+            let cells = name(&bare(&row.name)).into_iter().chain(self.keys.iter().map(cell)).collect();
             TableRecord { line: row.line, cells }
         };
         let rows: Vec<TableRecord> = self.rows.iter().map(row).collect();

@@ -1,7 +1,7 @@
 //! Layouts that become rows under one line of headings: units in a line of their own, headings of two lines, quantities
 //! as rows, a quantity and a value a line.
 
-use super::heading::{HeadingPlace, TableHeading, is_number_alone, quantity};
+use super::heading::{HeadingPlace, TableHeading, is_number_alone, quantity, settle};
 use super::layout::{TableRecord, TableRecords};
 use super::{arithmetic, grouped, row_labels, several};
 use crate::cells;
@@ -293,23 +293,25 @@ fn transposed(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) ->
     if named < 2 || (named as f64) < MOST * below.len() as f64 {
         return false;
     }
-    let of_name = places.iter().any(|p| p.place.as_ref().is_some_and(|place| place.mechanism.is_some()));
-    let large = all[at].cells.iter().skip(1).all(|cell| {
-        unit::number(cell, unit::DecimalMark::Point).is_some_and(|(v, _, of)| v >= 64.0 || of.is_some())
-    });
-    let axis = if of_name {
-        "mechanism"
-    } else if large {
-        "size"
-    } else {
-        "threads"
+    let mut settled = places;
+    // Small numbers alone may be either; no size is that small.
+    let are_threads = settle(&mut settled).is_err();
+    let cells = |heading: &TableHeading| {
+        let place = heading.place.as_ref().map(HeadingPlace::as_cells).unwrap_or_default();
+        if are_threads || place.is_empty() { vec![("threads", heading.text.clone())] } else { place }
     };
-    let mut headings = vec![axis.to_string()];
-    headings.extend(below.iter().map(|record| record.cells[0].clone()));
-    let rows = (1..all[at].cells.len()).map(|column| {
-        let mut cells = vec![all[at].cells[column].clone()];
-        cells.extend(below.iter().map(|record| record.cells[column].clone()));
-        TableRecord { line: all[at].line, cells }
+    let titles = |heading: &TableHeading| cells(heading).into_iter().map(|(title, _)| title.to_string());
+    // `A1` beside `A2_64`: each is a name.
+    let alike = settled.iter().all(|heading| titles(heading).eq(titles(&settled[0])));
+    let of_name = settled.iter().any(|p| p.place.as_ref().is_some_and(|place| place.mechanism.is_some()));
+    let split = alike && !(are_threads && of_name);
+    let first = if split { titles(&settled[0]).collect() } else { vec!["mechanism".to_string()] };
+    let headings = first.into_iter().chain(below.iter().map(|record| record.cells[0].clone())).collect();
+    let rows = settled.iter().enumerate().map(|(column, heading)| {
+        let texts = cells(heading).into_iter().map(|(_, text)| text);
+        let first = if split { texts.collect() } else { vec![heading.text.clone()] };
+        let figures = below.iter().map(|record| record.cells[column + 1].clone());
+        TableRecord { line: all[at].line, cells: first.into_iter().chain(figures).collect() }
     });
     let mut turned = vec![TableRecord { line: all[at].line, cells: headings }];
     turned.extend(rows);

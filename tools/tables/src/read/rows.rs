@@ -1,7 +1,7 @@
 //! The rows of a separated table: headings are looked for, titles and notes set aside, wide rows become long ones.
 
 use super::columns::{self, Below};
-use super::heading::{self, HeadingPlace, TableHeading};
+use super::heading::{self, AXES, HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
 use super::{finish, keys, no_headings};
 use super::{titles, whole};
@@ -18,8 +18,6 @@ const SUMMARIES: &[&str] = &[
     "average", "avg", "mean", "total", "sum", "max", "min", "stddev", "std dev", "overall", "best", "worst",
     "median", "geomean",
 ];
-/// What a cell that is left empty takes from the row above, as merged cells are exported.
-pub const AXES: [TableColumn; 3] = [TableColumn::Mechanism, TableColumn::MessageBytes, TableColumn::Threads];
 
 pub fn table(
     name: &str,
@@ -41,6 +39,7 @@ pub fn table(
         copies_counted: false,
         seen: BTreeMap::new(),
         sizes: Vec::new(),
+        failed: BTreeMap::new(),
     };
     let widest = records.all.iter().map(|r| r.cells.len()).max().unwrap_or(0);
     if widest < 2 {
@@ -63,6 +62,7 @@ pub fn table(
         }
         return Err(whole(name, &no_headings::unknown(&records.all)));
     }
+    finish::without_failed(&mut reading.table, &reading.failed);
     finish::finished(reading.table, reading.sizes)
 }
 
@@ -102,6 +102,8 @@ pub struct RowReading<'m> {
     seen: BTreeMap<RowKey, Vec<(usize, usize)>>,
     /// Headings of sizes, each with its place among what was understood.
     sizes: Vec<(usize, String)>,
+    /// Lines of runs that came to no end, by what says so.
+    failed: BTreeMap<String, Vec<usize>>,
 }
 
 impl RowReading<'_> {
@@ -216,7 +218,7 @@ impl RowReading<'_> {
         self.say_unnamed(&headings, &below);
         let given = self.given(&headings)?;
         let said = headings.iter().filter_map(|h| h.column).filter(|c| *c != TableColumn::Ignored);
-        let places = headings.iter().filter_map(|h| h.place.as_ref()).flat_map(axes);
+        let places = headings.iter().filter_map(|h| h.place.as_ref()).flat_map(HeadingPlace::axes);
         let columns: Vec<TableColumn> = said
             .chain(places)
             .chain(given.texts.keys().copied())
@@ -275,7 +277,7 @@ impl RowReading<'_> {
         let mut given = PublishedRow::default();
         let has = |column| {
             headings.iter().any(|h| {
-                h.column == Some(column) || h.place.as_ref().is_some_and(|p| axes(p).contains(&column))
+                h.column == Some(column) || h.place.as_ref().is_some_and(|p| p.axes().contains(&column))
             })
         };
         for (column, text, must) in self.mapping.fixed() {
@@ -305,6 +307,14 @@ impl RowReading<'_> {
             self.table.notes += 1;
             return Ok(());
         }
+        let failed = |(heading, cell): (&TableHeading, &String)| {
+            (!heading.is_understood() && cells::has_failed(cell))
+                .then(|| format!("{:?} is {cell:?}", heading.text))
+        };
+        if let Some(told) = section.headings.iter().zip(&record.cells).find_map(failed) {
+            self.failed.entry(told).or_default().push(record.line);
+            return Ok(());
+        }
         let TableSection { number, headings, given, above } = section;
         let mut base = PublishedRow { line: record.line, ..given.clone() };
         let mut along: BTreeMap<&HeadingPlace, PublishedRow> = BTreeMap::new();
@@ -329,7 +339,7 @@ impl RowReading<'_> {
         columns::one_unit(headings, &record.cells, &mut base);
         self.merged(headings, above, &mut base);
         above.clone_from(&base);
-        self.named_above(&along.keys().flat_map(|place| axes(place)).collect(), &mut base);
+        self.named_above(&along.keys().flat_map(|place| place.axes()).collect(), &mut base);
         if along.is_empty() {
             self.keep(*number, base);
             return Ok(());
@@ -483,9 +493,4 @@ impl RowReading<'_> {
             None => self.table.unknown.push(format!("{text:?}")),
         }
     }
-}
-
-pub fn axes(place: &HeadingPlace) -> Vec<TableColumn> {
-    let said = [place.mechanism.is_some(), place.bytes.is_some(), place.threads.is_some()];
-    AXES.into_iter().zip(said).filter(|(_, said)| *said).map(|(axis, _)| axis).collect()
 }

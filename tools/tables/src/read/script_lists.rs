@@ -3,7 +3,6 @@
 use super::columns::COPIES;
 use super::heading::{HeadingPlace, SMALLEST_SIZE, TableHeading};
 use super::layout::TableRecord;
-use super::rows::axes;
 use super::script_run::ScriptAssignment;
 use super::script_value::{ListKey, ScriptKind, ScriptValue};
 use crate::vocabulary;
@@ -128,7 +127,7 @@ impl NamedList {
     /// Axes at one place of which it stands, by its keys and its name.
     pub fn fixed(&self, mapping: &ColumnMapping) -> Vec<TableColumn> {
         let place = TableHeading::of(&self.heading(mapping), mapping).place.unwrap_or_default();
-        axes(&place).into_iter().chain(axes(&self.place(mapping).0)).collect()
+        place.axes().into_iter().chain(self.place(mapping).0.axes()).collect()
     }
 
     /// Figures of a name, or of a quantity: positions and colours are neither.

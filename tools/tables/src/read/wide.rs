@@ -1,9 +1,9 @@
 //! Tables that are wider than long: what the figures under names, sizes and thread counts are.
 
 use super::columns::{Below, along_mechanisms};
-use super::heading::{HeadingPlace, TableHeading, cut_unit};
+use super::heading::{AXES, HeadingPlace, TableHeading, cut_unit};
 use super::layout::TableRecord;
-use super::rows::{AXES, RowReading, axes};
+use super::rows::RowReading;
 use super::titles;
 use crate::unit::{self, Dimension};
 use crate::vocabulary;
@@ -21,7 +21,7 @@ impl RowReading<'_> {
         };
         let placed = |record: &TableRecord| {
             let place = record.cells.first().and_then(|cell| TableHeading::of(cell, self.mapping).place);
-            place.is_some_and(|place| place.number.is_none() && axes(&place) == [of_rows])
+            place.is_some_and(|place| place.number.is_none() && place.axes() == [of_rows])
         };
         let along = others.len() > 1 && others.iter().all(|h| h.is_number() || h.text.is_empty());
         if !along || !below.first().is_some_and(placed) {
@@ -54,7 +54,7 @@ impl RowReading<'_> {
         }
         let parts = corner.text.split(['/', '\\', '|']).map(naming::column_of);
         let named =
-            parts.flatten().map(|named| named.column).find(|c| AXES.contains(c) && !axes(&place).contains(c));
+            parts.flatten().map(|named| named.column).find(|c| AXES.contains(c) && !place.axes().contains(c));
         let axis = if place.mechanism.is_some() { TableColumn::MessageBytes } else { TableColumn::Mechanism };
         corner.column = Some(named.unwrap_or(axis));
         corner.unit = None;
