@@ -26,6 +26,15 @@ pub fn has_failed(text: &str) -> bool {
     FAILED.contains(&text.trim().to_ascii_lowercase().as_str())
 }
 
+/// Why a cell's text is no figure.
+pub fn no_figure(text: &str) -> &'static str {
+    match unit::number(plain(text), DecimalMark::Point) {
+        Some((.., Some(unit))) if unit.starts_with(['-', '\u{2013}']) => "is a range",
+        Some((.., Some(_))) => "has a unit that is not read here",
+        _ => "is no number",
+    }
+}
+
 /// Left empty, as merged cells are: what says "none" is a value.
 pub fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
@@ -194,13 +203,10 @@ fn figure(
             ))
         };
     };
-    // Rates and sizes of other columns (a bandwidth among operations) keep the unit of their row.
     if wanted.is_some_and(|(wanted, _)| wanted != scale.dimension) {
         return Err(no_measure(text, column));
     }
-    let scaled = wanted.is_some() || matches!(scale.dimension, Dimension::Count | Dimension::Time);
-    let factor = if scaled { scale.factor } else { 1.0 };
-    Ok(PublishedFigure { value: value * factor, rounding: rounding * factor })
+    Ok(PublishedFigure { value: value * scale.factor, rounding: rounding * scale.factor })
 }
 
 fn no_measure(text: &str, column: TableColumn) -> String {

@@ -68,7 +68,9 @@ impl SeparatedLine<'_> {
 /// `None`: not of iperf.
 pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
     let lines: Vec<ReportLine> = text.lines().filter_map(ReportLine::of).collect();
-    if lines.is_empty() || !text.contains("[ ID]") {
+    // Of a part of an output there may be no banner.
+    let filled = || text.lines().filter(|line| !line.trim().is_empty()).count();
+    if lines.is_empty() || !text.contains("[ ID]") && lines.len() * 2 <= filled() {
         return None;
     }
     let mut said = vec!["the receiver's throughput, where iperf prints it".to_string()];
@@ -106,6 +108,8 @@ fn scale(of: &str) -> Option<f64> {
 /// `[  5]   0.00-10.00  sec  10.9 GBytes  9.38 Gbits/sec    0   sender`
 #[derive(Clone)]
 struct ReportLine<'t> {
+    /// In its file, from 1.
+    at: usize,
     id: &'t str,
     /// `TX-C` where both ends send.
     role: &'t str,
@@ -130,7 +134,7 @@ impl ReportLine<'_> {
         };
         let (bytes, rate) = (figure()?, figure()?);
         let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
-        Some(ReportLine { id: id.trim(), role, from, to, bytes, rate, rest: words.collect() })
+        Some(ReportLine { at: 1, id: id.trim(), role, from, to, bytes, rate, rest: words.collect() })
     }
 
     /// A number that comes again after its last line: the stream of another run.
@@ -161,7 +165,7 @@ impl ReportLine<'_> {
 /// The lines of each run of a file.
 fn runs(text: &str) -> Vec<Vec<ReportLine<'_>>> {
     let mut reading = RunsReading { runs: vec![Vec::new()], ..RunsReading::default() };
-    text.lines().for_each(|line| reading.take(line));
+    text.lines().enumerate().for_each(|(index, line)| reading.take(index + 1, line));
     reading.runs
 }
 
@@ -177,7 +181,7 @@ struct RunsReading<'t> {
 }
 
 impl<'t> RunsReading<'t> {
-    fn take(&mut self, line: &'t str) {
+    fn take(&mut self, at: usize, line: &'t str) {
         // Of a page, each block is a run.
         let begins = ["Accepted connection", "```", "Server listening"];
         if line.contains("onnecting to ") || begins.iter().any(|words| line.starts_with(words)) {
@@ -196,7 +200,7 @@ impl<'t> RunsReading<'t> {
             self.connected.insert(id, self.runs.len() - 1);
         }
         if let Some(report) = ReportLine::of(line) {
-            self.report(report);
+            self.report(ReportLine { at, ..report });
         }
         self.of_server |= line.ends_with("Server Report:");
     }
@@ -298,7 +302,7 @@ fn row(lines: &[ReportLine]) -> Option<PublishedRow> {
     let retransmits =
         of("sender").last().filter(|_| labelled).and_then(|line| line.rest.first()?.parse().ok());
     let datagrams = total.datagrams();
-    Some(PublishedRow::of_one(
+    let row = PublishedRow::of_one(
         if labelled { "iperf3" } else { "iperf" },
         if datagrams.is_some() { "UDP" } else { "" },
         [
@@ -310,7 +314,8 @@ fn row(lines: &[ReportLine]) -> Option<PublishedRow> {
             (TableColumn::Loss, datagrams.map(|(_, lost)| lost)),
             (TableColumn::Threads, Some(streams.len().max(1) as f64)),
         ],
-    ))
+    );
+    Some(PublishedRow { line: total.at, ..row })
 }
 
 #[cfg(test)]

@@ -306,6 +306,12 @@ impl PublishedTable {
     }
 
     /// What stands above rows becomes the first part of their names; `title` is that of a line.
+    /// Do rows of one case stand below different titles?
+    fn differs_below<'t>(&self, title: impl Fn(usize) -> &'t str) -> bool {
+        let mut known = BTreeMap::new();
+        self.rows.iter().any(|row| *known.entry(row.key()).or_insert(title(row.line)) != title(row.line))
+    }
+
     fn entitle<'t>(&mut self, title: impl Fn(usize) -> &'t str) {
         for row in &mut self.rows {
             let title = title(row.line);

@@ -117,7 +117,9 @@ fn sentence(group: &[Overtake]) -> String {
         if first.variant.is_empty() { String::new() } else { format!(" (both {})", first.variant) },
         told.join("; "),
         if first.sized {
-            format!("compared at {}", spanned(&compared))
+            // With some thread counts there may be fewer.
+            let all = group.iter().all(|overtake| overtake.compared.len() == compared.len());
+            format!("compared at {}{}", if all { "" } else { "up to " }, spanned(&compared))
         } else {
             "the table names no size".into()
         }

@@ -62,6 +62,11 @@ const CALLS: &[&str] = &[
     "trans",
     "iter",
     "iteration",
+    "load",
+    "access",
+    "block",
+    "page",
+    "fault",
 ];
 
 /// Reads a unit: one word, or one `/` or `per` another.
@@ -310,7 +315,7 @@ mod tests {
             assert_eq!(factor(text), (Dimension::Rate, 8.0 * 1048576.0), "{text}");
         }
         assert_eq!(factor("MegaBits/Sec"), (Dimension::Rate, 1e6));
-        for text in ["us/msg", "usec_per_msg", "us per packet", "µs/op"] {
+        for text in ["us/msg", "usec_per_msg", "us per packet", "µs/op", "us/block"] {
             assert_eq!(factor(text), (Dimension::Time, 1e3), "{text}");
         }
         assert_eq!(factor("MB per sec"), (Dimension::Rate, 8e6));

@@ -15,7 +15,7 @@ pub fn lines(text: &str, is_of_tool: impl Fn(&str) -> bool) -> Vec<&str> {
     others.flat_map(str::lines).map(str::trim).filter(|line| is_result(line)).collect()
 }
 
-/// `Send bandwidth: 4.59 GiByte/sec`; a prompt or a comment is none, nor is what was asked for.
+/// `Send bandwidth: 4.59 GiByte/sec`, `read 83.0 38.1 41.1`; a prompt or a comment is none, nor is what was asked for.
 fn is_result(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let keyed = |before: &[&str]| before.iter().any(|word| word.contains(['=', ':']));
@@ -33,5 +33,7 @@ fn is_result(line: &str) -> bool {
         let key = line.split(['=', ':']).next().unwrap_or_default();
         TableHeading::of(key, &ColumnMapping::default()).column == Some(TableColumn::Elapsed)
     };
-    !line.starts_with(['$', '#']) && (0..words.len()).any(figure) && !asked()
+    let numbers = words.iter().filter(|word| word.parse::<f64>().is_ok()).count();
+    let row = numbers > 1 && 2 * numbers > words.len();
+    !line.starts_with(['$', '#']) && ((0..words.len()).any(figure) && !asked() || row)
 }

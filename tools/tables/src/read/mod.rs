@@ -42,6 +42,7 @@ mod system;
 mod tex;
 mod titles;
 mod tools;
+mod unit_columns;
 mod wide;
 mod worded;
 mod worded_rows;
@@ -130,7 +131,8 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
             }
             // A log's lines may begin with the time in brackets.
             Err(error) if tools::documents(text).is_none() => {
-                let read = of_lines(name, text, mapping).filter(Result::is_ok);
+                let read =
+                    tools::table(name, text).or_else(|| of_lines(name, text, mapping)).filter(Result::is_ok);
                 return read.unwrap_or_else(|| Err(whole(name, &format!("this is not JSON: {error}"))));
             }
             Err(_) => {}

@@ -3,7 +3,7 @@
 
 use super::heading::{HeadingPlace, TableHeading, is_number_alone, quantity, settle};
 use super::layout::{TableRecord, TableRecords};
-use super::{arithmetic, grouped, row_labels, several};
+use super::{arithmetic, grouped, row_labels, several, unit_columns};
 use crate::cells;
 use crate::unit;
 use crate::vocabulary::{self, NOT, YES, bare};
@@ -76,6 +76,10 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
             }
         }
         done.extend(arithmetic::done(&mut records.all, at, records.decimal));
+        if unit_columns::taken_apart(&mut records.all, at, records.decimal, mapping) {
+            done.push("each column is an operation, and its rows are runs".to_string());
+            break;
+        }
         if let Some(told) = row_labels::read(&mut records.all, at, mapping) {
             done.push(told.to_string());
             break;

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The headings are among the first lines.
 const HEADINGS_WITHIN: usize = 300;
 /// First cells of rows that sum up others.
-const SUMMARIES: &[&str] = &[
+pub const SUMMARIES: &[&str] = &[
     "average", "avg", "mean", "total", "sum", "max", "min", "stddev", "std dev", "overall", "best", "worst",
     "median", "geomean",
 ];
@@ -333,7 +333,8 @@ impl RowReading<'_> {
                 }
             } else {
                 self.table.empty += 1;
-                self.once(format!("{cell:?} is no number: left out (line {})", record.line));
+                let why = cells::no_figure(cell);
+                self.once(format!("{cell:?} {why}: left out (line {})", record.line));
             }
         }
         columns::one_unit(headings, &record.cells, &mut base);

@@ -104,9 +104,7 @@ pub fn entitle(table: &mut PublishedTable, text: &str, mapping: &ColumnMapping) 
         0 => "",
         after => names[after - 1].as_str(),
     };
-    let mut known = BTreeMap::new();
-    let alike = table.rows.iter().any(|row| *known.entry(row.key()).or_insert(of(row.line)) != of(row.line));
-    if !alike {
+    if !table.differs_below(of) {
         return;
     }
     table.entitle(of);

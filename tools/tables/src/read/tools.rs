@@ -125,9 +125,50 @@ pub fn table(name: &str, text: &str) -> Option<Read> {
     let is_of_tool = |part: &str| of_perf || !Printed::of(name, part).is_silent();
     let beside = perf_program::left_out(&beside::lines(text, is_of_tool), "beside the output of tools ");
     let mut table = together(whole.tables);
+    name_by_commands(&mut table, text);
     table.understood.extend(beside);
     table.understood.extend(left.into_iter().map(|why| format!("a part is left out: {why}")));
     Some(Ok(table))
+}
+
+/// Tools that are told in their command what to measure.
+const COMMANDS: [&str; 4] = ["iperf3", "iperf", "netperf", "sockperf"];
+
+/// Options that name an end.
+const HOSTS: [&str; 6] = ["-c", "-s", "-H", "-L", "-B", "-i"];
+
+/// Rows of one case below different commands are no runs of it: the options in which these differ are a part of the name.
+fn name_by_commands(table: &mut PublishedTable, text: &str) {
+    let is_command = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let named = |pair: &[&str]| COMMANDS.contains(&pair[0]) && pair[1].starts_with('-');
+        words.windows(2).take(3).any(named)
+    };
+    let commands: Vec<(usize, &str)> =
+        text.lines().enumerate().filter(|(_, line)| is_command(line)).collect();
+    let all: Vec<BTreeSet<&str>> =
+        commands.iter().map(|(_, line)| line.split_whitespace().collect()).collect();
+    let own = |(_, line): &(usize, &str)| {
+        let mut options = Vec::new();
+        let mut kept = false;
+        for word in line.split_whitespace() {
+            // Which host it is, the headings say.
+            kept = if word.starts_with('-') { !HOSTS.contains(&word) } else { kept };
+            if kept && !all.iter().all(|words| words.contains(word)) {
+                options.push(word);
+            }
+        }
+        options.join(" ")
+    };
+    let names: Vec<String> = commands.iter().map(own).collect();
+    let of = |line: usize| match commands.partition_point(|(index, _)| *index < line) {
+        0 => "",
+        after => names[after - 1].as_str(),
+    };
+    if table.differs_below(of) {
+        table.entitle(of);
+        table.understood.push("the options of commands above rows are a part of the name".into());
+    }
 }
 
 /// The tools whose output stands in a text.

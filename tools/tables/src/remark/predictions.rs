@@ -3,8 +3,8 @@
 
 use super::{Remark, RemarkKind, place};
 use crate::unit::{self, Dimension};
-use crate::{PublishedRow, PublishedTable, TableColumn};
-use syscost_core::units::significant;
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+use syscost_core::units::{Unit, significant};
 
 const FACTOR: f64 = 2.0;
 /// A sum may miss by rounding, and by what authors round themselves.
@@ -65,15 +65,19 @@ fn better_than_hardware(row: &PublishedRow) -> Option<Remark> {
     let (hardware, measured) = (row.figure(TableColumn::BaseHardware)?, row.figure(TableColumn::Measured)?);
     let impossible = hardware.value > 0.0
         && if is_rate(row)? { measured.low() > hardware.high() } else { measured.high() < hardware.low() };
+    let unit = row.text(TableColumn::Unit).unwrap_or_default();
+    let said = |figure: PublishedFigure| match unit {
+        "bit/s" => Unit::BitsPerSecond.format(figure.value),
+        _ => format!("{} {unit}", significant(figure.value)),
+    };
     impossible.then(|| Remark {
         id: "better_than_hardware",
         kind: RemarkKind::Contradiction,
         text: format!(
-            "{} was measured at {} {unit}: better than its hardware alone ({} {unit}).",
+            "{} was measured at {}: better than its hardware alone ({}).",
             place(row),
-            significant(measured.value),
-            significant(hardware.value),
-            unit = row.text(TableColumn::Unit).unwrap_or_default()
+            said(measured),
+            said(hardware),
         ),
         lines: vec![row.line],
     })

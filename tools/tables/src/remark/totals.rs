@@ -7,23 +7,44 @@ use syscost_core::units::{Unit, significant};
 
 /// A duration may hold setup and teardown beside the transfer.
 const SLACK: f64 = 0.25;
+/// Messages that were begun and not ended.
+const PARTIAL: f64 = 0.05;
+/// Bytes of a packet's headers, which may be counted, too.
+const HEADERS: f64 = 128.0;
 
 /// A row whose throughput may be another than its own figures give.
 struct WrongTotal<'t> {
     row: &'t PublishedRow,
-    /// Throughput over what they give.
+    /// What the table says.
+    said: f64,
+    /// That over what they give.
     ratio: f64,
     threads: f64,
     slack: f64,
 }
 
 impl<'t> WrongTotal<'t> {
-    /// Against a rate in bit/s, of which so much may be rounding.
+    /// Throughput against a rate in bit/s, of which so much may be rounding.
     fn of(row: &'t PublishedRow, other: f64, rounding: f64) -> Option<WrongTotal<'t>> {
-        let rate = row.figure(TableColumn::Throughput)?;
+        WrongTotal::within(SLACK, row, row.figure(TableColumn::Throughput)?, other, rounding)
+    }
+
+    fn within(
+        slack: f64,
+        row: &'t PublishedRow,
+        said: PublishedFigure,
+        other: f64,
+        rounding: f64,
+    ) -> Option<WrongTotal<'t>> {
         let threads = row.value(TableColumn::Threads).unwrap_or(1.0);
-        let (ratio, slack) = (rate.value / other, 1.0 + SLACK + share(rate) + rounding);
-        (ratio.is_finite() && ratio > 0.0).then_some(WrongTotal { row, ratio, threads, slack })
+        let (ratio, slack) = (said.value / other, 1.0 + slack + share(said) + rounding);
+        (ratio.is_finite() && ratio > 0.0).then_some(WrongTotal {
+            row,
+            said: said.value,
+            ratio,
+            threads,
+            slack,
+        })
     }
 
     /// Does rounding explain it?
@@ -35,42 +56,44 @@ impl<'t> WrongTotal<'t> {
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let of_totals = told(table.rows.iter().filter_map(of_totals).collect(), TOTALS);
     let rates = table.is_transfer().then(|| told(table.rows.iter().filter_map(of_rates).collect(), RATES));
-    of_totals.or(rates.flatten()).into_iter().collect()
+    let messages = told(table.rows.iter().filter_map(of_messages).collect(), MESSAGES);
+    of_totals.or(rates.flatten()).into_iter().chain(messages).collect()
 }
 
-/// What throughput has to be, and how the reader is told what it would be.
-type TotalsWords = [&'static str; 2];
-const TOTALS: TotalsWords = ["total bytes over duration", "its totals give"];
-const RATES: TotalsWords = ["message rate times message size", "its messages give"];
+/// What is said, what it has to be, and how the reader is told what it would be.
+type TotalsWords = [&'static str; 3];
+const TOTALS: TotalsWords = ["Throughput is", "total bytes over duration", "its totals give"];
+const RATES: TotalsWords = ["Throughput is", "message rate times message size", "its messages give"];
+const MESSAGES: TotalsWords = ["Total bytes are", "messages times message size", "its messages give"];
 
-fn told(known: Vec<WrongTotal>, [what, give]: TotalsWords) -> Option<Remark> {
+fn told(known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remark> {
     let all = known.len();
     let mut wrong: Vec<WrongTotal> = known.into_iter().filter(|row| !row.holds()).collect();
     let distance = |row: &WrongTotal| row.ratio.ln().abs();
     wrong.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
     let worst = wrong.first()?;
-    let rate = worst.row.value(TableColumn::Throughput).unwrap_or(0.0);
+    let unit = if said == MESSAGES[0] { Unit::Bytes } else { Unit::BitsPerSecond };
     let each = |row: &WrongTotal| row.threads > 1.0 && (row.ratio * row.threads - 1.0).abs() < SLACK;
     let apart = |row: &WrongTotal, by: f64| (distance(row) - by.ln()).abs() < SLACK;
-    let unit = |row: &WrongTotal| [1e3, 1e6, 1e9].iter().any(|scale| apart(row, *scale));
+    let scaled = |row: &WrongTotal| [1e3, 1e6, 1e9].iter().any(|scale| apart(row, *scale));
     let why = if wrong.iter().all(each) {
         "Times the threads, they agree."
-    } else if wrong.iter().all(unit) {
+    } else if wrong.iter().all(scaled) {
         "They are a power of 1000 apart: a unit?"
     } else if wrong.iter().all(|row| apart(row, 8.0)) {
         "They are a factor of 8 apart: bytes for bits, or the size of one of eight fields?"
-    } else if what == RATES[0] {
+    } else if what != TOTALS[1] {
         "One of the three is not what its heading says."
     } else {
         "What is counted over that duration does not go with that throughput."
     };
     let text = format!(
-        "Throughput is not {what} in {} of {all} rows, by up to {}x: {} says {}, {give} {}. {why}",
+        "{said} not {what} in {} of {all} rows, by up to {}x: {} says {}, {give} {}. {why}",
         wrong.len(),
         significant(distance(worst).exp()),
         place(worst.row),
-        Unit::BitsPerSecond.format(rate),
-        Unit::BitsPerSecond.format(rate / worst.ratio)
+        unit.format(worst.said),
+        unit.format(worst.said / worst.ratio)
     );
     let mut lines: Vec<usize> = wrong.iter().map(|wrong| wrong.row.line).collect();
     lines.sort_unstable();
@@ -88,6 +111,14 @@ fn of_totals(row: &PublishedRow) -> Option<WrongTotal<'_>> {
     let (count, bytes) = row.figure(TableColumn::Bytes).map(|bytes| (bytes, 1.0)).or_else(messages)?;
     let totals = count.value * bytes * 8.0 / (seconds.value * 1e-9);
     WrongTotal::of(row, totals, share(seconds) + share(count))
+}
+
+fn of_messages(row: &PublishedRow) -> Option<WrongTotal<'_>> {
+    let count = row.figure(TableColumn::Messages)?;
+    let (size, bytes) = (row.value(TableColumn::MessageBytes)?, row.figure(TableColumn::Bytes)?);
+    let framed = (0.0..=HEADERS).contains(&(bytes.value / count.value - size));
+    let of = WrongTotal::within(PARTIAL, row, bytes, count.value * size, share(count));
+    of.filter(|wrong| wrong.holds() || !framed)
 }
 
 /// A message and its answer may both be counted.
@@ -121,6 +152,19 @@ mod tests {
         let one = told("A1,1024,4,2,5000000000,5\nA1,4096,2,4,5000000000,5\n");
         assert!(one[0].contains("Times the threads, they agree."), "{one:?}");
     }
+
+    #[test]
+    fn messages_that_are_not_the_bytes() {
+        let told = |rows: &str| {
+            let table = table(&format!("mechanism,size,threads,total_bytes,total_msgs\n{rows}"));
+            remarks(&table).into_iter().map(|r| r.text).collect::<Vec<_>>()
+        };
+        let framed = told("A1,64,1,653566848,10211982\nA2,128,1,3313600000,21800000\n");
+        assert!(framed.iter().all(|text| !text.contains("messages times")), "headers: {framed:?}");
+        let fewer = told("A1,16384,2,46309212160,2826490\nA2,16384,2,32960000000,2826466\n");
+        assert!(fewer[0].contains("messages times message size in 1 of 2 rows, by up to 1.41x"), "{fewer:?}");
+    }
+
     #[test]
     fn a_message_rate_that_is_another() {
         let told = |rows: &str| {
