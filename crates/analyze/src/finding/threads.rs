@@ -151,7 +151,7 @@ fn scaling(evidence: &Evidence<'_>, lines: &[ThreadLine], speed: &Comparisons) -
         gain: ALONG.largest(evidence, gains),
         loss: ALONG.largest(evidence, losses),
         limits: limits(evidence, lines),
-        cpus_allowed: allowed_cpus(evidence.run),
+        cpus_allowed: allowed_cpus(evidence.run).map(|cpus| cpus.len()),
     }
 }
 

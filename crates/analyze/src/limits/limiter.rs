@@ -1,18 +1,18 @@
-//! What keeps a case from being faster: the side whose threads have no time left, or the link.
+//! What keeps a case from being faster: the side whose CPUs have no time left, or the link.
 //!
-//! A side's busy share is its CPU time per message times the messages per second, over its threads.
-//! At 95 % or more it is the limit, by the whole interval over rounds (Student's t). With neither side busy the case waits
-//! (wake-ups, a window, a CPU that several threads share): that is said as it is, not guessed further. Where an interval
-//! crosses the limit it is undecided. All figures are cells.
+//! A side's busy share is its CPU time per message times the messages per second, over the CPUs that its threads can fill
+//! ([`SideCpus`]). At 95 % or more it is the limit, by the whole interval over rounds (Student's t). Where both sides share
+//! CPUs, their times are added up. With no CPU busy the case waits (wake-ups, a window): that is said as it is, not guessed
+//! further. Where an interval crosses the limit it is undecided. All figures are cells.
 
 use crate::CellRef;
 use crate::cells::Cells;
+use crate::limits::side_cpus::SideCpus;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use syscost_core::stats::median;
 use syscost_core::stats::student::critical;
 use syscost_experiment::run::Run;
-use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Payload bits received per second.
 const THROUGHPUT: &str = "throughput";
@@ -29,7 +29,7 @@ pub enum Limit {
     BothCpus,
     /// The slower of the two devices carries no more.
     Link,
-    /// Neither side's threads run all the time.
+    /// No CPU of either side is busy all the time.
     Waiting,
     /// Too few rounds, or too far apart, to say which.
     Undecided,
@@ -39,7 +39,7 @@ pub enum Limit {
 pub struct Limiter {
     pub case: usize,
     pub limit: Limit,
-    /// Share of its window in which a thread of each side ran.
+    /// Of the time of the CPUs that a side's threads can fill, the share in which they ran.
     pub sender_busy: f64,
     pub receiver_busy: f64,
     /// Payload on the link, where the rate of its devices is known.
@@ -60,8 +60,7 @@ pub fn limiters(run: &Run, cells: &Cells) -> Vec<Limiter> {
     let cases = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none());
     let found = cases.filter_map(|c| {
         let rate = link_rate(run, c.index);
-        let threads = c.point.int(THREADS).unwrap_or(1);
-        limiter(cells, c.index, threads, rate, run.record.spec.confidence)
+        limiter(cells, c.index, SideCpus::of(run, c), rate, run.record.spec.confidence)
     });
     found.collect()
 }
@@ -76,36 +75,53 @@ fn link_rate(run: &Run, case: usize) -> Option<f64> {
 const RATE: &str = "messages_per_second";
 const CPU: [&str; 2] = ["sender_cpu_ns_per_message", "receiver_cpu_ns_per_message"];
 
+/// Of the time of its CPUs the share that a side was busy, round by round.
+struct BusyShares {
+    sender: Vec<f64>,
+    receiver: Vec<f64>,
+    /// Of both sides, where they share CPUs.
+    joint: Option<Vec<f64>>,
+}
+
+fn busy_shares(cells: &Cells, case: usize, cpus: SideCpus) -> Option<BusyShares> {
+    let rate: BTreeMap<u32, f64> = cells.cell(case, RATE)?.rounds.iter().collect();
+    let busy_cpus = |metric: &str| -> Option<BTreeMap<u32, f64>> {
+        let busy = |(round, ns): (u32, f64)| Some((round, ns * rate.get(&round)? / 1e9));
+        Some(cells.cell(case, metric)?.rounds.iter().filter_map(busy).collect())
+    };
+    let [Some(sender), Some(receiver)] = CPU.map(busy_cpus) else { return None };
+    let both = sender.iter().filter_map(|(round, busy)| Some(busy + receiver.get(round)?));
+    Some(BusyShares {
+        joint: cpus.joint.map(|joint| both.map(|busy| busy / joint as f64).collect()),
+        sender: sender.values().map(|busy| busy / cpus.sender as f64).collect(),
+        receiver: receiver.values().map(|busy| busy / cpus.receiver as f64).collect(),
+    })
+}
+
 fn limiter(
     cells: &Cells,
     case: usize,
-    threads: u64,
+    cpus: SideCpus,
     link_rate: Option<f64>,
     confidence: f64,
 ) -> Option<Limiter> {
-    let rounds = |metric: &str| -> Option<BTreeMap<u32, f64>> {
-        Some(cells.cell(case, metric)?.rounds.iter().collect())
-    };
-    let rate = rounds(RATE)?;
-    let busy = |metric: &str| -> Option<Vec<f64>> {
-        let share = |(round, ns): (u32, f64)| Some(ns * rate.get(&round)? / 1e9 / threads as f64);
-        Some(cells.cell(case, metric)?.rounds.iter().filter_map(share).collect())
-    };
-    let sides = CPU.map(busy);
-    let [Some(sender), Some(receiver)] = sides else { return None };
+    let BusyShares { sender, receiver, joint } = busy_shares(cells, case, cpus)?;
     let carried = link_rate.and_then(|rate| {
-        let share: Vec<f64> = rounds(THROUGHPUT)?.values().map(|bits| bits / rate).collect();
-        Some((rate, share))
+        let payload = &cells.cell(case, THROUGHPUT)?.rounds;
+        Some((rate, payload.iter().map(|(_, bits)| bits / rate).collect::<Vec<f64>>()))
     });
     let reaches = |shares: &[f64], limit| Reaches::of(shares, limit, confidence);
     let full = carried.as_ref().map_or(Reaches::No, |(_, share)| reaches(share, LINK_FULL));
-    let limit = match (full, reaches(&sender, SATURATED), reaches(&receiver, SATURATED)) {
+    let joint = joint.map_or(Reaches::No, |joint| reaches(&joint, SATURATED));
+    let limit = match (full, joint, reaches(&sender, SATURATED), reaches(&receiver, SATURATED)) {
         (Reaches::Yes, ..) => Limit::Link,
-        (Reaches::Open, ..) | (_, Reaches::Open, _) | (.., Reaches::Open) => Limit::Undecided,
-        (_, Reaches::Yes, Reaches::Yes) => Limit::BothCpus,
-        (_, Reaches::Yes, Reaches::No) => Limit::SenderCpu,
-        (_, Reaches::No, Reaches::Yes) => Limit::ReceiverCpu,
-        (_, Reaches::No, Reaches::No) => Limit::Waiting,
+        (Reaches::Open, ..) => Limit::Undecided,
+        (_, Reaches::Yes, ..) => Limit::BothCpus,
+        (_, Reaches::Open, ..) | (_, _, Reaches::Open, _) | (.., Reaches::Open) => Limit::Undecided,
+        (.., Reaches::Yes, Reaches::Yes) => Limit::BothCpus,
+        (.., Reaches::Yes, Reaches::No) => Limit::SenderCpu,
+        (.., Reaches::No, Reaches::Yes) => Limit::ReceiverCpu,
+        (.., Reaches::No, Reaches::No) => Limit::Waiting,
     };
     let link =
         carried.and_then(|(rate, share)| Some(LinkUse { share: median(&share)?, bits_per_second: rate }));
@@ -164,6 +180,30 @@ mod tests {
         assert!((found[0].sender_busy - 0.98).abs() < 0.02);
         assert_eq!(found[1].limit, Limit::ReceiverCpu);
         assert!(found[2..].iter().all(|l| l.limit == Limit::Waiting && (l.sender_busy - 0.75).abs() < 0.03));
+    }
+
+    /// Three of four parts of each thread's CPU time were the other threads' on the same CPU.
+    #[test]
+    fn a_cpu_that_threads_fill_together_is_the_limit() {
+        let mut run = Synthetic { twin_every: 0, threads: vec![4], ..Default::default() }.run();
+        let placed = |run: &mut Run, case: usize, sender: &str, receiver: &str| {
+            let settings = run.record.settings.entry(case).or_default();
+            settings.set("sender.cpus", sender.into());
+            settings.set("receiver.cpus", receiver.into());
+        };
+        placed(&mut run, 0, "0,0,0,0", "1,1,1,1");
+        placed(&mut run, 1, "0,0,0,0", "0,0,0,0");
+        for sample in &mut run.samples {
+            let (sender, receiver) = if sample.case == 0 { (0.98, 0.5) } else { (0.58, 0.4) };
+            sample.quantities.insert("sender_cpu_ns".into(), Some(sender * 1e8));
+            sample.quantities.insert("receiver_cpu_ns".into(), Some(receiver * 1e8));
+        }
+        let found = limiters(&run, &Cells::of(&run));
+        assert_eq!(
+            [0, 1, 2].map(|case| found[case].limit),
+            [Limit::SenderCpu, Limit::BothCpus, Limit::Waiting]
+        );
+        assert!((found[0].sender_busy - 0.98).abs() < 0.02, "{:?}", found[0]);
     }
 
     #[test]

@@ -33,10 +33,10 @@ pub fn account(run: &Run, cells: &Cells, point: &Point) -> Option<Account> {
     Some(Account { case: None, point: point.clone(), items, measured: None, caveats })
 }
 
-/// How many CPUs the run was allowed.
-pub fn allowed_cpus(run: &Run) -> Option<usize> {
+/// The CPUs that the run was allowed.
+pub fn allowed_cpus(run: &Run) -> Option<Vec<usize>> {
     let fact = run.record.host.iter().find(|fact| fact.id == "cpus_allowed")?;
-    Some(parse_list(fact.value.as_deref()?)?.len())
+    parse_list(fact.value.as_deref()?)
 }
 
 /// The nearest smaller and the nearest larger case that differ in size, and if need be in threads.
@@ -94,7 +94,7 @@ fn outside(neighbours: &[&Case], point: &Point) -> Option<AccountCaveat> {
 
 /// More threads than CPUs take turns, of which the model knows nothing.
 fn crowded(run: &Run, point: &Point) -> Option<AccountCaveat> {
-    let cpus = allowed_cpus(run)?;
+    let cpus = allowed_cpus(run)?.len();
     let threads = 2 * point.int(THREADS).unwrap_or(1) as usize;
     (threads > cpus).then_some(AccountCaveat::Crowded { threads, cpus })
 }

@@ -23,7 +23,7 @@ pub fn statement(limiters: &[Limiter]) -> Option<Statement> {
         .map(|(limit, what)| format!("{what} in {}", of(*limit)))
         .collect();
     let text = format!(
-        "Of {}, the limit is {}. A side's CPU is the limit where its threads run at least {} of the time.",
+        "Of {}, the limit is {}. A side's CPU is the limit where its threads fill at least {} of the CPUs they run on.",
         count(limiters.len(), "case"),
         and(&found),
         percent(SATURATED)

@@ -79,7 +79,7 @@ fn limited(limit: Limit) -> &'static str {
         Limit::SenderCpu => "the sender's CPU is the limit",
         Limit::ReceiverCpu => "the receiver's CPU is the limit",
         Limit::Link => "the link is the limit",
-        Limit::Waiting => "threads wait or share CPUs",
+        Limit::Waiting => "threads wait",
         Limit::Undecided => "the limit is undecided",
     }
 }
