@@ -41,10 +41,10 @@ pub struct Scaling {
     pub places: usize,
     /// By thread count.
     pub stops: Vec<ScalingStop>,
-    /// The largest significant gain up to where it stops, and the largest loss beyond.
+    /// The largest significant gain up to where it stops, else any; and the largest loss.
     pub gain: Option<LargestChange>,
     pub loss: Option<LargestChange>,
-    /// What limits the cases at which it stops, and how many of them.
+    /// What limits the cases at which it is decided that it stops, and how many of them.
     pub limits: Vec<(Limit, usize)>,
     pub cpus_allowed: Option<usize>,
 }
@@ -110,6 +110,22 @@ impl ThreadLine {
     fn beyond(&self) -> &[usize] {
         &self.cases[self.stop + 1..]
     }
+
+    /// More rounds may find a larger count faster.
+    fn is_undecided(&self) -> bool {
+        self.is_open && !self.is_slower
+    }
+
+    /// The fewest, and where scaling stops.
+    fn up_to_stop(&self) -> Vec<(usize, usize)> {
+        vec![(self.cases[0], self.cases[self.stop])]
+    }
+
+    /// Fewer threads and more, of all.
+    fn pairs(&self) -> Vec<(usize, usize)> {
+        let more = |at: usize| self.cases[at + 1..].iter().map(move |many| (self.cases[at], *many));
+        (0..self.cases.len()).flat_map(more).collect()
+    }
 }
 
 fn line(evidence: &Evidence<'_>, cases: Vec<usize>, speed: &Comparisons) -> Option<ThreadLine> {
@@ -131,24 +147,22 @@ fn scaling(evidence: &Evidence<'_>, lines: &[ThreadLine], speed: &Comparisons) -
         stop.places += 1;
         stop.rising += usize::from(line.beyond().is_empty());
         stop.slower += usize::from(line.is_slower);
-        stop.undecided += usize::from(line.is_open && !line.is_slower);
+        stop.undecided += usize::from(line.is_undecided());
     }
-    let judged = |few: usize, many: usize, better: usize| -> Option<FewAndMany<'_>> {
+    let judged = |(few, many): (usize, usize), better: usize| -> Option<FewAndMany<'_>> {
         let pair = speed.between(few, many)?;
         (pair.better(Better::Higher) == Some(better)).then_some((few, many, pair))
     };
-    let gains = lines.iter().filter_map(|line| {
-        let (fewest, stop) = (line.cases[0], line.cases[line.stop]);
-        judged(fewest, stop, stop)
-    });
-    let losses = lines.iter().flat_map(|line| {
-        let stop = line.cases[line.stop];
-        line.beyond().iter().filter_map(move |more| judged(stop, *more, stop))
-    });
+    let gains = |pairs: fn(&ThreadLine) -> Vec<(usize, usize)>| {
+        let found = lines.iter().flat_map(pairs).filter_map(|ends| judged(ends, ends.1));
+        ALONG.largest(evidence, found)
+    };
+    let losses = lines.iter().flat_map(ThreadLine::pairs).filter_map(|ends| judged(ends, ends.0));
     Scaling {
         places: lines.len(),
         stops: stops.into_values().collect(),
-        gain: ALONG.largest(evidence, gains),
+        // Beyond where it seems to stop only where nothing else is significant.
+        gain: gains(ThreadLine::up_to_stop).or_else(|| gains(ThreadLine::pairs)),
         loss: ALONG.largest(evidence, losses),
         limits: limits(evidence, lines),
         cpus_allowed: allowed_cpus(evidence.run).map(|cpus| cpus.len()),
@@ -156,8 +170,8 @@ fn scaling(evidence: &Evidence<'_>, lines: &[ThreadLine], speed: &Comparisons) -
 }
 
 fn limits(evidence: &Evidence<'_>, lines: &[ThreadLine]) -> Vec<(Limit, usize)> {
-    let stopped: BTreeSet<usize> =
-        lines.iter().filter(|line| !line.beyond().is_empty()).map(|line| line.cases[line.stop]).collect();
+    let decided = |line: &&ThreadLine| !line.beyond().is_empty() && !line.is_undecided();
+    let stopped: BTreeSet<usize> = lines.iter().filter(decided).map(|line| line.cases[line.stop]).collect();
     let mut limits: BTreeMap<Limit, usize> = BTreeMap::new();
     for limiter in evidence.limiters.iter().filter(|limiter| stopped.contains(&limiter.case)) {
         *limits.entry(limiter.limit).or_default() += 1;
@@ -248,6 +262,41 @@ mod tests {
         assert_eq!((cost.metric, cost.places, &cost.less), ("total_cpu_ns_per_byte", 4, &None));
         let more = cost.more.as_ref().unwrap();
         assert_eq!((more.places, more.largest.place.text_at("mechanism")), (4, Some("sendmsg")));
+    }
+
+    /// Two threads scatter so widely that nothing is known of them, and four are faster than one.
+    #[test]
+    fn a_gain_past_an_undecided_count_is_told_and_no_limit_where_scaling_may_go_on() {
+        let faster = |p: &Point| if p.int_at("threads") == Some(4) { 400.0 } else { 1000.0 };
+        let mut run = Synthetic {
+            mechanisms: vec!["send", "sendmsg"],
+            sizes: vec![1024],
+            threads: vec![1, 2, 4],
+            cost_ns: faster,
+            rounds: 12,
+            noise: 0.01,
+            ..Default::default()
+        }
+        .run();
+        for sample in &mut run.samples {
+            if run.record.plan.cases[sample.case].point.int_at("threads") == Some(2) {
+                let factor = if sample.round.is_multiple_of(2) { 0.1 } else { 10.0 };
+                (sample.ops, sample.bytes) = (sample.ops * factor, sample.bytes * factor);
+                for messages in ["sender_messages", "receiver_messages"] {
+                    sample.quantities.insert(messages.into(), Some(sample.ops));
+                }
+            }
+        }
+        let answer = answer(&run);
+        let (scaling, _) = told(&answer);
+        assert_eq!(
+            (answer.verdict, scaling.stops[0].undecided),
+            (AnswerVerdict::Undecided, 2),
+            "{scaling:?}"
+        );
+        let gain = scaling.gain.as_ref().expect("ten times as much");
+        assert_eq!((gain.from, gain.to), (1, 4));
+        assert_eq!(scaling.limits, [], "nobody knows where it stops");
     }
 
     #[test]
