@@ -41,6 +41,23 @@ pub struct Overtaking {
     pub decisive: Option<(u64, Estimate)>,
 }
 
+impl Overtaking {
+    pub fn sizes(&self) -> usize {
+        self.better.len() + self.worse.len() + self.same.len() + self.undecided.len()
+    }
+
+    /// On its side of the border, is it better at every size tested?
+    pub fn is_better_throughout(&self) -> bool {
+        let on_its_side = |size: &u64| match self.overtakes {
+            Overtakes::From { high, .. } => *size > high,
+            Overtakes::OnlyUpTo { low, .. } => *size < low,
+            Overtakes::Several(_) | Overtakes::Always => true,
+            Overtakes::Never => false,
+        };
+        !self.same.iter().chain(&self.undecided).any(on_its_side)
+    }
+}
+
 /// Where the challenger overtakes. Borders lie between two tested sizes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,7 +4,7 @@ use super::copies::several;
 use super::figures::extremes;
 use super::{QuestionText, headline_of};
 use crate::Statement;
-use crate::text::words::{Words, and, count};
+use crate::text::words::{Words, and, capital, count};
 use std::collections::BTreeSet;
 use syscost_analyze::compare::study::{ALONG, RIVALS};
 use syscost_analyze::finding::overtaking::{Overtakes, Overtaking};
@@ -73,18 +73,35 @@ fn mechanism(way: &Way) -> &str {
 }
 
 /// What is said of it without figures.
-fn kind(one: &Overtaking) -> u8 {
-    match &one.overtakes {
-        Overtakes::From { .. } => 0,
-        Overtakes::OnlyUpTo { .. } => 1,
-        Overtakes::Several(_) => 2,
-        Overtakes::Always => 3,
-        Overtakes::Never if one.worse.is_empty() => 4,
-        Overtakes::Never => 5,
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OvertakingKind {
+    FromASizeUp,
+    UpToASize,
+    /// It wins on this side of a border, though not at every size there.
+    AtSomeLarger,
+    AtSomeSmaller,
+    InTurns,
+    Everywhere,
+    WhereverTheyDiffer,
+    NoDifference,
+    Never,
+}
+
+fn kind(one: &Overtaking) -> OvertakingKind {
+    match (&one.overtakes, one.is_better_throughout()) {
+        (Overtakes::From { .. }, true) => OvertakingKind::FromASizeUp,
+        (Overtakes::From { .. }, false) => OvertakingKind::AtSomeLarger,
+        (Overtakes::OnlyUpTo { .. }, true) => OvertakingKind::UpToASize,
+        (Overtakes::OnlyUpTo { .. }, false) => OvertakingKind::AtSomeSmaller,
+        (Overtakes::Several(_), _) => OvertakingKind::InTurns,
+        (Overtakes::Always, true) => OvertakingKind::Everywhere,
+        (Overtakes::Always, false) => OvertakingKind::WhereverTheyDiffer,
+        (Overtakes::Never, _) if one.worse.is_empty() => OvertakingKind::NoDifference,
+        (Overtakes::Never, _) => OvertakingKind::Never,
     }
 }
 
-/// `sendmsg and writev beat send_fields wherever they differ (CPU and throughput, 12 of 14 comparisons). They are 1.3x to 7x as good.`
+/// `sendmsg and writev beat send_fields wherever they differ (CPU and throughput, 12 of 14 comparisons). They are 1.3x to 7x as good at 64 B.`
 fn grouped(members: &[&Overtaking], of: usize, words: &Words) -> String {
     let distinct = |of: fn(&Overtaking) -> &str| {
         let mut names: Vec<String> = Vec::new();
@@ -100,43 +117,37 @@ fn grouped(members: &[&Overtaking], of: usize, words: &Words) -> String {
     let theirs = mechanism(&members[0].theirs);
     let (one, s) = if names.len() == 1 { (true, "s") } else { (false, "") };
     let beats = match kind(members[0]) {
-        0 => format!("beat{s} {theirs} from a size up"),
-        1 => format!("beat{s} {theirs} only up to a size"),
-        2 => format!("beat{s} {theirs} in turns"),
-        3 => format!("beat{s} {theirs} wherever they differ"),
-        4 if one => format!("does not differ significantly from {theirs}"),
-        4 => format!("do not differ significantly from {theirs}"),
-        _ => format!("never beat{s} {theirs}"),
+        OvertakingKind::FromASizeUp => format!("beat{s} {theirs} from a size up"),
+        OvertakingKind::UpToASize => format!("beat{s} {theirs} only up to a size"),
+        OvertakingKind::AtSomeLarger => {
+            format!("beat{s} {theirs} at some sizes and lose{s} at smaller ones")
+        }
+        OvertakingKind::AtSomeSmaller => format!("beat{s} {theirs} at some sizes and lose{s} at larger ones"),
+        OvertakingKind::InTurns => format!("beat{s} {theirs} in turns"),
+        OvertakingKind::Everywhere => format!("beat{s} {theirs} at every size tested"),
+        OvertakingKind::WhereverTheyDiffer => format!("beat{s} {theirs} wherever they differ"),
+        OvertakingKind::NoDifference if one => format!("does not differ significantly from {theirs}"),
+        OvertakingKind::NoDifference => format!("do not differ significantly from {theirs}"),
+        OvertakingKind::Never => format!("never beat{s} {theirs}"),
     };
-    let borders: Vec<(u64, u64)> = members.iter().flat_map(|one| borders(&one.overtakes)).collect();
-    let low = borders.iter().map(|border| border.0).min();
-    let high = borders.iter().map(|border| border.1).max();
-    let borders = low.zip(high).map_or(String::new(), |(low, high)| {
-        format!(
-            " The border lies between {} and {}.",
-            words.range(ALONG.id, low, low),
-            words.range(ALONG.id, high, high)
-        )
-    });
     let scope = if members.len() == of {
         metrics
     } else {
         format!("{metrics}, {} of {of} comparisons", members.len())
     };
-    let ratios: Vec<f64> = members.iter().filter_map(|one| Some(one.decisive?.1.value)).collect();
-    let ratios = extremes(&ratios).map_or(String::new(), |(low, high)| {
-        let at_best = if members[0].better.is_empty() { "At best " } else { "" };
-        let (low, high) = (significant(low), significant(high));
-        let range = if low == high { format!("{low}x") } else { format!("{low}x to {high}x") };
-        let subject = match (at_best.is_empty(), one) {
-            (true, true) => "It is",
-            (true, false) => "They are",
-            (false, true) => "it is",
-            (false, false) => "they are",
-        };
-        format!(" {at_best}{subject} {range} as good.")
-    });
-    format!("{} {beats} ({scope}).{borders}{ratios}", several(&names))
+    let subject = if one { "it is" } else { "they are" };
+    let rest =
+        [between_borders(members, words), ratios(members, subject, words), undecided(members, "point")];
+    format!("{} {beats} ({scope}).{}", several(&names), rest.concat())
+}
+
+/// Over every border.
+fn between_borders(members: &[&Overtaking], words: &Words) -> String {
+    let borders: Vec<(u64, u64)> = members.iter().flat_map(|one| borders(&one.overtakes)).collect();
+    let low = borders.iter().map(|border| border.0).min();
+    let high = borders.iter().map(|border| border.1).max();
+    low.zip(high)
+        .map_or(String::new(), |(low, high)| format!(" The border lies {}.", between(low, high, words)))
 }
 
 fn borders(overtakes: &Overtakes) -> Vec<(u64, u64)> {
@@ -147,24 +158,55 @@ fn borders(overtakes: &Overtakes) -> Vec<(u64, u64)> {
     }
 }
 
+/// Each is of one size: the smallest at which it is better, else the nearest.
+fn ratios(members: &[&Overtaking], subject: &str, words: &Words) -> String {
+    let decisive: Vec<(u64, f64)> =
+        members.iter().filter_map(|one| Some((one.decisive?.0, one.decisive?.1.value))).collect();
+    let values: Vec<f64> = decisive.iter().map(|(_, ratio)| *ratio).collect();
+    let Some((low, high)) = extremes(&values) else { return String::new() };
+    let (low, high) = (significant(low), significant(high));
+    let range = if low == high { format!("{low}x") } else { format!("{low}x to {high}x") };
+    let is_better = !members[0].better.is_empty();
+    let sizes: BTreeSet<u64> = decisive.iter().map(|(size, _)| *size).collect();
+    let place = match sizes.first() {
+        Some(only) if sizes.len() == 1 => format!(" at {}", size(*only, words)),
+        _ if is_better => format!(" at the smallest size where {subject} better"),
+        _ => String::new(),
+    };
+    let begin = if is_better { capital(subject) } else { format!("At best {subject}") };
+    format!(" {begin} {range} as good{place}.")
+}
+
+/// Nothing is claimed there.
+fn undecided(members: &[&Overtaking], what: &str) -> String {
+    let sum = |of: fn(&Overtaking) -> usize| members.iter().map(|one| of(one)).sum::<usize>();
+    match (sum(|one| one.undecided.len()), sum(Overtaking::sizes)) {
+        (0, _) => String::new(),
+        (1, of) => format!(" 1 of {} is undecided.", count(of, what)),
+        (some, of) => format!(" {some} of {} are undecided.", count(of, what)),
+    }
+}
+
 /// `sendmsg beats pack_send from between 4 KiB and 64 KiB up (CPU, 4 thread counts). It is 1.2x [1.1, 1.3] as good, at 64 KiB.`
 fn sentence(one: &Overtaking, words: &Words) -> String {
     let name = |way| words.name(way, RIVALS.id, &one.held);
-    let show = |at: u64| words.range(ALONG.id, at, at);
-    let between = |low: u64, high: u64| format!("between {} and {}", show(low), show(high));
     let (ours, theirs) = (name(&one.ours), name(&one.theirs));
-    let beats = match &one.overtakes {
-        Overtakes::From { low, high } => format!("beats {theirs} from {} up", between(*low, *high)),
-        Overtakes::OnlyUpTo { low, high } => format!("beats {theirs} only up to {}", between(*low, *high)),
-        Overtakes::Several(borders) => {
-            format!("beats {theirs} in turns ({})", count(borders.len(), "crossing"))
+    let border =
+        || borders(&one.overtakes).first().map_or(String::new(), |(low, high)| between(*low, *high, words));
+    let at_some = || {
+        format!("beats {theirs} at {} and loses at {}", sizes(&one.better, words), sizes(&one.worse, words))
+    };
+    let beats = match kind(one) {
+        OvertakingKind::FromASizeUp => format!("beats {theirs} from {} up", border()),
+        OvertakingKind::UpToASize => format!("beats {theirs} only up to {}", border()),
+        OvertakingKind::AtSomeLarger | OvertakingKind::AtSomeSmaller => at_some(),
+        OvertakingKind::InTurns => {
+            format!("beats {theirs} in turns ({})", count(borders(&one.overtakes).len(), "crossing"))
         }
-        Overtakes::Always if one.same.len() + one.undecided.len() == 0 => {
-            format!("beats {theirs} at every size tested")
-        }
-        Overtakes::Always => format!("beats {theirs} wherever they differ"),
-        Overtakes::Never if one.worse.is_empty() => format!("does not differ significantly from {theirs}"),
-        Overtakes::Never => format!("never beats {theirs}"),
+        OvertakingKind::Everywhere => format!("beats {theirs} at every size tested"),
+        OvertakingKind::WhereverTheyDiffer => format!("beats {theirs} wherever they differ"),
+        OvertakingKind::NoDifference => format!("does not differ significantly from {theirs}"),
+        OvertakingKind::Never => format!("never beats {theirs}"),
     };
     let threads = match one.threads[..] {
         [] => String::new(),
@@ -178,16 +220,127 @@ fn sentence(one: &Overtaking, words: &Words) -> String {
             " {word} {value}x [{}, {}] as good, at {}.",
             significant(ratio.low),
             significant(ratio.high),
-            show(at)
+            size(at, words)
         )
     });
     let place = words.with(&one.held.without(THREADS.id));
     // One bracket for all that it holds at.
     let scope = format!("{ours} {beats}{place} ({}{threads}).", title(one.metric)).replace(") (", ", ");
-    format!("{scope}{ratio}")
+    format!("{scope}{ratio}{}", undecided(&[one], "size"))
+}
+
+fn size(bytes: u64, words: &Words) -> String {
+    words.range(ALONG.id, bytes, bytes)
+}
+
+fn between(low: u64, high: u64, words: &Words) -> String {
+    format!("between {} and {}", size(low, words), size(high, words))
+}
+
+/// `16 KiB`, `2 sizes from 256 KiB to 1 MiB`: others may lie between.
+fn sizes(sizes: &[u64], words: &Words) -> String {
+    match sizes {
+        [one] => size(*one, words),
+        [first, .., last] => {
+            format!("{} from {}", count(sizes.len(), "size"), words.range(ALONG.id, *first, *last))
+        }
+        [] => "none".into(),
+    }
 }
 
 /// At one size, what is cheaper a byte is cheaper a message.
 fn title(metric: &str) -> &str {
     if metric.contains("cpu") { "CPU" } else { metric }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_analyze::answer::AnswerVerdict;
+    use syscost_analyze::synthetic::{Synthetic, point};
+    use syscost_core::stats::Estimate;
+    use syscost_core::units::Unit;
+
+    /// Zero-copy along eight sizes, four thread counts together.
+    fn line(metric: &'static str, better: &[u64], worse: &[u64], overtakes: Overtakes) -> Overtaking {
+        let all = [64, 256, 1024, 4096, 16384, 65536, 262144, 1 << 20];
+        let way = |name: &str| -> Way {
+            let mut way = point(name, 64, 1);
+            way.retain(|id| id == RIVALS.id);
+            way
+        };
+        let open = |size: &u64| !better.contains(size) && !worse.contains(size);
+        let at = better.first().or(worse.last()).copied().unwrap_or(64);
+        let ratio = Estimate { value: 2.0, low: 1.5, high: 2.5, level: 0.95, n: 8, unit: Unit::Ratio };
+        Overtaking {
+            metric,
+            ours: way("msg_zerocopy"),
+            theirs: way("send_fields"),
+            held: Default::default(),
+            threads: vec![1, 2, 4, 8],
+            overtakes,
+            better: better.to_vec(),
+            worse: worse.to_vec(),
+            same: Vec::new(),
+            undecided: all.into_iter().filter(open).collect(),
+            decisive: Some((at, ratio)),
+        }
+    }
+
+    fn told(lines: Vec<Overtaking>) -> (String, Vec<String>) {
+        let words = Words::of(&Synthetic::default().run());
+        let shown = lines.into_iter().map(|one| Shown::of(Says::Overtaking(one), Vec::new())).collect();
+        let answer = Answer::found(ZERO_COPY.id, AnswerVerdict::Partly, shown, Vec::new());
+        let texts = (ZERO_COPY.told)(&answer, &words).into_iter().map(|statement| statement.text).collect();
+        ((ZERO_COPY.headline)(&answer, &words), texts)
+    }
+
+    const CPU: &str = "total_cpu_ns_per_byte";
+    const SPEED: &str = "throughput";
+
+    /// It was said: only up to between 16 KiB and 256 KiB, where all smaller sizes were undecided.
+    #[test]
+    fn nothing_is_claimed_at_sizes_that_are_undecided() {
+        let up_to = |metric| {
+            let border = Overtakes::OnlyUpTo { low: 16384, high: 262144 };
+            line(metric, &[16384], &[262144, 1 << 20], border)
+        };
+        let (headline, alone) = told(vec![up_to(CPU)]);
+        let beats = "msg_zerocopy beats send_fields at 16 KiB and loses at 2 sizes from 256 KiB to 1 MiB \
+                     (CPU, 4 thread counts).";
+        assert_eq!(headline, beats);
+        assert_eq!(
+            alone,
+            [format!("{beats} It is 2x [1.5, 2.5] as good, at 16 KiB. 5 of 8 sizes are undecided.")]
+        );
+        let (_, both) = told(vec![up_to(CPU), up_to(SPEED)]);
+        let grouped = "msg_zerocopy beats send_fields at some sizes and loses at larger ones (CPU and throughput). The \
+                       border lies between 16 KiB and 256 KiB. It is 2x as good at 16 KiB. 10 of 16 points are undecided.";
+        assert_eq!(both, [grouped]);
+    }
+
+    /// It was said: wherever they differ 6.6x to 7.2x as good, which is so at the smallest size only.
+    #[test]
+    fn the_ratio_of_one_size_is_said_with_the_size() {
+        let all = [64, 256, 1024, 4096, 16384, 65536, 262144, 1 << 20];
+        let (_, alike) =
+            told(vec![line(CPU, &all, &[], Overtakes::Always), line(SPEED, &all, &[], Overtakes::Always)]);
+        assert_eq!(
+            alike,
+            [
+                "msg_zerocopy beats send_fields at every size tested (CPU and throughput). It is 2x as good at 64 B."
+            ]
+        );
+        let (_, apart) = told(vec![
+            line(CPU, &all[3..], &all[..2], Overtakes::From { low: 256, high: 4096 }),
+            line(SPEED, &all[4..], &all[..2], Overtakes::From { low: 256, high: 16384 }),
+        ]);
+        assert_eq!(
+            apart,
+            [
+                "msg_zerocopy beats send_fields from a size up (CPU and throughput). The border lies between 256 B and \
+              16 KiB. It is 2x as good at the smallest size where it is better. 3 of 16 points are undecided."
+            ]
+        );
+    }
 }
