@@ -61,7 +61,15 @@ impl Cells {
     /// The figure to show beside a verdict: of the data that the verdict stands on.
     pub fn judged(&self, case: usize, metric: &str) -> Option<Estimate> {
         let of_turns = self.turns.of_case(case).filter(|_| metric == OF_TURNS);
-        of_turns.or_else(|| Some(self.cell(case, metric)?.estimate))
+        of_turns.map(|cost| cost.estimate).or_else(|| Some(self.cell(case, metric)?.estimate))
+    }
+
+    /// The same in each round that has it.
+    pub fn judged_rounds(&self, case: usize, metric: &str) -> Vec<(u32, f64)> {
+        match self.turns.of_case(case).filter(|_| metric == OF_TURNS) {
+            Some(cost) => cost.rounds.clone(),
+            None => self.cell(case, metric).map_or_else(Vec::new, |cell| cell.rounds.pairs()),
+        }
     }
 
     pub fn cell(&self, case: usize, metric: &str) -> Option<&Cell> {

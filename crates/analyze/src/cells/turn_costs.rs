@@ -10,7 +10,13 @@ use syscost_experiment::run::Run;
 
 /// CPU time a message of each case that took turns, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct TurnCosts(HashMap<usize, Estimate>);
+pub struct TurnCosts(HashMap<usize, TurnCost>);
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnCost {
+    pub estimate: Estimate,
+    pub rounds: Vec<(u32, f64)>,
+}
 
 impl TurnCosts {
     pub fn of(run: &Run) -> TurnCosts {
@@ -22,16 +28,18 @@ impl TurnCosts {
         let cost = |case: usize| {
             // A control stands for its mean with its twin, as in its comparisons.
             let cases: Vec<usize> = std::iter::once(case).chain(twins.get(&case).copied()).collect();
-            let rounds: Vec<f64> = run.slices.costs(&cases).into_iter().map(|(_, cost)| cost).collect();
-            median_interval(&rounds, run.record.spec.confidence, Unit::Nanoseconds)
+            let rounds = run.slices.costs(&cases);
+            let values: Vec<f64> = rounds.iter().map(|(_, cost)| *cost).collect();
+            let estimate = median_interval(&values, run.record.spec.confidence, Unit::Nanoseconds)?;
+            Some(TurnCost { estimate, rounds })
         };
         let cases = run.record.plan.cases.iter().map(|case| case.index);
         TurnCosts(cases.filter_map(|case| Some((case, cost(case)?))).collect())
     }
 
     /// `None`: it took no turns.
-    pub fn of_case(&self, case: usize) -> Option<Estimate> {
-        self.0.get(&case).copied()
+    pub fn of_case(&self, case: usize) -> Option<&TurnCost> {
+        self.0.get(&case)
     }
 }
 
@@ -75,6 +83,11 @@ mod tests {
         assert!((cost(&cells, 1) - 1100.0).abs() < 1e-6);
         assert!((cost(&cells, 0) - 1200.0).abs() < 1e-6, "the mean with its twin");
         let throughput = cells.cell(1, "throughput").expect("windows").estimate;
+        let rounds = cells.judged_rounds(1, MESSAGE);
+        assert!(
+            rounds.len() == 8 && rounds.iter().all(|(_, cost)| (cost - 1100.0).abs() < 1e-6),
+            "{rounds:?}"
+        );
         assert_eq!(cells.judged(1, "throughput"), Some(throughput), "a slice has no throughput");
     }
 }

@@ -1,8 +1,9 @@
 //! Why is zero-copy not always fastest? What asking for it costs per message where there is next to
-//! nothing to copy, and what every further byte saves or costs against a way that copies.
+//! nothing to copy, and what a byte more saves or costs on average, against a way that copies.
 //!
-//! Both are differences of CPU time, paired by round, with their interval; neither is told where the
-//! comparison at that place is not significant. Two sizes make a straight line.
+//! Both are differences of CPU time of the turns that comparisons stand on, paired by round, with their interval; neither is
+//! told where the comparison at that place is not significant. The average is that of the smallest and the largest size:
+//! what lies between need not be on the line.
 
 use super::pairs::{self, Pair};
 use super::{Evidence, Finding};
@@ -39,10 +40,10 @@ pub struct ZeroCopyPrice {
     pub held: Point,
     /// Nanoseconds that a message of the smallest size takes more, where that is significant.
     pub fixed: Option<Estimate>,
-    /// Nanoseconds that every further byte takes more.
+    /// Nanoseconds that a further byte takes more, on average from the smallest to the largest size.
     pub per_byte: Estimate,
     pub trend: PriceTrend,
-    /// Message bytes from which the saving covers the fixed price, on a straight line.
+    /// Message bytes from which the saving covers the fixed price, on a straight line that no size between contradicts.
     pub covered_from: Option<u64>,
     /// Did the kernel copy the payload all the same? `None`: not counted.
     pub copied: Option<bool>,
@@ -119,6 +120,7 @@ fn priced_pair(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<PricedPair> {
     let bytes = (large.at - small.at) as f64;
     let per_byte = difference(&parts, bytes, Unit::NanosecondsPerByte)?;
     let trend = match pair.better(large) {
+        _ if !per_byte.reaches(evidence.run.record.spec.confidence) => PriceTrend::Open,
         Some(_) if per_byte.low > 0.0 => PriceTrend::Worse,
         Some(_) if per_byte.high < 0.0 => PriceTrend::Better,
         _ => PriceTrend::Open,
@@ -132,13 +134,20 @@ fn priced_pair(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<PricedPair> {
         fixed,
         per_byte,
         trend,
-        covered_from: covers.map(|fixed| (fixed.value / -per_byte.value).round() as u64),
+        covered_from: covers
+            .map(|fixed| (fixed.value / -per_byte.value).round() as u64)
+            .filter(|covered| pair.steps().iter().all(|step| is_on_the_line(pair, step, *covered))),
         copied: audit.and_then(copies::claim).and_then(|claim| claim.kept()).map(|kept| !kept),
     };
     let mut cells: Vec<CellRef> =
         parts.iter().map(|(_, case)| CellRef { case: *case, metric: COST }).collect();
     cells.extend(audit.and_then(|audit| CellRef::audit(evidence.run, audit)));
     Some(PricedPair { price, comparisons: [small, large].map(row).to_vec(), cells })
+}
+
+/// Below the size that pays, ours is not the better one, and above it not the worse.
+fn is_on_the_line(pair: &Pair<'_>, step: &CrossoverStep, covered: u64) -> bool {
+    pair.better(step) != Some(step.at < covered)
 }
 
 fn row(step: &CrossoverStep) -> ComparisonRef {
@@ -148,16 +157,16 @@ fn row(step: &CrossoverStep) -> ComparisonRef {
 
 /// The sum of the parts in each round that has them all, over `by`; its median and interval.
 fn difference(evidence: &Evidence<'_>, parts: &[(f64, usize)], by: f64, unit: Unit) -> Option<Estimate> {
-    let cells: Option<Vec<_>> = parts.iter().map(|(_, case)| evidence.cells.cell(*case, COST)).collect();
-    let cells = cells?;
+    let rounds: Vec<Vec<(u32, f64)>> =
+        parts.iter().map(|(_, case)| evidence.cells.judged_rounds(*case, COST)).collect();
     let sum = |round: u32| {
-        let values = cells.iter().zip(parts).map(|(cell, (sign, _))| {
-            let value = cell.rounds.iter().find(|(r, _)| *r == round)?.1;
+        let values = rounds.iter().zip(parts).map(|(rounds, (sign, _))| {
+            let value = rounds.iter().find(|(r, _)| *r == round)?.1;
             Some(sign * value)
         });
         values.sum::<Option<f64>>()
     };
-    let rounds = cells.first()?.rounds.iter().filter_map(|(round, _)| sum(round));
+    let rounds = rounds.first()?.iter().filter_map(|(round, _)| sum(*round));
     let values: Vec<f64> = rounds.map(|ns| ns / by).collect();
     median_interval(&values, evidence.run.record.spec.confidence, unit)
 }
@@ -168,8 +177,11 @@ mod tests {
     use crate::synthetic::{Synthetic, audit};
     use crate::whole::Analysis;
     use syscost_core::axis::Point;
+    use syscost_experiment::plan::Case;
     use syscost_experiment::run::Run;
+    use syscost_experiment::run::SliceRow;
     use syscost_measure::ledger::Counts;
+    use syscost_measure::probe::Slice;
 
     fn planted(cost_ns: fn(&Point) -> f64) -> Run {
         seeded(cost_ns, 1)
@@ -235,6 +247,65 @@ mod tests {
         let (_, prices) = prices(&run);
         assert_eq!((prices[0].trend, prices[0].copied), (PriceTrend::Worse, Some(true)));
         assert_eq!(prices[0].covered_from, None);
+    }
+
+    /// It was said: each further byte costs more, where the excess falls up to 16 KiB, by two rounds.
+    #[test]
+    fn a_trend_needs_the_rounds_of_its_level_and_a_line_that_sizes_between_do_not_contradict() {
+        fn falls_and_rises(p: &Point) -> f64 {
+            let bytes = p.int_at("message_bytes").unwrap() as f64;
+            match (p.text_at("mechanism"), p.int_at("message_bytes")) {
+                (Some("sendmsg"), _) => 2000.0 + 0.2 * bytes,
+                (_, Some(64)) => 10_000.0,
+                (_, Some(1024)) => 1500.0,
+                _ => 4000.0 + 0.1 * bytes,
+            }
+        }
+        let (_, found) = prices(&planted(falls_and_rises));
+        assert_eq!(
+            (found[0].trend, found[0].covered_from),
+            (PriceTrend::Better, None),
+            "better at 1 KiB already"
+        );
+        let few = |rounds: u32| {
+            let mut run = planted(falls_and_rises);
+            run.samples.retain(|sample| sample.round < rounds);
+            prices(&run).1[0].trend
+        };
+        assert_eq!((few(3), few(8)), (PriceTrend::Open, PriceTrend::Better));
+    }
+
+    /// Windows of both cost the same; in turns one costs 9 us more.
+    #[test]
+    fn prices_are_of_the_turns_that_comparisons_stand_on() {
+        let mut run = planted(|_| 2000.0);
+        let cases = run.record.plan.cases.clone();
+        for (block, size) in [64, 1 << 20].into_iter().enumerate() {
+            let rivals: Vec<_> =
+                cases.iter().filter(|case| case.point.int_at("message_bytes") == Some(size)).collect();
+            for round in 0..12 {
+                let row = |case: &&Case| {
+                    let asks = case.point.text_at("mechanism") == Some("msg_zerocopy");
+                    let (length_ns, wall_ns) = (1_000_000, 1_000_000);
+                    let sender_cpu_ns = if asks { 110_000 } else { 20_000 };
+                    let slice = Slice {
+                        pass: 0,
+                        position: 0,
+                        length_ns,
+                        start_ns: 0,
+                        wall_ns,
+                        messages: 10,
+                        sender_cpu_ns: sender_cpu_ns + u64::from(round),
+                        receiver_cpu_ns: 0,
+                    };
+                    SliceRow { block, round, case: case.index, slice }
+                };
+                run.slices.saw(&rivals.iter().map(row).collect::<Vec<_>>());
+            }
+        }
+        let (_, found) = prices(&run);
+        let fixed = found[0].fixed.expect("9 us by every turn").value;
+        assert!((fixed - 9000.0).abs() < 1.0, "{fixed}");
     }
 
     #[test]

@@ -31,24 +31,24 @@ fn headline(all: &ZeroCopyPrices) -> String {
     }
 }
 
-/// `Each further byte, up to 1 MiB, costs 0.02 ns/B more. The kernel copied the payload all the same.`: a count, and no
-/// cause, because it copies the control's bytes as well.
+/// `From 64 B to 1 MiB, a further byte costs 0.02 ns/B more on average. The kernel copied the payload all the same.`: a
+/// count, and no cause, because it copies the control's bytes as well.
 fn sentence(all: &ZeroCopyPrices) -> String {
     let of = |trend: PriceTrend| all.prices.iter().filter(|p| p.trend == trend).collect::<Vec<_>>();
     let (worse, better) = (of(PriceTrend::Worse), of(PriceTrend::Better));
-    let largest = Unit::Bytes.format(all.largest as f64);
+    let [smallest, largest] = [all.smallest, all.largest].map(|size| Unit::Bytes.format(size as f64));
     let per_byte = |prices: &[&ZeroCopyPrice], sign: f64| {
         let values: Vec<f64> = prices.iter().map(|p| sign * p.per_byte.value).collect();
         extremes(&values).map_or(String::new(), |range| low_to_high(range, Unit::NanosecondsPerByte))
     };
-    let further = format!("Each further byte, up to {largest},");
+    let further = format!("From {smallest} to {largest}, a further byte");
     match (worse.is_empty(), better.is_empty()) {
-        (true, true) => format!("{further} costs neither significantly more nor less."),
+        (true, true) => format!("{further} costs neither significantly more nor less on average."),
         (false, true) => {
             let copied = worse.iter().all(|p| p.copied == Some(true));
             let fact = if copied { " The kernel copied the payload all the same." } else { "" };
             let at = at_places(worse.len(), all.prices.len());
-            format!("{further} costs {} more{at}.{fact}", per_byte(&worse, 1.0))
+            format!("{further} costs {} more on average{at}.{fact}", per_byte(&worse, 1.0))
         }
         (true, false) => {
             let from: Vec<f64> =
@@ -57,10 +57,10 @@ fn sentence(all: &ZeroCopyPrices) -> String {
                 format!(", which covers the fixed cost from about {}", low_to_high(range, Unit::Bytes))
             });
             let at = at_places(better.len(), all.prices.len());
-            format!("{further} saves {}{at}{covers}.", per_byte(&better, -1.0))
+            format!("{further} saves {} on average{at}{covers}.", per_byte(&better, -1.0))
         }
         (false, false) => format!(
-            "{further} costs more at {} and less at {} of {} places.",
+            "{further} costs on average more at {} and less at {} of {} places.",
             worse.len(),
             better.len(),
             all.prices.len()
