@@ -35,7 +35,7 @@ impl Identical {
         let means: Vec<f64> = by_pair.iter().map(|logs| mean(logs)).collect();
         // One pair has only its own rounds.
         let replicates = if let [only] = &by_pair[..] { only } else { &means };
-        let (middle, half) = interval(replicates)?;
+        let (middle, half) = student::mean_interval(replicates, 0.95)?;
         let farthest = means.iter().map(|m| m.abs()).fold(0.0, f64::max).exp_m1();
         Some(Identical {
             ratio: middle.exp(),
@@ -49,14 +49,6 @@ impl Identical {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// The mean and the half width of its 95 % interval by t; `None` below two values.
-fn interval(values: &[f64]) -> Option<(f64, f64)> {
-    let n = values.len() as f64;
-    let middle = mean(values);
-    let variance = values.iter().map(|v| (v - middle).powi(2)).sum::<f64>() / (n - 1.0);
-    (values.len() > 1).then(|| (middle, student::critical(0.05, n - 1.0) * (variance / n).sqrt()))
 }
 
 #[cfg(test)]

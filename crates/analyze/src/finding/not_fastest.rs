@@ -15,7 +15,8 @@ use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::decide::Verdict;
-use syscost_core::stats::{Estimate, median_interval};
+use syscost_core::stats::Estimate;
+use syscost_core::stats::student::mean_interval;
 use syscost_core::units::Unit;
 use syscost_measure::mechanism::Class;
 
@@ -155,7 +156,7 @@ fn row(step: &CrossoverStep) -> ComparisonRef {
     ComparisonRef { metric: HEADLINES[0], a, b }
 }
 
-/// The sum of the parts in each round that has them all, over `by`; its median and interval.
+/// The sum of the parts in each round that has them all, over `by`: its mean, with an interval from two rounds on.
 fn difference(evidence: &Evidence<'_>, parts: &[(f64, usize)], by: f64, unit: Unit) -> Option<Estimate> {
     let rounds: Vec<Vec<(u32, f64)>> =
         parts.iter().map(|(_, case)| evidence.cells.judged_rounds(*case, COST)).collect();
@@ -168,7 +169,12 @@ fn difference(evidence: &Evidence<'_>, parts: &[(f64, usize)], by: f64, unit: Un
     };
     let rounds = rounds.first()?.iter().filter_map(|(round, _)| sum(*round));
     let values: Vec<f64> = rounds.map(|ns| ns / by).collect();
-    median_interval(&values, evidence.run.record.spec.confidence, unit)
+    let confidence = evidence.run.record.spec.confidence;
+    let (value, half, level) = match mean_interval(&values, confidence) {
+        Some((mean, half)) => (mean, half, confidence),
+        None => (*values.first()?, 0.0, 0.0),
+    };
+    Some(Estimate { value, low: value - half, high: value + half, level, n: values.len() as u32, unit })
 }
 
 #[cfg(test)]
@@ -249,7 +255,7 @@ mod tests {
         assert_eq!(prices[0].covered_from, None);
     }
 
-    /// It was said: each further byte costs more, where the excess falls up to 16 KiB, by two rounds.
+    /// It was said: each further byte costs more, where the excess falls up to 16 KiB; and that by the extremes of two rounds.
     #[test]
     fn a_trend_needs_the_rounds_of_its_level_and_a_line_that_sizes_between_do_not_contradict() {
         fn falls_and_rises(p: &Point) -> f64 {
@@ -272,7 +278,7 @@ mod tests {
             run.samples.retain(|sample| sample.round < rounds);
             prices(&run).1[0].trend
         };
-        assert_eq!((few(3), few(8)), (PriceTrend::Open, PriceTrend::Better));
+        assert_eq!((few(1), few(8)), (PriceTrend::Open, PriceTrend::Better));
     }
 
     /// Windows of both cost the same; in turns one costs 9 us more.

@@ -11,7 +11,7 @@ use crate::limits::side_cpus::SideCpus;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use syscost_core::stats::median;
-use syscost_core::stats::student::critical;
+use syscost_core::stats::student::mean_interval;
 use syscost_experiment::run::Run;
 
 /// Payload bits received per second.
@@ -142,13 +142,7 @@ enum Reaches {
 
 impl Reaches {
     fn of(rounds: &[f64], limit: f64, confidence: f64) -> Reaches {
-        let n = rounds.len() as f64;
-        if rounds.len() < 2 {
-            return Reaches::Open;
-        }
-        let mean = rounds.iter().sum::<f64>() / n;
-        let variance = rounds.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / (n - 1.0) / n;
-        let half = critical(1.0 - confidence, n - 1.0) * variance.sqrt();
+        let Some((mean, half)) = mean_interval(rounds, confidence) else { return Reaches::Open };
         match () {
             () if mean - half >= limit => Reaches::Yes,
             () if mean + half < limit => Reaches::No,

@@ -34,6 +34,14 @@ pub fn critical(p: f64, freedom: f64) -> f64 {
     (low + high) / 2.0
 }
 
+/// The mean and the half width of its interval; `None` below two values.
+pub fn mean_interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (values.len() > 1).then(|| (mean, critical(1.0 - level, n - 1.0) * (variance / n).sqrt()))
+}
+
 /// I_x(a, b).
 fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
@@ -117,6 +125,13 @@ mod tests {
             let exact = 1.0 - t / (2.0 + t * t).sqrt();
             assert!((two_sided(t, 2.0) / exact - 1.0).abs() < 1e-6, "{t}");
         }
+    }
+
+    #[test]
+    fn a_mean_has_the_interval_of_its_rounds() {
+        let (mean, half) = mean_interval(&[1.0, 2.0, 3.0, 4.0], 0.95).unwrap();
+        assert!((mean - 2.5).abs() < 1e-12 && (half - 2.054260).abs() < 1e-5, "R: t.test(1:4), {half}");
+        assert_eq!(mean_interval(&[1.0], 0.95), None);
     }
 
     #[test]
