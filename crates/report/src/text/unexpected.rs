@@ -4,6 +4,7 @@ use super::figures::{short_place, times, times_range};
 use super::{QuestionText, cause, each, headline_of};
 use crate::text::words::{Words, and, count, figure, row_name};
 
+use syscost_analyze::answer::AnswerVerdict;
 use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
 use syscost_analyze::finding::{Answer, Says};
 use syscost_core::axis::Value;
@@ -33,6 +34,9 @@ fn headline(answer: &Answer, words: &Words) -> String {
         2 => " There is 1 more phenomenon.".into(),
         several => format!(" There are {} more phenomena.", several - 1),
     };
+    if answer.verdict == AnswerVerdict::Undecided {
+        return "Nothing unexpected is significant, but most comparisons are undecided.".into();
+    }
     let first = headline_of(answer, words, |says, _| known(says).map(strongest));
     first + &more
 }

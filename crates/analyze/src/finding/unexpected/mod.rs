@@ -109,10 +109,28 @@ trait SurpriseKind: Sync {
 }
 
 struct Looked {
-    kind: Surprise,
+    /// What was looked for.
+    kinds: &'static [Surprise],
     /// The figures that were looked at.
     at: Vec<CellRef>,
     found: Vec<FoundSurprise>,
+    /// Comparisons, and those of them that more rounds may decide.
+    compared: usize,
+    open: usize,
+}
+
+impl Looked {
+    /// Without comparisons of its own.
+    fn uncompared(kinds: &'static [Surprise], at: Vec<CellRef>, found: Vec<FoundSurprise>) -> Looked {
+        Looked { kinds, at, found, compared: 0, open: 0 }
+    }
+
+    /// What was looked for in vain, with the figures that were looked at.
+    fn not_found(&self) -> Vec<(Surprise, usize)> {
+        let in_vain =
+            |kind: &&Surprise| !self.at.is_empty() && self.found.iter().all(|one| one.kind != **kind);
+        self.kinds.iter().filter(in_vain).map(|kind| (*kind, self.at.len())).collect()
+    }
 }
 
 struct FoundSurprise {
@@ -147,14 +165,20 @@ impl Finding for Unexpected {
         }
         add_causes(evidence, looked.iter_mut().flat_map(|l| &mut l.found));
         let caveats = caveats(&looked);
-        let empty: Vec<&Looked> = looked.iter().filter(|l| !l.at.is_empty() && l.found.is_empty()).collect();
-        let not_found = (!empty.is_empty()).then(|| {
-            let kinds = empty.iter().map(|l| (l.kind, l.at.len())).collect();
-            let cells = empty.iter().flat_map(|l| l.at.clone()).collect();
+        let kinds: Vec<(Surprise, usize)> = looked.iter().flat_map(Looked::not_found).collect();
+        let not_found = (!kinds.is_empty()).then(|| {
+            let empty = looked.iter().filter(|l| !l.not_found().is_empty());
+            let cells = empty.flat_map(|l| l.at.clone()).collect();
             Shown::of(Says::Unexpected(Unforeseen::NotFound { kinds }), cells)
         });
+        let (open, compared) = comparisons(&looked);
         let mut shown = phenomena(looked.into_iter().flat_map(|l| l.found));
-        let verdict = if shown.is_empty() { AnswerVerdict::No } else { AnswerVerdict::Yes };
+        let verdict = match shown.is_empty() {
+            false => AnswerVerdict::Yes,
+            // What was hardly decided was not found out to be absent.
+            true if 2 * open > compared => AnswerVerdict::Undecided,
+            true => AnswerVerdict::No,
+        };
         shown.extend(not_found);
         Answer::found(self.id(), verdict, shown, caveats)
     }
@@ -180,12 +204,19 @@ fn add_causes<'f>(evidence: &Evidence<'_>, found: impl Iterator<Item = &'f mut F
     }
 }
 
+/// How many comparisons are open, of all.
+fn comparisons(looked: &[Looked]) -> (usize, usize) {
+    looked.iter().fold((0, 0), |(open, all), l| (open + l.open, all + l.compared))
+}
+
 fn caveats(looked: &[Looked]) -> Vec<Caveat> {
-    let of = |kind: Surprise| looked.iter().find(|l| l.kind == kind && !l.at.is_empty());
+    let of = |kind: Surprise| looked.iter().find(|l| l.kinds.contains(&kind) && !l.at.is_empty());
     let step = of(Surprise::LargerIsWorse).or(of(Surprise::MoreThreadsAreSlower));
     let levels = of(Surprise::TwoLevels).filter(|l| !l.found.is_empty());
     let levels = levels.map(|l| Caveat::LevelsCorrected { figures: l.at.len() });
-    step.map(|_| Caveat::CausesArePriced).into_iter().chain(levels).collect()
+    let (open, of) = comparisons(looked);
+    let open = (open > 0).then_some(Caveat::ComparisonsOpen { open, of });
+    step.map(|_| Caveat::CausesArePriced).into_iter().chain(levels).chain(open).collect()
 }
 
 /// By kind and cause, in the order of the strongest of each.

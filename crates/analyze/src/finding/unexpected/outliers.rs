@@ -18,6 +18,8 @@ const FEWEST: usize = 8;
 const FACTOR: f64 = 1.5;
 const DISTANCES: f64 = 4.0;
 
+const KINDS: &[Surprise] = &[Surprise::OffTheModel];
+
 pub struct Outliers;
 
 impl SurpriseKind for Outliers {
@@ -26,7 +28,7 @@ impl SurpriseKind for Outliers {
             evidence.model.accounts.iter().filter_map(|account| judge(evidence, account)).collect();
         let ratios: Vec<f64> = judged.iter().map(|j| j.ratio).collect();
         let Some(typical) = median(&ratios).filter(|_| judged.len() >= FEWEST) else {
-            return Looked { kind: Surprise::OffTheModel, at: Vec::new(), found: Vec::new() };
+            return Looked::uncompared(KINDS, Vec::new(), Vec::new());
         };
         let distances: Vec<f64> = ratios.iter().map(|ratio| (ratio - typical).abs()).collect();
         let limit = FACTOR.ln().max(DISTANCES * median(&distances).unwrap_or(0.0));
@@ -35,7 +37,7 @@ impl SurpriseKind for Outliers {
         odd.sort_by(|a, b| (b.ratio - typical).abs().total_cmp(&(a.ratio - typical).abs()));
         let usual = |case: usize| judged.iter().any(|j| j.case == case && !is_odd(&j));
         let found = odd.iter().filter_map(|j| found(evidence, j, typical, &usual)).collect();
-        Looked { kind: Surprise::OffTheModel, at: judged.iter().map(|j| cell(j.case)).collect(), found }
+        Looked::uncompared(KINDS, judged.iter().map(|j| cell(j.case)).collect(), found)
     }
 }
 

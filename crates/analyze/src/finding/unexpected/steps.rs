@@ -30,7 +30,8 @@ struct Expected {
 /// Steps along one axis that are a surprise.
 pub struct SurprisingSteps {
     axis: &'static str,
-    kind: Surprise,
+    /// The first is that of a figure that gets worse.
+    kinds: &'static [Surprise],
     expected: &'static [Expected],
 }
 
@@ -42,13 +43,16 @@ const LARGER: &[Expected] = &[
 ];
 
 /// From one size to the next, where a larger message should move bytes at least as well, and cost no less outright.
-pub const SIZES: SurprisingSteps =
-    SurprisingSteps { axis: ALONG.id, kind: Surprise::LargerIsWorse, expected: LARGER };
+pub const SIZES: SurprisingSteps = SurprisingSteps {
+    axis: ALONG.id,
+    kinds: &[Surprise::LargerIsWorse, Surprise::LargerIsCheaper],
+    expected: LARGER,
+};
 
 /// More threads should not move less together.
 pub const SCALING: SurprisingSteps = SurprisingSteps {
     axis: THREADS.id,
-    kind: Surprise::MoreThreadsAreSlower,
+    kinds: &[Surprise::MoreThreadsAreSlower],
     expected: &[Expected { metric: "throughput", better_is_odd: false }],
 };
 
@@ -62,9 +66,12 @@ impl SurprisingSteps {
 
 impl SurpriseKind for SurprisingSteps {
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let (at, odd) = odd(evidence, self.axis, self.expected);
-        let found = odd.iter().filter_map(|step| self.found(evidence, step)).collect();
-        Looked { kind: self.kind, at, found }
+        let known = known(evidence, self.expected);
+        let asked = asked(evidence, self.axis, &known);
+        let claims = claims(evidence.run, evidence.cells, &asked);
+        let found = odd(&known, &claims).iter().filter_map(|step| self.found(evidence, step)).collect();
+        let open = claims.iter().filter(|claim| claim.is_open()).count();
+        Looked { kinds: self.kinds, at: figures(evidence, &asked), found, compared: claims.len(), open }
     }
 }
 
@@ -114,27 +121,26 @@ fn asked(
     known.iter().flat_map(|(_, m)| steps.iter().map(|(a, b)| (m.id, *a, *b))).collect()
 }
 
-/// The figures that were looked at, and the steps that are significantly odd, strongest first; so are the figures of
-/// each.
-fn odd(evidence: &Evidence<'_>, axis: &str, expected: &[Expected]) -> (Vec<CellRef>, Vec<Vec<Odd>>) {
-    let (run, cells) = (evidence.run, evidence.cells);
-    let known = known(evidence, expected);
-    let asked = asked(evidence, axis, &known);
-    let mut looked: Vec<CellRef> = asked
+/// The figures of these pairs.
+fn figures(evidence: &Evidence<'_>, asked: &[(&'static str, usize, usize)]) -> Vec<CellRef> {
+    let mut figures: Vec<CellRef> = asked
         .iter()
         .flat_map(|(metric, a, b)| [(*a, *metric), (*b, *metric)])
-        .filter(|(case, metric)| cells.cell(*case, metric).is_some())
+        .filter(|(case, metric)| evidence.cells.cell(*case, metric).is_some())
         .map(|(case, metric)| CellRef { case, metric })
         .collect();
-    looked.sort();
-    looked.dedup();
-    let mut odd: Vec<Odd> = claims(run, cells, &asked)
-        .into_iter()
-        .filter_map(|claim| {
-            let (expected, metric) = known.iter().find(|(_, m)| m.id == claim.metric)?;
-            one(&claim, *expected, *metric)
-        })
-        .collect();
+    figures.sort();
+    figures.dedup();
+    figures
+}
+
+/// The steps that are significantly odd, strongest first; so are the figures of each.
+fn odd(known: &[(Expected, Metric)], claims: &[Comparison]) -> Vec<Vec<Odd>> {
+    let of = |claim: &Comparison| {
+        let (expected, metric) = known.iter().find(|(_, m)| m.id == claim.metric)?;
+        one(claim, *expected, *metric)
+    };
+    let mut odd: Vec<Odd> = claims.iter().filter_map(of).collect();
     odd.sort_by(|a, b| b.strength.total_cmp(&a.strength));
     let mut steps: Vec<Vec<Odd>> = Vec::new();
     let mut places: HashMap<(usize, usize), usize> = HashMap::new();
@@ -145,7 +151,7 @@ fn odd(evidence: &Evidence<'_>, axis: &str, expected: &[Expected]) -> (Vec<CellR
         }
         steps[place].push(one);
     }
-    (looked, steps)
+    steps
 }
 
 fn one(claim: &Comparison, expected: Expected, metric: Metric) -> Option<Odd> {
@@ -184,7 +190,7 @@ impl SurprisingSteps {
             .iter()
             .flat_map(|odd| [lower.index, upper.index].map(|case| CellRef { case, metric: odd.metric.id }));
         Some(FoundSurprise {
-            kind: if strongest.better_is_odd { Surprise::LargerIsCheaper } else { self.kind },
+            kind: if strongest.better_is_odd { Surprise::LargerIsCheaper } else { self.kinds[0] },
             factor: strongest.strength.exp(),
             place: SurprisingPlace::of(lower, lower.point.without(self.axis), seen),
             why: Some(strongest.difference()),

@@ -103,8 +103,18 @@ fn a_smooth_run_has_no_surprise_and_says_what_was_looked_at() {
     let kinds: Vec<Surprise> = kinds.iter().map(|(kind, _)| *kind).collect();
     assert_eq!(
         (answer.verdict, &kinds[..]),
-        (AnswerVerdict::No, &[Surprise::LargerIsWorse, Surprise::TwoLevels][..])
+        (AnswerVerdict::No, &[Surprise::LargerIsWorse, Surprise::LargerIsCheaper, Surprise::TwoLevels][..])
     );
+}
+
+/// It was said: nothing unexpected was found, where 309 of 420 steps were undecided.
+#[test]
+fn what_is_mostly_undecided_is_not_found_out_to_be_absent() {
+    let alike = |p: &Point| 100.0 * p.int_at("message_bytes").unwrap() as f64;
+    let answer = answered(&Synthetic { rounds: 2, noise: 0.3, ..shape(alike) }.run());
+    assert_eq!(answer.verdict, AnswerVerdict::Undecided, "{answer:#?}");
+    let open = |caveat: &Caveat| matches!(caveat, Caveat::ComparisonsOpen { open, of } if 2 * open > *of);
+    assert!(answer.caveats.iter().any(open), "{:?}", answer.caveats);
 }
 
 #[test]

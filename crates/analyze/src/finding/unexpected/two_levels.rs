@@ -21,7 +21,7 @@ impl SurpriseKind for TwoLevels {
         let problems = evidence.problems.iter().filter(|p| matches!(p.kind, ProblemKind::TwoLevels { .. }));
         let mut found: Vec<FoundSurprise> = problems.filter_map(|p| one(evidence, p)).collect();
         found.sort_by(|a, b| b.factor.total_cmp(&a.factor));
-        Looked { kind: Surprise::TwoLevels, at: decisive(evidence), found }
+        Looked::uncompared(&[Surprise::TwoLevels], decisive(evidence), found)
     }
 }
 
