@@ -75,29 +75,22 @@ fn mechanism(way: &Way) -> &str {
 /// What is said of it without figures.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OvertakingKind {
-    FromASizeUp,
-    UpToASize,
-    /// It wins on this side of a border, though not at every size there.
-    AtSomeLarger,
-    AtSomeSmaller,
+    From,
+    UpTo,
     InTurns,
-    Everywhere,
-    WhereverTheyDiffer,
+    Always,
     NoDifference,
     Never,
 }
 
 fn kind(one: &Overtaking) -> OvertakingKind {
-    match (&one.overtakes, one.is_better_throughout()) {
-        (Overtakes::From { .. }, true) => OvertakingKind::FromASizeUp,
-        (Overtakes::From { .. }, false) => OvertakingKind::AtSomeLarger,
-        (Overtakes::OnlyUpTo { .. }, true) => OvertakingKind::UpToASize,
-        (Overtakes::OnlyUpTo { .. }, false) => OvertakingKind::AtSomeSmaller,
-        (Overtakes::Several(_), _) => OvertakingKind::InTurns,
-        (Overtakes::Always, true) => OvertakingKind::Everywhere,
-        (Overtakes::Always, false) => OvertakingKind::WhereverTheyDiffer,
-        (Overtakes::Never, _) if one.worse.is_empty() => OvertakingKind::NoDifference,
-        (Overtakes::Never, _) => OvertakingKind::Never,
+    match &one.overtakes {
+        Overtakes::From { .. } => OvertakingKind::From,
+        Overtakes::OnlyUpTo { .. } => OvertakingKind::UpTo,
+        Overtakes::Several(_) => OvertakingKind::InTurns,
+        Overtakes::Always => OvertakingKind::Always,
+        Overtakes::Never if one.worse.is_empty() => OvertakingKind::NoDifference,
+        Overtakes::Never => OvertakingKind::Never,
     }
 }
 
@@ -116,19 +109,21 @@ fn grouped(members: &[&Overtaking], of: usize, words: &Words) -> String {
     let metrics = and(&distinct(|one| title(one.metric)));
     let theirs = mechanism(&members[0].theirs);
     let (one, s) = if names.len() == 1 { (true, "s") } else { (false, "") };
-    let beats = match kind(members[0]) {
-        OvertakingKind::FromASizeUp => format!("beat{s} {theirs} from a size up"),
-        OvertakingKind::UpToASize => format!("beat{s} {theirs} only up to a size"),
-        OvertakingKind::AtSomeLarger => {
+    // Between sizes that are not decided nothing is said of a whole range.
+    let throughout = members.iter().all(|one| one.is_better_throughout());
+    let beats = match (kind(members[0]), throughout) {
+        (OvertakingKind::From, true) => format!("beat{s} {theirs} from a size up"),
+        (OvertakingKind::From, false) => {
             format!("beat{s} {theirs} at some sizes and lose{s} at smaller ones")
         }
-        OvertakingKind::AtSomeSmaller => format!("beat{s} {theirs} at some sizes and lose{s} at larger ones"),
-        OvertakingKind::InTurns => format!("beat{s} {theirs} in turns"),
-        OvertakingKind::Everywhere => format!("beat{s} {theirs} at every size tested"),
-        OvertakingKind::WhereverTheyDiffer => format!("beat{s} {theirs} wherever they differ"),
-        OvertakingKind::NoDifference if one => format!("does not differ significantly from {theirs}"),
-        OvertakingKind::NoDifference => format!("do not differ significantly from {theirs}"),
-        OvertakingKind::Never => format!("never beat{s} {theirs}"),
+        (OvertakingKind::UpTo, true) => format!("beat{s} {theirs} only up to a size"),
+        (OvertakingKind::UpTo, false) => format!("beat{s} {theirs} at some sizes and lose{s} at larger ones"),
+        (OvertakingKind::InTurns, _) => format!("beat{s} {theirs} in turns"),
+        (OvertakingKind::Always, true) => format!("beat{s} {theirs} at every size tested"),
+        (OvertakingKind::Always, false) => format!("beat{s} {theirs} wherever they differ"),
+        (OvertakingKind::NoDifference, _) if one => format!("does not differ significantly from {theirs}"),
+        (OvertakingKind::NoDifference, _) => format!("do not differ significantly from {theirs}"),
+        (OvertakingKind::Never, _) => format!("never beat{s} {theirs}"),
     };
     let scope = if members.len() == of {
         metrics
@@ -193,20 +188,23 @@ fn sentence(one: &Overtaking, words: &Words) -> String {
     let (ours, theirs) = (name(&one.ours), name(&one.theirs));
     let border =
         || borders(&one.overtakes).first().map_or(String::new(), |(low, high)| between(*low, *high, words));
-    let at_some = || {
-        format!("beats {theirs} at {} and loses at {}", sizes(&one.better, words), sizes(&one.worse, words))
-    };
-    let beats = match kind(one) {
-        OvertakingKind::FromASizeUp => format!("beats {theirs} from {} up", border()),
-        OvertakingKind::UpToASize => format!("beats {theirs} only up to {}", border()),
-        OvertakingKind::AtSomeLarger | OvertakingKind::AtSomeSmaller => at_some(),
-        OvertakingKind::InTurns => {
+    let beats = match (kind(one), one.is_better_throughout()) {
+        (OvertakingKind::From, true) => format!("beats {theirs} from {} up", border()),
+        (OvertakingKind::UpTo, true) => format!("beats {theirs} only up to {}", border()),
+        (OvertakingKind::From | OvertakingKind::UpTo, false) => {
+            format!(
+                "beats {theirs} at {} and loses at {}",
+                sizes(&one.better, words),
+                sizes(&one.worse, words)
+            )
+        }
+        (OvertakingKind::InTurns, _) => {
             format!("beats {theirs} in turns ({})", count(borders(&one.overtakes).len(), "crossing"))
         }
-        OvertakingKind::Everywhere => format!("beats {theirs} at every size tested"),
-        OvertakingKind::WhereverTheyDiffer => format!("beats {theirs} wherever they differ"),
-        OvertakingKind::NoDifference => format!("does not differ significantly from {theirs}"),
-        OvertakingKind::Never => format!("never beats {theirs}"),
+        (OvertakingKind::Always, true) => format!("beats {theirs} at every size tested"),
+        (OvertakingKind::Always, false) => format!("beats {theirs} wherever they differ"),
+        (OvertakingKind::NoDifference, _) => format!("does not differ significantly from {theirs}"),
+        (OvertakingKind::Never, _) => format!("never beats {theirs}"),
     };
     let threads = match one.threads[..] {
         [] => String::new(),
