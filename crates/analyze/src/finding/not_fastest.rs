@@ -15,8 +15,8 @@ use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::decide::Verdict;
-use syscost_core::stats::Estimate;
 use syscost_core::stats::student::mean_interval;
+use syscost_core::stats::{Estimate, median_interval};
 use syscost_core::units::Unit;
 use syscost_measure::mechanism::Class;
 
@@ -113,15 +113,15 @@ struct PricedPair {
 fn priced_pair(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<PricedPair> {
     let (small, large) = (pair.steps().first()?, pair.steps().last().filter(|_| pair.steps().len() > 1)?);
     let ((our_small, their_small), (our_large, their_large)) = (pair.cases(small), pair.cases(large));
-    let difference = |parts: &[(f64, usize)], by, unit| difference(evidence, parts, by, unit);
+    let confidence = evidence.run.record.spec.confidence;
+    let dearer = differences(evidence, &[(1.0, our_small), (-1.0, their_small)]);
     let fixed = (pair.better(small) == Some(false))
-        .then(|| difference(&[(1.0, our_small), (-1.0, their_small)], 1.0, Unit::Nanoseconds))
+        .then(|| median_interval(&dearer, confidence, Unit::Nanoseconds))
         .flatten();
     let parts = [(1.0, our_large), (-1.0, their_large), (-1.0, our_small), (1.0, their_small)];
-    let bytes = (large.at - small.at) as f64;
-    let per_byte = difference(&parts, bytes, Unit::NanosecondsPerByte)?;
+    let per_byte = per_byte(&differences(evidence, &parts), (large.at - small.at) as f64, confidence)?;
     let trend = match pair.better(large) {
-        _ if !per_byte.reaches(evidence.run.record.spec.confidence) => PriceTrend::Open,
+        _ if !per_byte.reaches(confidence) => PriceTrend::Open,
         Some(_) if per_byte.low > 0.0 => PriceTrend::Worse,
         Some(_) if per_byte.high < 0.0 => PriceTrend::Better,
         _ => PriceTrend::Open,
@@ -156,8 +156,8 @@ fn row(step: &CrossoverStep) -> ComparisonRef {
     ComparisonRef { metric: HEADLINES[0], a, b }
 }
 
-/// The sum of the parts in each round that has them all, over `by`: its mean, with an interval from two rounds on.
-fn difference(evidence: &Evidence<'_>, parts: &[(f64, usize)], by: f64, unit: Unit) -> Option<Estimate> {
+/// The sum of the parts in each round that has them all.
+fn differences(evidence: &Evidence<'_>, parts: &[(f64, usize)]) -> Vec<f64> {
     let rounds: Vec<Vec<(u32, f64)>> =
         parts.iter().map(|(_, case)| evidence.cells.judged_rounds(*case, COST)).collect();
     let sum = |round: u32| {
@@ -167,14 +167,18 @@ fn difference(evidence: &Evidence<'_>, parts: &[(f64, usize)], by: f64, unit: Un
         });
         values.sum::<Option<f64>>()
     };
-    let rounds = rounds.first()?.iter().filter_map(|(round, _)| sum(*round));
-    let values: Vec<f64> = rounds.map(|ns| ns / by).collect();
-    let confidence = evidence.run.record.spec.confidence;
+    rounds.first().map_or_else(Vec::new, |first| first.iter().filter_map(|(round, _)| sum(*round)).collect())
+}
+
+/// The mean by t: a median of few rounds has no interval of the confidence that a trend needs.
+fn per_byte(differences: &[f64], bytes: f64, confidence: f64) -> Option<Estimate> {
+    let values: Vec<f64> = differences.iter().map(|ns| ns / bytes).collect();
     let (value, half, level) = match mean_interval(&values, confidence) {
         Some((mean, half)) => (mean, half, confidence),
         None => (*values.first()?, 0.0, 0.0),
     };
-    Some(Estimate { value, low: value - half, high: value + half, level, n: values.len() as u32, unit })
+    let (low, high, n) = (value - half, value + half, values.len() as u32);
+    Some(Estimate { value, low, high, level, n, unit: Unit::NanosecondsPerByte })
 }
 
 #[cfg(test)]
