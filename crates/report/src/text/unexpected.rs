@@ -64,7 +64,7 @@ fn sentence(unforeseen: &Unforeseen, words: &Words) -> String {
     match unforeseen {
         Unforeseen::NotFound { kinds } => {
             let names: Vec<String> = kinds.iter().map(|(kind, _)| sought(*kind).to_string()).collect();
-            format!("Not found: {}.", and(&names))
+            format!("None significant: {}.", and(&names))
         }
         Unforeseen::Phenomenon { kind, factors, places } => {
             let Some(most) = places.first() else { return String::new() };
