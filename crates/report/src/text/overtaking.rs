@@ -235,14 +235,13 @@ fn between(low: u64, high: u64, words: &Words) -> String {
     format!("between {} and {}", size(low, words), size(high, words))
 }
 
-/// `16 KiB`, `2 sizes from 256 KiB to 1 MiB`: others may lie between.
+/// `16 KiB and 64 KiB`, `3 sizes from 16 KiB to 1 MiB`: others may lie between.
 fn sizes(sizes: &[u64], words: &Words) -> String {
     match sizes {
-        [one] => size(*one, words),
+        [] | [_] | [_, _] => and(&sizes.iter().map(|bytes| size(*bytes, words)).collect::<Vec<_>>()),
         [first, .., last] => {
             format!("{} from {}", count(sizes.len(), "size"), words.range(ALONG.id, *first, *last))
         }
-        [] => "none".into(),
     }
 }
 
@@ -304,7 +303,7 @@ mod tests {
             line(metric, &[16384], &[262144, 1 << 20], border)
         };
         let (headline, alone) = told(vec![up_to(CPU)]);
-        let beats = "msg_zerocopy beats send_fields at 16 KiB and loses at 2 sizes from 256 KiB to 1 MiB \
+        let beats = "msg_zerocopy beats send_fields at 16 KiB and loses at 256 KiB and 1 MiB \
                      (CPU, 4 thread counts).";
         assert_eq!(headline, beats);
         assert_eq!(
