@@ -5,9 +5,10 @@
 
 use super::escape::visible;
 use super::sentence::{self, Targets, prose, sentence};
+use super::text::ending::figure::within;
 use super::{
     Block, Compared, ComparedWith, Diagram, Entry, Layer, Movement, Notice, Plot, PlotRoom, Report, Section,
-    Standing, SvgDrawing, Table, TrustBar, diagram, policy, svg, within,
+    Standing, SvgDrawing, Table, TrustBar, diagram, policy, svg,
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use syscost_core::stats::Estimate;

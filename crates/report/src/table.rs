@@ -119,23 +119,3 @@ impl Entry {
         format!("{}{}", if signed && share > 0.0 { "+" } else { "" }, percent(share))
     }
 }
-
-/// The wider half of an interval, relative to the value.
-pub fn width(figure: &Estimate) -> f64 {
-    if figure.value == 0.0 {
-        0.0
-    } else {
-        (figure.high / figure.value - 1.0).max(1.0 - figure.low / figure.value)
-    }
-}
-
-/// `±4 %`; of too few rounds `±?`.
-pub fn within(figure: &Estimate) -> String {
-    match width(figure) * 100.0 {
-        _ if figure.level == 0.0 => "±?".into(),
-        0.0 => String::new(),
-        wide if wide < 1.0 => "±1 %".into(),
-        wide if wide >= 100.0 => "±100 %".into(),
-        wide => format!("±{wide:.0} %"),
-    }
-}

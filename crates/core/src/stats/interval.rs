@@ -46,8 +46,8 @@ fn depth_for(n: usize, level: f64) -> (usize, f64) {
 }
 
 /// Does a case need another round? `values` are its rounds in time order. No when `max` rounds are
-/// done, or when the interval of the median has at least `confidence` and a relative half width of
-/// at most `precision`; always yes below `min` rounds.
+/// done, or when the interval of the median has at least `confidence` and its wider half is at most
+/// `precision`; always yes below `min` rounds.
 ///
 /// Looking after every round and stopping at the first narrow interval favours lucky rounds:
 /// simulated, a 95 % interval then covers 92 %. So the interval must be narrow twice in a row,

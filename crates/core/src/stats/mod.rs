@@ -53,10 +53,11 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Half the width of the interval relative to the value: what `--precision` asks to be small.
+    /// The wider half of the interval relative to the value: what `--precision` asks to be small, and what stands behind
+    /// `±` (half of the whole width would place an end of a lopsided interval inside).
     /// Infinite where the value is zero and the interval is not a point.
     pub fn relative_half_width(&self) -> f64 {
-        let half = (self.high - self.low) / 2.0;
+        let half = (self.high - self.value).max(self.value - self.low);
         if half == 0.0 { 0.0 } else { half / self.value.abs() }
     }
 
@@ -66,7 +67,17 @@ impl Estimate {
     }
 }
 
-/// See [`Estimate::relative_half_width`].
-pub fn relative_half_width(estimate: &Estimate) -> f64 {
-    estimate.relative_half_width()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_of_a_lopsided_interval_lie_within_its_half_width() {
+        let of = |value, low, high| Estimate { value, low, high, level: 0.95, n: 8, unit: Unit::Nanoseconds };
+        assert_eq!(of(30.0, 24.0, 75.0).relative_half_width(), 1.5);
+        assert_eq!(of(-10.0, -14.0, -9.0).relative_half_width(), 0.4);
+        assert_eq!((of(0.0, 0.0, 0.0).relative_half_width(), of(0.0, 0.0, 1.0).relative_half_width()), {
+            (0.0, f64::INFINITY)
+        });
+    }
 }

@@ -56,7 +56,7 @@ pub struct Spec {
     pub name: String,
     pub title: String,
     pub probes: Vec<ProbeSpec>,
-    /// Relative half-width of the interval of the median at which a case is done.
+    /// The wider half of the interval of the median, as a share of it, at which a case is done.
     pub precision: f64,
     /// Of the interval of a median at least; 1 - this is the share of runs that may hold any false difference in a metric.
     pub confidence: f64,

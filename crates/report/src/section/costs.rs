@@ -5,7 +5,8 @@ use super::{threads, unless_empty};
 use crate::context::SIZE;
 use crate::material::Material;
 use crate::rivals::{COST, FieldRow, FieldScope, RivalField, study};
-use crate::{Block, Compared, ComparedWith, Entry, Section, Table, width, within};
+use crate::text::ending::figure::{digits, within};
+use crate::{Block, Compared, ComparedWith, Entry, Section, Table};
 use syscost_analyze::compare::study::Study;
 use syscost_core::axis::Value;
 use syscost_core::decide::Verdict;
@@ -196,7 +197,7 @@ impl CostTable<'_> {
             (Some((ratio, _)), _) => ComparedWith::Ratio(ratio_text(ratio.value)),
         };
         Entry::Compared(Compared {
-            value: digits(figure.value / self.scale, width(&figure)),
+            value: digits(&figure, self.scale),
             within: within(&figure),
             with,
             best: unbeaten.contains(&way),
@@ -231,34 +232,12 @@ pub fn ratio_text(ratio: f64) -> String {
     }
 }
 
-/// Three digits; two where the interval is wider than a tenth.
-fn digits(value: f64, width: f64) -> String {
-    if value == 0.0 {
-        return "0".into();
-    }
-    let wanted = if width >= 0.1 { 1 } else { 2 };
-    let magnitude = value.abs().log10().floor() as i32;
-    if magnitude >= wanted {
-        let step = 10f64.powi(magnitude - wanted);
-        return format!("{:.0}", (value / step).round() * step);
-    }
-    format!("{value:.*}", (wanted - magnitude) as usize)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn digits_fit_the_precision() {
-        assert_eq!(
-            ["12.1", "107", "1240", "0.0123"].map(String::from),
-            [12.14, 106.9, 1239.7, 0.012345].map(|v| digits(v, 0.01))
-        );
-        assert_eq!(
-            ["12", "110", "0.012"].map(String::from),
-            [12.14, 106.9, 0.012345].map(|v| digits(v, 0.2))
-        );
+    fn ratios_have_two_digits_or_two_decimals() {
         assert_eq!(
             ["1.07x", "2.0x", "7.9x", "24x"].map(String::from),
             [1.0721, 1.999, 7.92, 24.2].map(ratio_text)

@@ -6,14 +6,14 @@ use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 
-/// From this relative half width on, a third digit says nothing.
+/// From this half width on, a third digit says nothing.
 const WIDE: f64 = 0.1;
 const UNKNOWN: &str = "±?";
 
 /// In this unit, which is so many of the estimate's own.
 pub fn figure(estimate: &Estimate, (scale, unit): (f64, &str)) -> String {
     let gap = if unit.is_empty() { "" } else { " " };
-    format!("{}{gap}{unit} {}", digits(estimate, scale), interval(estimate))
+    format!("{}{gap}{unit} {}", digits(estimate, scale), within(estimate)).trim_end().into()
 }
 
 /// In the unit that suits it by itself.
@@ -49,10 +49,12 @@ pub fn digits(estimate: &Estimate, scale: f64) -> String {
     format!("{rounded:.decimals$}")
 }
 
-fn interval(estimate: &Estimate) -> String {
+/// `±4 %`: both ends of the interval lie inside; of a point nothing, of too few rounds `±?`.
+pub fn within(estimate: &Estimate) -> String {
     let per_cent = estimate.relative_half_width() * 100.0;
     match estimate.level {
         0.0 => UNKNOWN.into(),
+        _ if per_cent == 0.0 => String::new(),
         _ if per_cent < 0.95 => format!("±{:.1} %", per_cent.max(0.1)),
         _ if per_cent < 99.5 => format!("±{per_cent:.0} %"),
         _ => "±>99 %".into(),
@@ -132,8 +134,15 @@ mod tests {
         assert_eq!(us(123_456_000.0, 0.3), "120000 us ±30 %");
         assert_eq!(us(50.0, 0.02), "0.0500 us ±2 %");
         assert_eq!(us(50.0, 2.0), "0.050 us ±>99 %");
+        assert_eq!((us(1_240_000.0, 0.01), us(0.0, 0.0)), ("1240 us ±1 %".into(), "0 us".into()));
         assert_eq!(figure(&estimate(10_123.0, 0.0, 0.0), (1e3, "us")), "10 us ±?");
         assert_eq!(own_figure(&estimate(1_234_567.0, 0.03, 0.95)), "1.23 ms ±3 %");
+    }
+
+    #[test]
+    fn a_lopsided_interval_is_told_by_its_farther_end_and_one_too_wide_is_not_clipped_to_a_number() {
+        let lopsided = |high| Estimate { high, ..estimate(30.0, 0.1, 0.95) };
+        assert_eq!([39.0, 59.0, 79.6].map(|high| within(&lopsided(high))), ["±30 %", "±97 %", "±>99 %"]);
     }
 
     #[test]
