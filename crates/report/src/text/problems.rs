@@ -77,7 +77,10 @@ pub fn summary(problems: &[&Problem]) -> String {
         }
         ProblemKind::WideInterval { asked, .. } => {
             let widths = span(&|width| format!("±{}", percent(width)));
-            format!("{} imprecise: {widths}, where ±{} was asked.", is("is", "are"), percent(*asked))
+            // Of fewer rounds there is no interval at the level asked, so they are not in this range.
+            let enough =
+                format!("{} with enough rounds {}", count(n, "figure"), if n == 1 { "is" } else { "are" });
+            format!("{enough} imprecise: {widths}, where ±{} was asked.", percent(*asked))
         }
         ProblemKind::TwoLevels { .. } => {
             format!("{have} two levels, {} apart. The median describes neither.", span(&signed))
@@ -240,8 +243,14 @@ mod tests {
     #[test]
     fn problems_of_a_kind_are_one_sentence_with_their_range() {
         let (one, other) = (wide(0.31), wide(0.08));
-        assert_eq!(summary(&[&one, &other]), "2 figures are imprecise: ±8 % to ±31 %, where ±5 % was asked.");
-        assert_eq!(summary(&[&one]), "1 figure is imprecise: ±31 %, where ±5 % was asked.");
+        assert_eq!(
+            summary(&[&one, &other]),
+            "2 figures with enough rounds are imprecise: ±8 % to ±31 %, where ±5 % was asked."
+        );
+        assert_eq!(
+            summary(&[&one]),
+            "1 figure with enough rounds is imprecise: ±31 %, where ±5 % was asked."
+        );
         assert_eq!(detail(&one.kind, None), "±31 % after 9 rounds");
         let samples = SampleShare { samples: 1, of: 12 };
         let kind = ProblemKind::Impossible { fault: Fault::Negative, samples, bound: None };
