@@ -9,7 +9,7 @@ use super::noise::Noise;
 use super::{settings, topology};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use syscost_core::units::{Unit, count, format_duration};
+use syscost_core::units::{self, Unit, count, format_duration};
 use syscost_sys::process::ProcessUsage;
 use syscost_sys::sleep::sleep;
 
@@ -18,6 +18,8 @@ const IDLE_SHARE: f64 = 0.05;
 const BUSY_SHARE: f64 = 0.3;
 /// Stolen time from this share on makes figures wrong.
 const STEAL_SHARE: f64 = 0.1;
+/// Less than this, of work or of stolen time, does not show in a figure: differences are looked for from 3 % on.
+pub const QUIET_SHARE: f64 = 0.01;
 /// A frequency that falls by more than this changes costs by more than most differences that are looked for.
 const SLOWER: f64 = 0.1;
 
@@ -45,7 +47,7 @@ fn load_average_status(load_average: Option<f64>, cpus: usize) -> Status {
 pub fn steal_status(share: f64) -> Status {
     match share {
         s if s >= STEAL_SHARE => Status::Bad,
-        s if s > 0.0 => Status::Caution,
+        s if s >= QUIET_SHARE => Status::Caution,
         _ => Status::Good,
     }
 }
@@ -188,8 +190,12 @@ impl Conditions {
         others.unwrap_or_default() + &stolen.unwrap_or_default()
     }
 
-    fn steal(&self) -> &'static str {
-        if self.steal_share.is_some() { "no steal seen" } else { "steal not readable" }
+    fn steal(&self) -> String {
+        match self.steal_share {
+            None => "steal not readable".into(),
+            Some(0.0) => "no steal seen".into(),
+            Some(share) => format!("{} stolen", percent(share)),
+        }
     }
 
     fn frequency(&self) -> String {
@@ -239,8 +245,9 @@ impl Conditions {
     }
 }
 
+/// A share that is not 0 is not rounded to it.
 fn percent(share: f64) -> String {
-    format!("{:.0} %", (100.0 * share).ceil())
+    if share < 0.001 { "under 0.1 %".into() } else { units::percent(share) }
 }
 
 /// Watches from a moment on.
@@ -307,6 +314,17 @@ mod tests {
         for line in [quiet, &other, &busy, &blind, &bursts] {
             assert!(line.chars().count() <= 80, "{line}");
         }
+    }
+
+    #[test]
+    fn a_tick_of_stolen_time_is_told_and_makes_no_machine_busy() {
+        let stolen = |share| Conditions { steal_share: Some(share), ..seen(50, 0, 0) };
+        let line = "2 CPUs, load 0.1, under 0.1 % stolen, CPU frequency not readable: quiet enough";
+        assert_eq!(stolen(0.000_17).line(), line);
+        assert_eq!(stolen(0.000_17).change_since(&seen(50, 0, 0)), None);
+        assert!(stolen(0.004).line().contains(", 0.4 % stolen,"), "{}", stolen(0.004).line());
+        let change = stolen(0.015).change_since(&stolen(0.004)).unwrap();
+        assert_eq!(change, "During the run the machine was: busier than before it, 1.5 % stolen.");
     }
 
     #[test]

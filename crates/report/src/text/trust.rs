@@ -3,9 +3,7 @@
 use crate::text::words::{capital, count, minutes, percent};
 use syscost_analyze::trust::{Trust, TrustFact, TrustLevel, TrustReason};
 use syscost_experiment::run::State;
-
-/// Other work that takes less does not show in a figure.
-const QUIET: f64 = 0.01;
+use syscost_host::conditions::QUIET_SHARE;
 
 /// `You can rely on this: 92 % of 128 comparisons are decided, identical cases agree within 0.8 %.`
 pub fn headline(trust: &Trust) -> String {
@@ -64,7 +62,7 @@ fn phrase(fact: &TrustFact) -> String {
         }
         TrustFact::NoTwins => "no case was measured twice".into(),
         TrustFact::Machine { others_share, steal_share, .. } => match (others_share, steal_share) {
-            (others, stolen) if others.unwrap_or(0.0).max(stolen.unwrap_or(0.0)) < QUIET => {
+            (others, stolen) if others.unwrap_or(0.0).max(stolen.unwrap_or(0.0)) < QUIET_SHARE => {
                 "the machine was quiet".into()
             }
             (_, Some(stolen)) if *stolen >= others_share.unwrap_or(0.0) => {
