@@ -33,6 +33,21 @@ fn rebuilding_is_byte_identical() {
 }
 
 #[test]
+fn a_twin_is_counted_as_its_case_and_a_short_run_is_named_beside_its_other_problems() {
+    let mut run = common::run(&Shape { rounds: 3, ..common::small() });
+    let twins = run.record.plan.cases.iter().filter_map(|case| Some((case.index, case.twin_of?)));
+    let (twin, original) = twins.min_by_key(|(twin, _)| *twin).expect("the control is planned twice");
+    for case in [twin, original] {
+        run.samples.iter_mut().find(|s| s.case == case).unwrap().marks.push("steal".into());
+    }
+    let all = run.record.plan.cases.iter().filter(|case| case.twin_of.is_none()).count();
+    let of_data = report(&run).notices.into_iter().find(|notice| notice.title.starts_with("Problems"));
+    let notice = of_data.expect("samples are marked");
+    assert_eq!(notice.title, format!("Problems with 1 of {all} cases, besides few rounds in {all}"));
+    assert_eq!((notice.cases, notice.remedy.as_str()), (vec![original, twin], "see `syscost doctor`"));
+}
+
+#[test]
 fn a_report_has_its_sections_in_order_and_no_link_without_a_target() {
     let page = page(&common::small_run());
     let wanted = [

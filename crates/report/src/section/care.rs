@@ -3,7 +3,7 @@
 use super::{capital, grouped, plural, unless_empty};
 use crate::material::Material;
 use crate::text::problems;
-use crate::text::words::Words;
+use crate::text::words::{Words, and};
 use crate::{Block, Entry, Notice, Section, Statement, Table};
 use std::collections::BTreeSet;
 use syscost_analyze::Problem;
@@ -26,8 +26,9 @@ pub fn section(m: &Material) -> Option<Section> {
 fn of_kind(m: &Material, words: &Words, name: &str, of: &[&Problem]) -> Vec<Block> {
     let cells = of.iter().flat_map(|problem| problem.cells.iter().cloned()).collect();
     if is_short_run(m, of) {
-        let (some, all) = (cases(of).len(), plural(m.run.record.plan.cases.len(), "case"));
-        let text = format!("The run was short for {some} of {all}. {}", problems::summary(of));
+        let (some, all) = (places(m, of).len(), planned(m));
+        let text =
+            format!("The run was short for {some} of {}. {}", plural(all, "case"), problems::summary(of));
         return vec![Block::Statement(Statement { text, cells })];
     }
     let rows = of.iter().take(LISTED).map(|problem| row(m, words, problem)).collect();
@@ -46,11 +47,17 @@ fn of_kind(m: &Material, words: &Words, name: &str, of: &[&Problem]) -> Vec<Bloc
 fn is_short_run(m: &Material, of: &[&Problem]) -> bool {
     let of_time =
         |kind: &ProblemKind| matches!(kind, ProblemKind::FewRounds { .. } | ProblemKind::WideInterval { .. });
-    of.iter().all(|problem| of_time(&problem.kind)) && 2 * cases(of).len() > m.run.record.plan.cases.len()
+    of.iter().all(|problem| of_time(&problem.kind)) && 2 * places(m, of).len() > planned(m)
 }
 
-fn cases(of: &[&Problem]) -> BTreeSet<usize> {
-    of.iter().map(|problem| problem.case).collect()
+/// A twin is the same place again: it is counted as the case that it repeats.
+fn places(m: &Material, of: &[&Problem]) -> BTreeSet<usize> {
+    let place = |case: usize| m.run.case(case).and_then(|case| case.twin_of).unwrap_or(case);
+    of.iter().map(|problem| place(problem.case)).collect()
+}
+
+fn planned(m: &Material) -> usize {
+    m.run.record.plan.cases.iter().filter(|case| case.twin_of.is_none()).count()
 }
 
 fn row(m: &Material, words: &Words, problem: &Problem) -> Vec<Entry> {
@@ -64,18 +71,63 @@ fn row(m: &Material, words: &Words, problem: &Problem) -> Vec<Entry> {
 /// One line for the list of warnings.
 pub fn notice(m: &Material) -> Option<Notice> {
     let problems = m.analysis.problems.iter().filter(|problem| !problem.kind.of_setup());
-    let told: Vec<(String, Vec<&Problem>)> =
-        kinds(problems).into_iter().filter(|(_, of)| !is_short_run(m, of)).collect();
-    let all: BTreeSet<usize> = told.iter().flat_map(|(_, of)| cases(of)).collect();
-    let kinds: Vec<String> = told.iter().map(|(name, of)| format!("{name} ({})", cases(of).len())).collect();
+    let (short, told): (Vec<ProblemGroup>, Vec<ProblemGroup>) =
+        kinds(problems).into_iter().partition(|(_, of)| is_short_run(m, of));
+    let all: Vec<&Problem> = told.iter().flat_map(|(_, of)| of.iter().copied()).collect();
+    let found: Vec<String> =
+        told.iter().map(|(name, of)| format!("{name} ({})", places(m, of).len())).collect();
+    let besides = |(name, of): &ProblemGroup| format!(", besides {name} in {}", places(m, of).len());
+    let besides: String = short.iter().map(besides).collect();
     (!all.is_empty()).then(|| Notice {
-        title: format!("Problems with {} of {}", all.len(), plural(m.run.record.plan.cases.len(), "case")),
-        text: format!("Found: {}. See \"Figures to be careful with\".", kinds.join(", ")),
-        remedy: "give the run more time with --time-limit, or free the machine of other work".into(),
-        cases: all.into_iter().collect(),
+        title: format!("Problems with {} of {}{besides}", places(m, &all).len(), plural(planned(m), "case")),
+        text: format!("Found: {}. See \"Figures to be careful with\".", found.join(", ")),
+        remedy: remedies(&told),
+        cases: all.iter().map(|problem| problem.case).collect::<BTreeSet<usize>>().into_iter().collect(),
     })
 }
 
-fn kinds<'a>(all: impl Iterator<Item = &'a Problem>) -> Vec<(String, Vec<&'a Problem>)> {
+/// What helps against which kind; one remedy for all of them stands alone.
+fn remedies(told: &[ProblemGroup]) -> String {
+    let known =
+        told.iter().filter_map(|(name, of)| Some((problems::remedy(&of.first()?.kind)?, name.clone())));
+    match &grouped(known)[..] {
+        [(remedy, names)] if names.len() == told.len() => remedy.to_string(),
+        all => all
+            .iter()
+            .map(|(remedy, names)| format!("{}: {remedy}", and(names)))
+            .collect::<Vec<_>>()
+            .join("; "),
+    }
+}
+
+/// Problems of a kind, with its name.
+type ProblemGroup<'a> = (String, Vec<&'a Problem>);
+
+fn kinds<'a>(all: impl Iterator<Item = &'a Problem>) -> Vec<ProblemGroup<'a>> {
     grouped(all.map(|problem| (problems::name(&problem.kind), problem)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(kinds: &[ProblemKind]) -> String {
+        let all: Vec<Problem> =
+            kinds.iter().map(|kind| Problem { kind: kind.clone(), case: 0, cells: Vec::new() }).collect();
+        remedies(&super::kinds(all.iter()))
+    }
+
+    #[test]
+    fn each_kind_has_its_own_remedy_and_what_nothing_helps_against_has_none() {
+        let far = ProblemKind::Outliers { values: vec![9.0], median: 1.0 };
+        let harness = ProblemKind::HarnessShare { slices: Some(0.02), windows: None };
+        let few = ProblemKind::FewRounds { rounds: 3, confidence: 0.75 };
+        let wide = ProblemKind::WideInterval { rounds: 9, half_width: 0.3, asked: 0.05 };
+        assert_eq!(of(std::slice::from_ref(&harness)), "");
+        assert_eq!(of(&[few.clone(), wide]), "a longer --time-limit");
+        let doctor = "see `syscost doctor`";
+        assert_eq!(of(&[far.clone(), harness]), format!("outliers: {doctor}"));
+        let both = format!("outliers: {doctor}; few rounds: a longer --time-limit");
+        assert_eq!(of(&[far, few]), both);
+    }
 }

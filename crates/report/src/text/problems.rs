@@ -55,6 +55,30 @@ fn refused(fault: Fault) -> &'static str {
     }
 }
 
+/// What helps against it; `None`: nothing does, or it is said with the reason.
+pub fn remedy(kind: &ProblemKind) -> Option<&'static str> {
+    match kind {
+        ProblemKind::FewRounds { .. } | ProblemKind::WideInterval { .. } => Some("a longer --time-limit"),
+        ProblemKind::Impossible { fault: Fault::Short, .. }
+        | ProblemKind::Marked { .. }
+        | ProblemKind::TwoLevels { .. }
+        | ProblemKind::Outliers { .. }
+        | ProblemKind::Drift { .. }
+        | ProblemKind::Shift { .. }
+        | ProblemKind::NoSteadyState
+        | ProblemKind::SlowMachine { .. } => Some("see `syscost doctor`"),
+        ProblemKind::Impossible { .. } | ProblemKind::Unverified(_) => Some("see `syscost check`"),
+        ProblemKind::WarmUp { .. } => Some("a longer `warmup` under [timing] of a spec"),
+        // Every rival carries nearly the same: ratios lose it (docs/deciding.md).
+        ProblemKind::HarnessShare { .. }
+        | ProblemKind::LatePrediction
+        | ProblemKind::NotDelivered
+        | ProblemKind::ReceiveCopied { .. }
+        | ProblemKind::NothingToPoll
+        | ProblemKind::NoScatterGather => None,
+    }
+}
+
 /// One sentence for problems of one kind.
 pub fn summary(problems: &[&Problem]) -> String {
     let Some(first) = problems.first() else { return String::new() };
@@ -76,11 +100,16 @@ pub fn summary(problems: &[&Problem]) -> String {
             )
         }
         ProblemKind::WideInterval { asked, .. } => {
-            let widths = span(&|width| format!("±{}", percent(width)));
-            // Of fewer rounds there is no interval at the level asked, so they are not in this range.
-            let enough =
-                format!("{} with enough rounds {}", count(n, "figure"), if n == 1 { "is" } else { "are" });
-            format!("{enough} imprecise: {widths}, where ±{} was asked.", percent(*asked))
+            let widest = problems.iter().map(|p| size(&p.kind)).fold(0.0, f64::max);
+            format!(
+                // Figures with fewer rounds are a kind of their own, however wide.
+                "{} with enough rounds for an interval {} imprecise: {}±{}, where ±{} was asked.",
+                count(n, "figure"),
+                if n == 1 { "is" } else { "are" },
+                if n == 1 { "" } else { "up to " },
+                percent(widest),
+                percent(*asked)
+            )
         }
         ProblemKind::TwoLevels { .. } => {
             format!("{have} two levels, {} apart. The median describes neither.", span(&signed))
@@ -245,11 +274,11 @@ mod tests {
         let (one, other) = (wide(0.31), wide(0.08));
         assert_eq!(
             summary(&[&one, &other]),
-            "2 figures with enough rounds are imprecise: ±8 % to ±31 %, where ±5 % was asked."
+            "2 figures with enough rounds for an interval are imprecise: up to ±31 %, where ±5 % was asked."
         );
         assert_eq!(
             summary(&[&one]),
-            "1 figure with enough rounds is imprecise: ±31 %, where ±5 % was asked."
+            "1 figure with enough rounds for an interval is imprecise: ±31 %, where ±5 % was asked."
         );
         assert_eq!(detail(&one.kind, None), "±31 % after 9 rounds");
         let samples = SampleShare { samples: 1, of: 12 };
