@@ -106,7 +106,8 @@ fn the_first_line_says_why_not_to_believe_it() {
     run.record.failures.clear();
     run.record.conditions.clear();
     assert!(
-        trust(&run).to_lowercase().contains("rely on this") && trust(&run).contains("comparisons decided"),
+        trust(&run).to_lowercase().contains("rely on this")
+            && trust(&run).contains("comparisons of CPU time decided"),
         "{}",
         trust(&run)
     );

@@ -192,6 +192,8 @@ mod tests {
     use crate::compare::winners::Sure;
     use crate::recommend::situation::Situation;
     use crate::synthetic;
+    use crate::trust::{Trust, TrustFact, TrustLevel};
+    use crate::whole::Analysis;
     use syscost_core::axis::Value;
     use syscost_experiment::plan::Case;
     use syscost_experiment::plan::Plan;
@@ -313,6 +315,29 @@ mod tests {
         let late = latency(&run).late.expect("case 0 is late");
         assert_eq!((late.cases, late.of), (vec![0], 5));
         assert!((late.worst - 0.9).abs() < 0.01);
+    }
+
+    /// Its times stand with their intervals: a run of latency is asked which is lower only then.
+    #[test]
+    fn what_comparisons_of_latency_leave_open_asks_for_care() {
+        let mut run = run(10);
+        let trust = |run: &Run| Analysis::of(run).trust;
+        let p99 = |trust: &Trust| {
+            trust.reasons.iter().find_map(|reason| match reason.fact {
+                TrustFact::Decided { metric, decided, comparisons, .. } if metric == RANKED[0] => {
+                    Some((decided, comparisons, reason.level))
+                }
+                _ => None,
+            })
+        };
+        assert_eq!(p99(&trust(&run)), Some((2, 2, TrustLevel::Good)));
+        assert_eq!(trust(&run).level, TrustLevel::Good);
+        for sample in &mut run.samples {
+            let far = f64::from((sample.round * 7 + sample.case as u32 * 3) % 5);
+            sample.quantities.insert("latency_p99_ns".into(), Some(6e4 * (1.0 + far)));
+        }
+        assert_eq!(p99(&trust(&run)), Some((0, 2, TrustLevel::Fair)));
+        assert_eq!(trust(&run).level, TrustLevel::Fair);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Whether to believe a run: how much it decided, how far identical cases are apart, and how quiet the machine was.
 
 use crate::cells::Cells;
+use crate::cells::precision::Precision;
 use crate::compare::identical::Identical;
 use crate::compare::study::Study;
+use crate::latency::Latency;
 use crate::level::MachineLevel;
 use serde::Serialize;
 use syscost_core::decide::{Decision, MARGIN, Verdict};
@@ -22,6 +24,8 @@ const FAIR_MARGINS: f64 = 3.0;
 const MOSTLY_SLOW: f64 = 0.25;
 /// A smaller share of slow samples moves no median.
 const WORTH_TELLING: f64 = 0.01;
+/// With fewer cases as precise as asked, one taken at random is likelier to miss it.
+const MOSTLY_PRECISE: f64 = 0.5;
 /// With fewer rounds hardly anything is known of the scatter.
 const FEWEST_ROUNDS: u32 = 3;
 
@@ -42,6 +46,15 @@ pub enum TrustLevel {
     Poor,
 }
 
+impl TrustLevel {
+    fn milder(self) -> TrustLevel {
+        match self {
+            TrustLevel::Poor => TrustLevel::Fair,
+            TrustLevel::Fair | TrustLevel::Good => TrustLevel::Good,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrustReason {
     pub level: TrustLevel,
@@ -58,7 +71,7 @@ pub enum TrustFact {
     Emulated {
         by: String,
     },
-    /// Comparisons by the first metric: over thread counts where there are several, else by point.
+    /// Comparisons by a metric: over thread counts where there are several, else by point.
     Decided {
         metric: &'static str,
         decided: usize,
@@ -112,10 +125,22 @@ pub enum TrustFact {
         rounds: u32,
         asked: u32,
     },
+    /// Cases without an interval as narrow as asked.
+    Imprecise {
+        cases: usize,
+        of: usize,
+        asked: f64,
+    },
 }
 
 impl Trust {
-    pub fn of(run: &Run, cells: &Cells, studies: &[Study], level: Option<&MachineLevel>) -> Trust {
+    pub fn of(
+        run: &Run,
+        cells: &Cells,
+        studies: &[Study],
+        latency: &Latency,
+        level: Option<&MachineLevel>,
+    ) -> Trust {
         if cells.is_empty() {
             let reason = TrustReason { level: TrustLevel::Poor, fact: TrustFact::NoSamples };
             return Trust { level: TrustLevel::Poor, reasons: vec![reason] };
@@ -125,17 +150,14 @@ impl Trust {
             level: TrustLevel::Poor,
             fact: TrustFact::Emulated { by: by.to_string() },
         });
-        let rounds = match first {
-            Some(study) => few_rounds(run, study),
-            None => fewest_rounds(run, cells),
-        };
-        let of_studies = first.and_then(|study| decided(run, study)).into_iter().chain(rounds);
         let reasons = emulated
             .into_iter()
             .chain(contradictions(run))
             .chain(failed(run))
-            .chain(of_studies)
+            .chain(first.and_then(|study| decided(run, study)))
+            .chain(figures(run, cells, first))
             .chain(first.map(twins))
+            .chain(by_other_metrics(run, studies, latency))
             .chain(machine(run))
             .chain(level.and_then(changed))
             .chain(ended(run))
@@ -144,6 +166,23 @@ impl Trust {
         let level = reasons.iter().map(|reason| reason.level).max().unwrap_or(TrustLevel::Good);
         Trust { level, reasons }
     }
+}
+
+/// What comparisons stand on is their rounds. Where nothing is compared, each case has to stand by itself.
+fn figures(run: &Run, cells: &Cells, first: Option<&Study>) -> Vec<TrustReason> {
+    match first.filter(|study| !study.comparisons.pairs.is_empty()) {
+        Some(study) => few_rounds(run, study).into_iter().collect(),
+        None => fewest_rounds(run, cells).into_iter().chain(imprecise(run, cells)).collect(),
+    }
+}
+
+/// A run is judged by its first metric, one of latency by its times. What else is compared counts one level less: that
+/// it is open leaves those answers as they are.
+fn by_other_metrics(run: &Run, studies: &[Study], latency: &Latency) -> Vec<TrustReason> {
+    let others = studies.get(1..).unwrap_or_default();
+    let open = others.iter().chain(&latency.studies).filter_map(|study| decided(run, study));
+    let apart = others.iter().filter(|study| study.comparisons.identical.is_some()).map(twins);
+    open.chain(apart).map(|reason| TrustReason { level: reason.level.milder(), ..reason }).collect()
 }
 
 fn by_limits(value: f64, good: f64, fair: f64) -> TrustLevel {
@@ -187,7 +226,7 @@ fn few_rounds(run: &Run, study: &Study) -> Option<TrustReason> {
     (rounds < asked).then_some(TrustReason { level, fact: TrustFact::FewRounds { rounds, asked } })
 }
 
-/// Where nothing is compared, each case has to stand by itself.
+/// Of cases that stand by themselves.
 fn fewest_rounds(run: &Run, cells: &Cells) -> Option<TrustReason> {
     let asked = run.record.spec.min_rounds;
     let decisive = |case: &Case| Some(*probe::find(&case.probe)?.decisive().first()?);
@@ -198,6 +237,12 @@ fn fewest_rounds(run: &Run, cells: &Cells) -> Option<TrustReason> {
     let rounds = *all.get(all.len() / 10)?;
     let level = if rounds < FEWEST_ROUNDS { TrustLevel::Poor } else { TrustLevel::Fair };
     (rounds < asked).then_some(TrustReason { level, fact: TrustFact::FewRounds { rounds, asked } })
+}
+
+fn imprecise(run: &Run, cells: &Cells) -> Option<TrustReason> {
+    let (reached, of) = Precision::reached(run, cells);
+    let fact = TrustFact::Imprecise { cases: of - reached, of, asked: run.record.spec.precision };
+    ((reached as f64) < MOSTLY_PRECISE * of as f64).then_some(TrustReason { level: TrustLevel::Fair, fact })
 }
 
 fn contradictions(run: &Run) -> Option<TrustReason> {
@@ -272,7 +317,7 @@ fn what_was_counted(run: &Run, cells: &Cells) -> [TrustReason; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::Synthetic;
+    use crate::synthetic::{self, Synthetic};
     use crate::whole::Analysis;
     use syscost_experiment::run::SessionConditions;
 
@@ -330,6 +375,56 @@ mod tests {
         }
         let without = trust(&Synthetic { twin_every: 0, ..planted() }.run());
         fact(&without, |fact| *fact == TrustFact::NoTwins);
+    }
+
+    #[test]
+    fn every_metric_says_what_it_decided_and_the_first_weighs_most() {
+        let mut run = planted().run();
+        for sample in run.samples.iter_mut() {
+            sample.elapsed_ns *= 1.0 + 0.5 * f64::from((sample.round * 7 + sample.case as u32 * 3) % 5);
+        }
+        let found = trust(&run);
+        let of = |wanted: &str| {
+            let fact = found.reasons.iter().find_map(|reason| match reason.fact {
+                TrustFact::Decided { metric, decided, comparisons, .. } if metric == wanted => {
+                    Some((reason.level, decided * 10 / comparisons))
+                }
+                _ => None,
+            });
+            fact.unwrap_or_else(|| panic!("{found:#?}"))
+        };
+        assert!(matches!(of("total_cpu_ns_per_byte"), (TrustLevel::Good, 8..)), "{found:#?}");
+        assert_eq!(of("throughput"), (TrustLevel::Fair, 0));
+        assert_eq!(found.level, TrustLevel::Fair);
+        let twins = |metric: &str| {
+            found
+                .reasons
+                .iter()
+                .any(|reason| matches!(&reason.fact, TrustFact::Twins { metric: of, .. } if *of == metric))
+        };
+        assert!(twins("throughput") && twins("total_cpu_ns_per_byte"));
+    }
+
+    #[test]
+    fn rows_that_stand_by_themselves_are_mostly_as_precise_as_asked_or_need_care() {
+        let mut run = synthetic::clocks(10, None, 20.0);
+        assert_eq!(trust(&run).level, TrustLevel::Good, "{:#?}", trust(&run));
+        let cases = run.record.plan.cases.len();
+        let wide = |run: &mut Run, case: usize| {
+            for sample in run.samples.iter_mut().filter(|sample| sample.case == case) {
+                sample.quantities.insert("low_ns".into(), Some(20.0 + 9.0 * f64::from(sample.round)));
+            }
+        };
+        (0..cases / 2).for_each(|case| wide(&mut run, case));
+        assert_eq!(trust(&run).level, TrustLevel::Good, "half of them");
+        (cases / 2..cases).for_each(|case| wide(&mut run, case));
+        let found = trust(&run);
+        let asked = run.record.spec.precision;
+        fact(&found, |fact| matches!(fact, TrustFact::Imprecise { .. }));
+        let all = TrustFact::Imprecise { cases, of: cases, asked };
+        assert!(found.level == TrustLevel::Fair && found.reasons[0].fact == all, "{found:#?}");
+        let alone = Synthetic { mechanisms: vec!["send"], rounds: 1, ..planted() }.run();
+        assert_eq!(trust(&alone).level, TrustLevel::Poor, "nothing is compared: one round is too few");
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Analysis {
         let operations = operations::operations(run, &cells);
         let rulers = rulers::held(run, &cells);
         let recommendation = Recommendation::of(run, &cells, &ways, ALONG.id);
-        let trust = Trust::of(run, &cells, &studies, level.as_ref());
+        let trust = Trust::of(run, &cells, &studies, &latency, level.as_ref());
         let mut analysis = Analysis {
             cells,
             level,

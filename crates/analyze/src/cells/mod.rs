@@ -2,6 +2,7 @@
 
 pub mod rounds;
 pub mod estimates;
+pub mod precision;
 pub mod reference;
 pub mod sanity;
 pub mod quality;

@@ -6,11 +6,11 @@ use crate::context::Layout;
 use crate::material::Material;
 use crate::{Block, CellRef, Entry, Section, Table};
 use std::collections::BTreeSet;
+use syscost_analyze::cells::precision::Precision;
 use syscost_analyze::cells::reference::CASE;
 use syscost_core::axis::{Point, Value};
 use syscost_core::sample::{Better, Metric};
 use syscost_experiment::plan::Case;
-use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Rows of one table before the rest is left to `results.csv`; cells that sentences name always stand.
@@ -151,31 +151,11 @@ fn coordinate(m: &Material, layout: &Layout, point: &Point, id: &str) -> Entry {
     }
 }
 
-/// The widest judged interval of a case, and whether it meets what was asked.
-pub struct Precision {
-    pub half_width: f64,
-    pub reached: bool,
-}
-
-/// `None`: nothing was measured.
-pub fn judge(m: &Material, case: &Case) -> Option<Precision> {
-    let spec = &m.run.record.spec;
-    let cells = m.analysis.cells.of_case(case.index);
-    let decisive = probe::find(&case.probe).map_or(&[][..], |p| p.decisive());
-    let mut judged: Vec<_> = cells.iter().filter(|c| decisive.contains(&c.metric)).collect();
-    if judged.is_empty() {
-        judged = cells.iter().take(1).collect();
-    }
-    let half_width = judged.iter().map(|c| c.estimate.relative_half_width()).max_by(f64::total_cmp)?;
-    let confident = judged.iter().all(|c| c.estimate.reaches(spec.confidence));
-    Some(Precision { half_width, reached: confident && half_width <= spec.precision })
-}
-
 fn precision(m: &Material, case: &Case) -> String {
     if m.run.record.emulator().is_some() {
         return "counts only".into();
     }
-    match judge(m, case) {
+    match Precision::of(m.run, &m.analysis.cells, case) {
         None => "no usable sample".into(),
         Some(p) if p.reached => format!("±{:.1} %", p.half_width * 100.0),
         Some(p) if p.half_width <= m.run.record.spec.precision => {

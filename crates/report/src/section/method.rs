@@ -1,11 +1,11 @@
 //! How the figures were made: what each probe times, and which rules of measurement were kept.
 
-use super::cases::judge;
 use super::{capital, plural};
 use crate::context::Layout;
 use crate::material::{Material, state};
 use crate::{Block, Section};
 use std::time::Duration;
+use syscost_analyze::cells::precision::Precision;
 use syscost_core::units;
 use syscost_experiment::run::SampleTally;
 
@@ -101,13 +101,12 @@ fn comparisons(m: &Material) -> String {
 
 fn precision(m: &Material) -> String {
     let record = &m.run.record;
-    let cases: Vec<_> = record.plan.cases.iter().filter(|c| c.twin_of.is_none()).collect();
-    let reached = cases.iter().filter(|c| judge(m, c).is_some_and(|p| p.reached)).count();
+    let (reached, cases) = Precision::reached(m.run, &m.analysis.cells);
     format!(
         "Asked: an interval within ±{} % of the median. {reached} of {} reached it. How the run ended: {}, after {} \
          of a limit of {}. The case table states the precision of each.",
         units::significant(record.spec.precision * 100.0),
-        plural(cases.len(), "case"),
+        plural(cases, "case"),
         state(record.state),
         units::format_duration(Duration::from_nanos(record.elapsed_ns)),
         units::format_duration(Duration::from_nanos(record.spec.time_limit_ns)),

@@ -1,11 +1,12 @@
 //! Whether to believe a run, in words.
 
+use crate::text::figures::metric;
 use crate::text::words::{capital, count, minutes, percent};
 use syscost_analyze::trust::{Trust, TrustFact, TrustLevel, TrustReason};
 use syscost_experiment::run::State;
 use syscost_host::conditions::QUIET_SHARE;
 
-/// `You can rely on this: 92 % of 128 comparisons are decided, identical cases agree within 0.8 %.`
+/// `You can rely on this: 92 % of 128 comparisons of throughput decided, identical cases within 0.8 % on average in throughput.`
 pub fn headline(trust: &Trust) -> String {
     let start = match trust.level {
         TrustLevel::Good => "You can rely on this",
@@ -52,13 +53,14 @@ fn phrase(fact: &TrustFact) -> String {
     match fact {
         TrustFact::NoSamples => "no usable sample was recorded".into(),
         TrustFact::Emulated { by } => format!("{by} emulated the machine"),
-        TrustFact::Decided { decided, comparisons, .. } => {
+        TrustFact::Decided { metric, decided, comparisons, .. } => {
             let share = percent(*decided as f64 / *comparisons as f64);
-            format!("{share} of {} decided", count(*comparisons, "comparison"))
+            format!("{share} of {} of {} decided", count(*comparisons, "comparison"), title(metric))
         }
-        TrustFact::Twins { low, high, .. } => {
+        TrustFact::Twins { metric, low, high, .. } => {
             let apart = low.ln().abs().max(high.ln().abs()).exp_m1();
-            format!("identical cases within {}", percent(apart))
+            let apart = percent(apart);
+            format!("identical cases within {apart} on average in {}", title(metric))
         }
         TrustFact::NoTwins => "no case was measured twice".into(),
         TrustFact::Machine { others_share, steal_share, .. } => match (others_share, steal_share) {
@@ -87,6 +89,9 @@ fn phrase(fact: &TrustFact) -> String {
         TrustFact::FewRounds { rounds, asked } => {
             format!("{} instead of {asked}", count(*rounds as usize, "round"))
         }
+        TrustFact::Imprecise { cases, of, asked } => {
+            format!("{cases} of {} are less precise than ±{}", count(*of, "case"), percent(*asked))
+        }
         TrustFact::Contradictions { cases } => {
             format!("the copies of {} do not add up", count(*cases, "case"))
         }
@@ -94,6 +99,11 @@ fn phrase(fact: &TrustFact) -> String {
             format!("{} failed", count(*rounds, "round"))
         }
     }
+}
+
+/// In two words at most, per byte or not: two of its phrases have to fit into a sentence.
+fn title(id: &'static str) -> &'static str {
+    if id.contains("cpu") { "CPU time" } else { metric(id).map_or(id, |metric| metric.title) }
 }
 
 /// What is said of it in a sentence of its own.
@@ -105,6 +115,7 @@ fn then(fact: &TrustFact) -> Option<String> {
         TrustFact::Ended { state: State::Running | State::Interrupted } => {
             Some("Continue it: `syscost run --resume DIR`.".into())
         }
+        TrustFact::Imprecise { .. } => Some("Give it more time: `--time-limit`.".into()),
         _ => None,
     }
 }
@@ -114,7 +125,7 @@ fn sentence(fact: &TrustFact) -> String {
     match fact {
         TrustFact::Twins { farthest, pairs, .. } => {
             format!(
-                "{phrase}; the farthest of {} is {} apart.",
+                "{phrase} as compared (95 % CI); the farthest of {} within {}.",
                 count(*pairs as usize, "pair"),
                 percent(*farthest)
             )
@@ -143,26 +154,19 @@ mod tests {
             farthest: 0.02,
             pairs: 5,
         };
+        let much = "92 % of 50 comparisons of throughput decided";
+        let same = "identical cases within 0.7 % on average in throughput";
         let good = |fact| TrustReason { level: TrustLevel::Good, fact };
         let mut trust = Trust { level: TrustLevel::Good, reasons: vec![good(decided), good(twins)] };
-        assert_eq!(
-            headline(&trust),
-            "You can rely on this: 92 % of 50 comparisons decided, identical cases within 0.7 %."
-        );
+        assert_eq!(headline(&trust), format!("You can rely on this: {much}, {same}."));
         let fact = TrustFact::Ended { state: State::Interrupted };
         trust.reasons.push(TrustReason { level: TrustLevel::Fair, fact });
         trust.level = TrustLevel::Fair;
-        assert_eq!(
-            headline(&trust),
-            "Rely on this with care: the run was interrupted, 92 % of 50 comparisons decided."
-        );
+        assert_eq!(headline(&trust), format!("Rely on this with care: the run was interrupted, {much}."));
         assert!(!facts(&trust).concat().contains("50 comparisons"), "the headline says so");
         trust.reasons.pop();
         trust.reasons[0].level = TrustLevel::Fair;
-        assert_eq!(
-            headline(&trust),
-            "Rely on this with care: 92 % of 50 comparisons decided, identical cases within 0.7 %."
-        );
+        assert_eq!(headline(&trust), format!("Rely on this with care: {much}, {same}."));
         let fact = TrustFact::Ended { state: State::Interrupted };
         trust.reasons.insert(0, TrustReason { level: TrustLevel::Fair, fact });
         let told = reasons(&trust);

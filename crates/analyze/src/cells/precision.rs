@@ -1,0 +1,36 @@
+//! How precisely a case is known, beside what was asked.
+
+use crate::cells::Cells;
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+use syscost_measure::probe;
+
+/// The widest judged interval of a case, and whether it meets what was asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precision {
+    pub half_width: f64,
+    pub reached: bool,
+}
+
+impl Precision {
+    /// `None`: nothing was measured.
+    pub fn of(run: &Run, cells: &Cells, case: &Case) -> Option<Precision> {
+        let spec = &run.record.spec;
+        let cells = cells.of_case(case.index);
+        let decisive = probe::find(&case.probe).map_or(&[][..], |p| p.decisive());
+        let mut judged: Vec<_> = cells.iter().filter(|c| decisive.contains(&c.metric)).collect();
+        if judged.is_empty() {
+            judged = cells.iter().take(1).collect();
+        }
+        let half_width = judged.iter().map(|c| c.estimate.relative_half_width()).max_by(f64::total_cmp)?;
+        let confident = judged.iter().all(|c| c.estimate.reaches(spec.confidence));
+        Some(Precision { half_width, reached: confident && half_width <= spec.precision })
+    }
+
+    /// How many of the cases reached what was asked, and how many there are. A twin is the same place again.
+    pub fn reached(run: &Run, cells: &Cells) -> (usize, usize) {
+        let cases = run.record.plan.cases.iter().filter(|case| case.twin_of.is_none());
+        let reached = |case: &Case| Precision::of(run, cells, case).is_some_and(|p| p.reached);
+        cases.fold((0, 0), |(some, all), case| (some + usize::from(reached(case)), all + 1))
+    }
+}
