@@ -34,8 +34,8 @@ fn replication(m: &Material) -> String {
     let duration = |ns| units::format_duration(Duration::from_nanos(ns));
     format!(
         "Rounds are the independent replicates: each starts fresh processes, warms up for {} and takes {} of {}{}. \
-         A case gets {} until its comparisons are settled and its interval is as narrow as asked; batches inside one \
-         process are not counted as independent.",
+         Asked for a case: {}, until its comparisons are settled and its interval is as narrow as asked, or the time \
+         limit ends the run. Batches inside one process are not counted as independent.",
         duration(spec.timing.warmup_ns),
         plural(spec.timing.windows as usize, "sample"),
         duration(spec.timing.window_ns),
@@ -66,8 +66,8 @@ fn order(m: &Material) -> String {
     let length = record.pilot.as_ref().map_or(String::new(), |pilot| {
         let length = units::format_duration(Duration::from_nanos(pilot.slice_ns));
         format!(
-            " Slices are {length} long, as the first {} found best.",
-            plural(pilot.rounds as usize, "round")
+            " Slices are {length} long, as {} of blocks at the start found best.",
+            plural(pilot.rounds as usize, "visit")
         )
     });
     format!("{turns}{length} {order}")
