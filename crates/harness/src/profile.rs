@@ -11,20 +11,25 @@ use crate::worker::{self, RoundError, RoundOptions, RoundResult};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use syscost_core::sample::Sample;
 use syscost_core::units::count;
 use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{Failure, Profile, ProfiledRound, SampledStack, Warning};
 use syscost_experiment::spec::Spec;
 use syscost_host::Unavailable;
-use syscost_host::sampling::{Collected, IDLE, KernelSymbols, OTHERS, SampledRound, SamplingRight};
+use syscost_host::sampling::{
+    Collected, IDLE, KernelSymbols, OTHERS, SOFTIRQ, SampledEvent, SampledRound, SamplingRight,
+};
 use syscost_host::scratch::Scratch;
 use syscost_host::settings;
-use syscost_measure::probe::Timing;
 use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
+use syscost_measure::probe::{self, Timing};
 use syscost_sys::signals;
 
 /// As long as a ring buffer has room for.
 const TIMING: Timing = Timing { warmup_ns: 20_000_000, window_ns: 200_000_000, windows: 1 };
+/// What the clocks of both ends' threads give, by the operation.
+const THREAD_TIME: &str = "total_cpu_ns_per_message";
 /// Pairs of rounds of a case, unless asked otherwise.
 pub const ROUNDS: u32 = 10;
 /// Of a case of a run that has much else to do.
@@ -79,7 +84,7 @@ impl Profiler {
                 Some(plain) => plain,
                 None => worker::round(case, &options, paths, scratch)?,
             };
-            rounds.push(self.round(&sampled, &plain, &collected, &mut stacks, pair as usize));
+            rounds.push(self.round(case, &sampled, &plain, &collected, &mut stacks, pair as usize));
         }
         let stacks = stacks.into_iter().map(|(stack, mut samples)| {
             samples.resize(rounds.len(), 0);
@@ -99,6 +104,7 @@ impl Profiler {
     /// Counts the samples that lie in the round's windows.
     fn round(
         &self,
+        case: &Case,
         sampled: &RoundResult,
         plain: &RoundResult,
         collected: &Collected,
@@ -123,17 +129,25 @@ impl Profiler {
         };
         round.marks.sort();
         round.marks.dedup();
+        let mut own = 0;
         for sample in collected.samples(&self.symbols).into_iter().filter(|s| in_window(sampled, s.time_ns)) {
             match sample.owner.as_str() {
                 IDLE => round.idle_samples += 1,
                 OTHERS => round.other_samples += 1,
                 owner => {
                     round.samples += 1;
+                    own += u64::from(owner != SOFTIRQ);
                     let counts = stacks.entry(format!("{owner};{}", sample.functions.join(";"))).or_default();
                     counts.resize(place + 1, 0);
                     counts[place] += 1;
                 }
             }
+        }
+        // A timer misses part of what runs between two sleeps; the threads' clocks do not.
+        let clocked =
+            (self.right.event == SampledEvent::CpuClock).then(|| thread_ns(case, sampled)).flatten();
+        if let Some(ns) = clocked.filter(|_| own > 0) {
+            round.per_sample = ns / own as f64;
         }
         round
     }
@@ -142,6 +156,13 @@ impl Profiler {
 /// How long the windows were, and what was done in them.
 fn work(round: &RoundResult) -> (f64, f64) {
     round.samples.iter().fold((0.0, 0.0), |(ns, ops), sample| (ns + sample.elapsed_ns, ops + sample.ops))
+}
+
+/// What the workers' threads had of the CPU in the windows, by their clocks; `None` where the probe reads none.
+fn thread_ns(case: &Case, round: &RoundResult) -> Option<f64> {
+    let per_op = probe::find(&case.probe)?.metrics().into_iter().find(|metric| metric.id == THREAD_TIME)?;
+    let spent = |sample: &Sample| Some((per_op.of)(sample, &case.point)? * sample.ops);
+    round.samples.iter().map(spent).sum::<Option<f64>>().filter(|ns| *ns > 0.0)
 }
 
 fn in_window(round: &RoundResult, time_ns: u64) -> bool {
@@ -251,18 +272,36 @@ pub fn profile(
 mod tests {
     use super::*;
     use crate::worker::RoundMoments;
-    use syscost_core::sample::Sample;
 
-    #[test]
-    fn samples_count_inside_windows_only() {
-        let sample = Sample { start_ns: Some(1000), elapsed_ns: 100.0, ops: 5.0, ..Sample::default() };
-        let round = RoundResult {
+    fn round_of(sample: Sample) -> RoundResult {
+        RoundResult {
             samples: vec![sample],
             settings: BTreeMap::new(),
             missing: Vec::new(),
             totals: BTreeMap::new(),
             moments: RoundMoments::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn samples_stand_for_the_time_of_the_threads_where_these_have_clocks() {
+        let spec = Spec::named(syscost_experiment::spec::DEFAULT).expect("built in");
+        let plan = Plan::make_within(&spec, None).expect("a plan");
+        let transfer = plan.cases.iter().find(|case| audit::audited(case)).expect("a transfer");
+        let mut sample = Sample { ops: 5.0, ..Sample::default() };
+        assert_eq!(thread_ns(transfer, &round_of(sample.clone())), None);
+        // Each end's own window: the sender stopped earlier.
+        let quantities = [("sender_cpu_ns", 80.0), ("sender_messages", 4.0), ("receiver_cpu_ns", 50.0)];
+        for (id, value) in quantities.into_iter().chain([("receiver_messages", 5.0)]) {
+            sample.quantities.insert(id.into(), Some(value));
+        }
+        assert_eq!(thread_ns(transfer, &round_of(sample)), Some(5.0 * 20.0 + 5.0 * 10.0));
+    }
+
+    #[test]
+    fn samples_count_inside_windows_only() {
+        let sample = Sample { start_ns: Some(1000), elapsed_ns: 100.0, ops: 5.0, ..Sample::default() };
+        let round = round_of(sample);
         let inside: Vec<bool> = [999, 1000, 1099, 1100].map(|at| in_window(&round, at)).into();
         assert_eq!(inside, [false, true, true, false]);
         assert_eq!(work(&round), (100.0, 5.0));

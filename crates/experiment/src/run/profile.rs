@@ -48,8 +48,8 @@ pub struct Profile {
 pub struct ProfiledRound {
     pub elapsed_ns: f64,
     pub ops: f64,
-    /// Nanoseconds or cycles that each sample stands for, by what was counted: more than the period where the kernel's timers
-    /// are coarser.
+    /// Nanoseconds or cycles that each sample stands for: more than the period where the kernel's timers are coarser, and
+    /// where they miss what runs between two sleeps.
     pub per_sample: f64,
     /// Samples of the case: its processes and the softirqs that ran for it.
     pub samples: u64,

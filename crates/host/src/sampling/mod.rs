@@ -121,6 +121,7 @@ const PAGE_BYTES: usize = 4096;
 
 /// Running samplers of one round.
 pub struct SampledRound {
+    event: SampledEvent,
     samplers: Vec<Sampler>,
     /// The sampled processes: their names as roles.
     roles: BTreeMap<u32, String>,
@@ -137,7 +138,7 @@ impl SampledRound {
         for sampler in &mut samplers {
             sampler.enable()?;
         }
-        Ok(SampledRound { samplers, roles: known })
+        Ok(SampledRound { event: right.event, samplers, roles: known })
     }
 
     /// Stops, and reads what was sampled.
@@ -147,7 +148,7 @@ impl SampledRound {
             sampler.disable()?;
             counted += sampler.read()?;
         }
-        Ok(records::collect(&mut self.samplers, counted, self.roles))
+        Ok(records::collect(&mut self.samplers, self.event, counted, self.roles))
     }
 }
 

@@ -1,5 +1,6 @@
 //! From the kernel's ring buffers to samples.
 
+use super::SampledEvent;
 use super::owners;
 use super::symbols::KernelSymbols;
 use perf_event::Sampler;
@@ -67,9 +68,15 @@ impl Collected {
 }
 
 /// Empties the rings. A process may be sampled on one CPU before another's ring tells who started it.
-pub(super) fn collect(samplers: &mut [Sampler], counted: u64, mut roles: BTreeMap<u32, String>) -> Collected {
-    let (mut raw, mut parents, mut lost) = (Vec::new(), Vec::new(), 0);
+pub(super) fn collect(
+    samplers: &mut [Sampler],
+    event: SampledEvent,
+    counted: u64,
+    mut roles: BTreeMap<u32, String>,
+) -> Collected {
+    let (mut raw, mut parents, mut lost, mut gaps) = (Vec::new(), Vec::new(), 0, Vec::new());
     for sampler in samplers {
+        let first = raw.len();
         while let Some(record) = sampler.next_record() {
             let user = record.misc() & MODE_BITS == USER_MODE;
             match record.parse_record() {
@@ -87,10 +94,23 @@ pub(super) fn collect(samplers: &mut [Sampler], counted: u64, mut roles: BTreeMa
                 Ok(_) => {}
             }
         }
+        let times = |pair: &[RawSample]| pair[1].time_ns.saturating_sub(pair[0].time_ns);
+        gaps.extend(raw[first..].windows(2).map(times));
     }
     owners::adopt(&mut roles, &parents);
-    let per_sample = counted as f64 / (raw.len() as u64 + lost).max(1) as f64;
+    let per_sample = match event {
+        SampledEvent::Cycles => counted as f64 / (raw.len() as u64 + lost).max(1) as f64,
+        SampledEvent::CpuClock => interval(event.period(), gaps) as f64,
+    };
     Collected { raw, roles, lost, per_sample }
+}
+
+/// What a sample by a timer stands for: the time between two of a busy CPU, which a kernel without fine timers makes longer
+/// than asked. The clock's count would charge idle time to what was sampled: it goes on while a CPU idles, and samples of
+/// an idle CPU are few or none. A tenth of the gaps has no such pause in it.
+fn interval(period: u64, mut gaps: Vec<u64>) -> u64 {
+    gaps.sort_unstable();
+    gaps.get(gaps.len() / 10).copied().unwrap_or(0).max(period)
 }
 
 #[cfg(test)]
@@ -114,5 +134,16 @@ mod tests {
             (named[1].functions.as_slice(), named[1].owner.as_str()),
             (&[USER.to_string()][..], "sender")
         );
+    }
+
+    #[test]
+    fn a_sample_by_a_timer_stands_for_its_interval_however_long_cpus_idle() {
+        let gaps = |busy: u64, idle: u64, of_ten: usize| {
+            (0..100).map(|i| if i % 10 < of_ten { busy + i as u64 } else { idle }).collect::<Vec<u64>>()
+        };
+        assert_eq!(interval(211_007, gaps(210_000, 1_000_000, 4)), 211_007);
+        let coarse = interval(211_007, gaps(4_000_000, 90_000_000, 4));
+        assert!((4_000_000..4_000_100).contains(&coarse), "a tick each: {coarse}");
+        assert_eq!(interval(211_007, Vec::new()), 211_007);
     }
 }
