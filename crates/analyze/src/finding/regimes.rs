@@ -5,7 +5,9 @@ use super::pairs::refs;
 use super::{Evidence, Finding};
 use crate::answer::AnswerVerdict;
 use crate::compare::Comparisons;
+use crate::compare::groups::Groups;
 use crate::compare::log_ratios::LogRatios;
+use crate::compare::study::RIVALS;
 use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
 use syscost_core::axis::Point;
@@ -52,8 +54,9 @@ impl RegimePair {
 
 impl RegimesDiffer {
     fn of(evidence: &Evidence<'_>) -> RegimesDiffer {
-        let Evidence { run, cells, groups, .. } = evidence;
-        let Some(all) = Comparisons::of_regimes(run, cells, groups, CPU) else {
+        let Evidence { run, cells, .. } = evidence;
+        // Advice on batches and receivers stands on pairs of ways, not of mechanisms alone.
+        let Some(all) = Comparisons::of_regimes(run, cells, &Groups::of_ways(run, RIVALS.id), CPU) else {
             return RegimesDiffer { looked_at: 0, pairs: Vec::new() };
         };
         let differs = |verdict| matches!(verdict, Verdict::Less | Verdict::More);
@@ -107,6 +110,7 @@ mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
     use crate::whole::Analysis;
+    use syscost_core::axis::Value;
     use syscost_core::stats::random::Random;
     use syscost_experiment::run::{Run, SliceRow};
     use syscost_measure::probe::Slice;
@@ -175,6 +179,23 @@ mod tests {
             let expected = if is_sendmsg(pair.a) { 1.3f64 } else { 1.0 / 1.3 };
             assert!((pair.by_slices.ln()).abs() < 0.03 && (pair.by_windows() / expected).ln().abs() < 0.06);
         }
+    }
+
+    /// Advice on batches stands on such pairs.
+    #[test]
+    fn batches_of_one_mechanism_are_looked_at_too() {
+        let mut run = run(true, 3);
+        for case in &mut run.record.plan.cases {
+            let batch = case.point.text_at("mechanism") == Some("sendmsg");
+            case.point.set("messages_per_call", Value::Int(if batch { 8 } else { 1 }));
+            if batch {
+                case.point.set("mechanism", Value::text("send"));
+            }
+        }
+        let differ = found(&run).expect("at one thread they differ by 30 %");
+        let mechanism = |point: &Point| point.text_at("mechanism").map(str::to_string);
+        let batches = differ.pairs.iter().filter(|pair| mechanism(&pair.a_point) == mechanism(&pair.b_point));
+        assert_eq!((batches.count(), differ.looked_at), (5, 30), "{differ:?}");
     }
 
     #[test]
