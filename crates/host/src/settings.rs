@@ -129,24 +129,39 @@ pub fn container(root: &Root) -> Option<String> {
     KINDS.iter().find(|kind| cgroup.contains(*kind)).map(|kind| kind.to_string())
 }
 
-/// Is this option built into the running kernel? With the file that says so.
-pub fn kernel_option(root: &Root, option: &str) -> Option<(bool, String)> {
+/// The running kernel's configuration, and the file that has it.
+fn kernel_config(root: &Root) -> Option<(String, String)> {
     let release = root.text("proc/sys/kernel/osrelease")?;
     let plain = [format!("boot/config-{release}"), format!("usr/lib/modules/{release}/config")];
     for file in plain {
         if let Some(text) = root.text(&file) {
-            return Some((has_option(&text, option), format!("/{file}")));
+            return Some((text, format!("/{file}")));
         }
     }
     let mut text = String::new();
     // A kernel's configuration has some 200 kB; what is longer is not one.
     let packed = flate2::read::GzDecoder::new(File::open(root.path("proc/config.gz")).ok()?);
     packed.take(4 << 20).read_to_string(&mut text).ok()?;
-    Some((has_option(&text, option), "/proc/config.gz".into()))
+    Some((text, "/proc/config.gz".into()))
 }
 
-fn has_option(config: &str, option: &str) -> bool {
-    config.lines().any(|line| line.strip_prefix(option) == Some("=y"))
+/// Is this option built into the running kernel? With the file that says so.
+pub fn kernel_option(root: &Root, option: &str) -> Option<(bool, String)> {
+    let (config, file) = kernel_config(root)?;
+    Some((has_option(&config, option, "=y"), file))
+}
+
+fn has_option(config: &str, option: &str, value: &str) -> bool {
+    config.lines().any(|line| line.strip_prefix(option) == Some(value))
+}
+
+/// How to get what this kernel lacks: no command loads a module that was never built.
+pub fn module_remedy(root: &Root, module: &str, option: &str) -> String {
+    let is_built = |config: &str| ["=y", "=m"].iter().any(|value| has_option(config, option, value));
+    if kernel_config(root).is_some_and(|(config, _)| !is_built(&config)) {
+        return format!("use a kernel with {option} (the guest of syscost lab has it)");
+    }
+    format!("sudo modprobe {module}")
 }
 
 /// Is softirq time kept apart from the thread that it interrupts?
@@ -289,5 +304,17 @@ mod tests {
         assert_eq!(irq_time_accounting(&machine.root()), Some((false, "/proc/config.gz".into())));
         machine.write("boot/config-6.1.0-1", "CONFIG_IRQ_TIME_ACCOUNTING=y\n");
         assert_eq!(irq_time_accounting(&machine.root()), Some((true, "/boot/config-6.1.0-1".into())));
+    }
+
+    #[test]
+    fn a_module_that_was_never_built_is_not_to_be_loaded() {
+        let machine = Machine::empty();
+        let remedy = || module_remedy(&machine.root(), "ipvlan", "CONFIG_IPVLAN");
+        assert_eq!(remedy(), "sudo modprobe ipvlan", "nothing is known of the kernel");
+        machine.write("proc/sys/kernel/osrelease", "6.1.0-1\n");
+        machine.write("boot/config-6.1.0-1", "CONFIG_IPVLAN=m\nCONFIG_IPVLAN_L3S=y\n");
+        assert_eq!(remedy(), "sudo modprobe ipvlan");
+        machine.write("boot/config-6.1.0-1", "# CONFIG_IPVLAN is not set\nCONFIG_IPVLAN_L3S=y\n");
+        assert_eq!(remedy(), "use a kernel with CONFIG_IPVLAN (the guest of syscost lab has it)");
     }
 }

@@ -39,8 +39,9 @@ fn cause(refused: &RefusedStep, root: &Root) -> (String, String) {
     let switch = |name: &str| root.number(&format!("proc/sys/kernel/{name}"));
     let text = |why: &str, remedy: &str| (why.to_string(), remedy.to_string());
     if let (Some(libc::EOPNOTSUPP), BuildStep::Link(kind)) = (refused.errno, &refused.step) {
-        let why = format!("this kernel has no {kind} devices (CONFIG_{})", kind.to_uppercase());
-        return (why, format!("sudo modprobe {kind}"));
+        let option = format!("CONFIG_{}", kind.to_uppercase());
+        let why = format!("this kernel has no {kind} devices ({option})");
+        return (why, settings::module_remedy(root, kind, &option));
     }
     match refused.errno {
         Some(libc::ENOSPC | libc::EUSERS) => {

@@ -6,7 +6,8 @@ use super::{About, Mechanism, Sender, SenderSetup, Sending, Tally};
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
-use syscost_host::Unavailable;
+use syscost_host::files::Root;
+use syscost_host::{Unavailable, settings};
 use syscost_sys::tls::{self, Direction};
 
 /// A mechanism whose socket encrypts what another one sends.
@@ -29,7 +30,7 @@ impl Mechanism for Ktls {
         };
         tried().map_err(|error| Unavailable {
             reason: format!("the kernel makes no TLS records on a TCP socket ({error})"),
-            remedy: "modprobe tls, on a kernel with CONFIG_TLS; the guest of syscost lab has it".into(),
+            remedy: settings::module_remedy(&Root::here(), "tls", "CONFIG_TLS"),
         })
     }
 
