@@ -22,7 +22,7 @@ const COLUMNS: [&str; 8] = [
 ];
 
 const METHOD: &str = "CPU time by who ran it, from one short untimed round: shares, not a benchmark. Softirqs receive, on top of \
-    whatever thread runs, and the kernel charges that thread. On loopback and veth this is mostly the sender's. \"Elsewhere\" is \
+    whatever thread runs, and the kernel charges that thread. On loopback and veth this is often the sender's: the last column says how much. \"Elsewhere\" is \
     the rest of the machine in that time, other work included. The study's figures contain what ran in the sender and in the receiver only.";
 
 const KERNEL_THREADS: &str = "CPU time of kernel threads in an untimed round. No data thread's clock and no figure of the study has it. \
