@@ -112,40 +112,37 @@ impl Finding for Expensive {
     }
 }
 
-/// The rows that have a prediction, and whether they cost more.
+/// The rows that have a cost and a prediction of it, and whether they cost more. A rate costs nothing: how the others
+/// stand to their predictions is in the table.
 fn dear(run: &Run, operations: &[Operation]) -> Option<Shown> {
     let confidence = run.record.spec.confidence;
-    let rated = |o: &Operation| Some((fit(&o.ratio?, confidence), o.ratio?));
     let rated: Vec<(&Operation, Fit, Estimate)> = operations
         .iter()
-        .filter(|o| o.row.listed)
-        .filter_map(|o| rated(o).map(|(fit, ratio)| (o, fit, ratio)))
+        .filter(|o| o.row.listed && o.metric.better == Better::Lower)
+        .filter_map(|o| Some((o, fit(&o.ratio?, confidence), o.ratio?)))
         .collect();
     if rated.is_empty() {
         return None;
     }
-    // A rate that is above what was predicted is cheap.
-    let costs = |o: &Operation| o.metric.better == Better::Lower;
-    let dearness = |o: &Operation, ratio: &Estimate| if costs(o) { ratio.value } else { 1.0 / ratio.value };
     let mut dear: Vec<&(&Operation, Fit, Estimate)> =
-        rated.iter().filter(|(o, fit, ratio)| *fit == Fit::Outside && dearness(o, ratio) > 1.0).collect();
-    dear.sort_by(|a, b| dearness(b.0, &b.2).total_cmp(&dearness(a.0, &a.2)));
+        rated.iter().filter(|(_, fit, ratio)| *fit == Fit::Outside && ratio.value > 1.0).collect();
+    dear.sort_by(|a, b| b.2.value.total_cmp(&a.2.value));
     let mut rows: Vec<DearRow> = Vec::new();
     let mut seen = Vec::new();
-    for (o, _, ratio) in dear.iter().filter(|(o, ..)| costs(o)) {
+    for (o, _, ratio) in &dear {
         if rows.len() < NAMED && !seen.contains(&o.probe) {
             seen.push(o.probe);
             rows.push(DearRow { case: o.case, probe: o.probe.into(), place: o.point.clone(), ratio: *ratio });
         }
     }
     let undecided = rated.iter().filter(|(_, fit, _)| *fit == Fit::Undecided).count();
-    let cells = if dear.is_empty() { rated.iter().map(|r| r.0.cell()).collect() } else { cells_of(&dear) };
+    let cells = if dear.is_empty() {
+        rated.iter().map(|(o, ..)| o.cell()).collect()
+    } else {
+        dear.iter().map(|(o, ..)| o.cell()).collect()
+    };
     let says = Expense::Dear { rows, dear: dear.len(), of: rated.len(), undecided };
     Some(Shown::of(Says::Expensive(says), cells))
-}
-
-fn cells_of(dear: &[&(&Operation, Fit, Estimate)]) -> Vec<CellRef> {
-    dear.iter().map(|(o, ..)| o.cell()).collect()
 }
 
 /// Two cases that do the same in two ways.
@@ -257,6 +254,7 @@ mod tests {
     use super::*;
     use crate::synthetic::{clocks, makers};
     use crate::whole::Analysis;
+    use syscost_core::sample::Sample;
 
     fn answer(run: &Run) -> Answer {
         Analysis::of(run).answers.into_iter().find(|a| a.question == Expensive.id()).expect("it is asked")
@@ -279,6 +277,24 @@ mod tests {
         let cheap = answer(&clocks(8, Some(10.0), 3.0));
         assert_eq!(cheap.verdict, AnswerVerdict::No, "less than predicted is not dear");
         assert_eq!(answer(&clocks(8, None, 3.0)).verdict, AnswerVerdict::NotMeasured);
+    }
+
+    #[test]
+    fn a_rate_is_no_cost() {
+        let mut run = clocks(8, Some(1.0), 3.0);
+        for case in &mut run.record.plan.cases[1..] {
+            (case.probe, case.point) = ("memory_bandwidth".into(), Point::default());
+            case.point.set("operation", Value::text("read"));
+        }
+        for prediction in &mut run.record.predictions[1..] {
+            prediction.metric = "bandwidth".into();
+        }
+        // A third of a byte in a second, where one was predicted.
+        let slow = |sample: &Sample| Sample { bytes: sample.elapsed_ns / 3e9, ..sample.clone() };
+        run.samples = run.samples.iter().map(slow).collect::<Vec<_>>().into();
+        let told = answer(&run);
+        let Expense::Dear { dear, of, undecided, .. } = expenses(&told)[0] else { panic!("rows first") };
+        assert_eq!((*dear, *of, *undecided, told.shown[0].cells.len()), (1, 1, 0, 1));
     }
 
     #[test]
