@@ -1,6 +1,6 @@
 //! How figures change with more threads or connections.
 
-use super::figures::{at_places, metric, times};
+use super::figures::{at_places, metric, times_within};
 use crate::text::words::capital;
 use syscost_analyze::finding::along::{AlongChanges, ChangedPlaces, MetricChange};
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -30,7 +30,7 @@ pub fn change(change: &MetricChange) -> Option<String> {
         "{} {} up to {}{}",
         metric(change.metric).map_or(change.metric, |metric| metric.title),
         if rises { "rises" } else { "falls" },
-        times(changed.largest.ratio.value),
+        times_within(&changed.largest.ratio),
         at_places(changed.places, change.places)
     ))
 }

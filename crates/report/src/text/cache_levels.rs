@@ -1,6 +1,6 @@
 //! Which cache level's misses fall most, and between which mechanisms?
 
-use super::figures::{interval, short_place, times};
+use super::figures::{interval, short_place, times_within};
 use super::{QuestionText, each, headline_of};
 use syscost_analyze::answer::CacheLevel;
 use syscost_analyze::finding::Says;
@@ -33,7 +33,7 @@ fn headline(misses: &LevelMisses) -> String {
     match &misses.largest {
         Some(fall) => format!(
             "{name} misses fall most, {} from {} to {} at {}.",
-            times(fall.ratio.value),
+            times_within(&fall.ratio),
             fall.more,
             fall.fewer,
             short_place(&fall.place)

@@ -1,6 +1,6 @@
 //! What does it cost when a thread serves more connections?
 
-use super::figures::{at_places, times};
+use super::figures::{at_places, times_within};
 use super::{QuestionText, along, each, headline_of};
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::along::AlongChanges;
@@ -23,7 +23,7 @@ fn headline(all: &AlongChanges) -> String {
     match &cost.more {
         Some(more) => format!(
             "{many} connections a thread cost up to {} more CPU per byte than {few}{}.",
-            times(more.largest.ratio.value),
+            times_within(&more.largest.ratio),
             at_places(more.places, cost.places)
         ),
         None => format!(

@@ -1,6 +1,6 @@
 //! What is expensive here, and what would change it?
 
-use super::figures::{interval, times};
+use super::figures::{interval, times_within};
 use super::{QuestionText, each, headline_of};
 use crate::Statement;
 use crate::text::words::{Words, capital, count};
@@ -27,7 +27,7 @@ fn headline(expense: &Expense) -> String {
         Expense::Dear { rows, dear, of, .. } => {
             let worst = rows
                 .first()
-                .map(|row| format!(", most {}: {}", name(&row.probe, &row.place), times(row.ratio.value)));
+                .map(|row| format!(", most {}: {}", name(&row.probe, &row.place), times_within(&row.ratio)));
             format!(
                 "{dear} of {} surely cost more than twice what their parts predict{}.",
                 count(*of, "row"),
@@ -74,7 +74,7 @@ fn sentence(expense: &Expense) -> String {
 
 /// `process creation (fork, exit, wait; 1 MiB resident): 4.0x (95 % CI 3.9 to 4.1)`
 fn dear_row(row: &DearRow) -> String {
-    format!("{}: {} ({})", name(&row.probe, &row.place), times(row.ratio.value), interval(&row.ratio))
+    format!("{}: {} ({})", name(&row.probe, &row.place), times_within(&row.ratio), interval(&row.ratio))
 }
 
 /// `Process creation (fork, exit, wait; 100 MiB resident) costs 160x less with vfork(2) (99 % CI 156 to 169).`
@@ -88,7 +88,7 @@ fn other_way(way: &CheaperWay) -> String {
     format!(
         "{} costs {} less with {} ({}).{places}",
         capital(&name(&way.probe, &from)),
-        times(way.ratio.value),
+        times_within(&way.ratio),
         way.how,
         interval(&way.ratio)
     )

@@ -44,9 +44,20 @@ pub fn low_to_high((low, high): (f64, f64), unit: Unit) -> String {
     }
 }
 
-/// How many times one is the other, whichever is larger: `1.3x`
+/// Below this, a second digit is all of a difference.
+const NEAR_ONE: f64 = 1.2;
+
+/// How many times one is the other, whichever is larger: `1.3x`, `1.06x`
 pub fn times(ratio: f64) -> String {
-    format!("{}x", significant(rounded(ratio.max(1.0 / ratio))))
+    let value = ratio.max(1.0 / ratio);
+    format!("{}x", significant(if value < NEAR_ONE { value } else { rounded(value) }))
+}
+
+/// The same, where its interval stands beside it: a third digit where two would round it out of that.
+pub fn times_within(ratio: &Estimate) -> String {
+    let value = ratio.value.max(1.0 / ratio.value);
+    let (low, high) = ends(ratio);
+    if (low..=high).contains(&rounded(value)) { times(value) } else { format!("{}x", significant(value)) }
 }
 
 /// `1.3x to 2.6x`
@@ -57,10 +68,14 @@ pub fn times_range((low, high): (f64, f64)) -> String {
 
 /// `95 % CI 1.2 to 1.4`, larger over smaller
 pub fn interval(ratio: &Estimate) -> String {
-    let (low, high) =
-        if ratio.value < 1.0 { (1.0 / ratio.high, 1.0 / ratio.low) } else { (ratio.low, ratio.high) };
+    let (low, high) = ends(ratio);
     let level = (ratio.level * 100.0 + 1e-9).floor();
     format!("{level} % CI {} to {}", significant(low), significant(high))
+}
+
+/// Larger over smaller.
+fn ends(ratio: &Estimate) -> (f64, f64) {
+    if ratio.value < 1.0 { (1.0 / ratio.high, 1.0 / ratio.low) } else { (ratio.low, ratio.high) }
 }
 
 /// ` (3 of 4 places)`; nothing where it is all
@@ -78,5 +93,19 @@ mod tests {
         assert_eq!(low_to_high((912.0, 8123.0), Unit::Nanoseconds), "910 ns to 8.1 us");
         assert_eq!(low_to_high((8119.0, 8123.0), Unit::Nanoseconds), "8.1 us");
         assert_eq!((times(0.5), times_range((1.31, 2.578))), ("2x".into(), "1.3x to 2.6x".into()));
+        assert_eq!(times(1.0 / 1.034), "1.03x", "not once");
+    }
+
+    #[test]
+    fn a_ratio_is_not_rounded_out_of_its_interval() {
+        let of = |value, low, high| {
+            let ratio = Estimate { value, low, high, level: 0.999, n: 6, unit: Unit::Ratio };
+            (times_within(&ratio), interval(&ratio))
+        };
+        let told = |times: &str, ends: &str| (times.to_string(), format!("99 % CI {ends}"));
+        assert_eq!(of(1.058, 1.031, 1.0784), told("1.06x", "1.03 to 1.08"));
+        assert_eq!(of(1.0 / 1.058, 1.0 / 1.0784, 1.0 / 1.031), told("1.06x", "1.03 to 1.08"));
+        assert_eq!(of(1.258, 1.22, 1.32), told("1.3x", "1.22 to 1.32"));
+        assert_eq!(of(156.2, 155.0, 158.0), told("156x", "155 to 158"));
     }
 }

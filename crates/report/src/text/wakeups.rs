@@ -1,6 +1,6 @@
 //! Do wakeups decide?
 
-use super::figures::{short_place, times};
+use super::figures::{short_place, times_within};
 use super::{QuestionText, cause, each, headline_of};
 use crate::text::words::{Words, count};
 
@@ -63,7 +63,7 @@ fn largest(pairs: &WakeupPairs, most: &DecidedPair, words: &Words) -> String {
         "At {}, {} is {} faster than {}. {} {}",
         short_place(place),
         words.value(pairs.axis, &most.fast),
-        times(ratio.value),
+        times_within(ratio),
         words.value(pairs.axis, &most.slow),
         cause::sentence(why),
         why.events().first().map(cause::price).unwrap_or_default()
