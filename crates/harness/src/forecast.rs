@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use syscost_core::sample::{self, Sample};
+use syscost_core::sample::{self, Metric, Sample};
 use syscost_core::stats;
 use syscost_core::units::Unit;
 use syscost_experiment::plan::{Case, Plan};
@@ -65,6 +65,10 @@ impl Known for AskedRows<'_> {
             .or_else(|| Some(Found { value: 1.0, unit: Unit::Count, source: String::new(), case: None }))
     }
 
+    fn says(&self, id: &str) -> Option<String> {
+        text_among(self.facts, id)
+    }
+
     fn row(&self, row: &RowRef) -> Option<Found> {
         self.rows.borrow_mut().push(row.clone());
         self.fact("")
@@ -81,20 +85,26 @@ impl Known for SoFar<'_> {
         found_among(&self.run.record.host, id)
     }
 
+    fn says(&self, id: &str) -> Option<String> {
+        text_among(&self.run.record.host, id)
+    }
+
     fn row(&self, row: &RowRef) -> Option<Found> {
         let case = find(&self.run.record.plan, row)?;
-        let metric = probe::find(row.probe)?.metrics().into_iter().find(|m| m.id == row.metric)?;
+        let metrics = probe::find(row.probe)?.metrics();
+        let metric = metrics.iter().find(|m| m.id == row.metric)?;
         let mut rounds: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
         let own = self.run.samples.of_case(case.index);
         for sample in own.iter() {
             rounds.entry(sample.round).or_default().push(sample);
         }
-        let values: Vec<f64> = rounds
-            .values()
-            .filter_map(|samples| sample::round_value(samples, &metric, &case.point))
-            .collect();
+        let median = |metric: &Metric| {
+            let value = |samples: &Vec<&Sample>| sample::round_value(samples, metric, &case.point);
+            stats::median(&rounds.values().filter_map(value).collect::<Vec<f64>>())
+        };
+        let value = median(metric)?;
         Some(Found {
-            value: stats::median(&values)?,
+            value,
             unit: metric.unit,
             source: format!("{} of case {}: {} {}", metric.id, case.index, case.probe, case.point),
             case: Some(case.index),
@@ -106,6 +116,10 @@ fn found_among(facts: &[Fact], id: &str) -> Option<Found> {
     let Fact { value, source, .. } = facts.iter().find(|fact| fact.id == id)?;
     let value = value.as_ref()?.parse().ok()?;
     Some(Found { value, unit: unit_of(id), source: format!("{id} ({source})"), case: None })
+}
+
+fn text_among(facts: &[Fact], id: &str) -> Option<String> {
+    facts.iter().find(|fact| fact.id == id)?.value.clone()
 }
 
 /// The unit that a fact's id ends with.

@@ -184,7 +184,7 @@ mod tests {
         let machine = Machine::empty();
         machine.write(
             "proc/cpuinfo",
-            "processor\t: 0\nmodel name\t: AMD\x1b[31m EPYC  9654\u{0}\nmicrocode : 0xa1\n",
+            "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD\x1b[31m EPYC  9654\u{0}\nmicrocode : 0xa1\n",
         );
         machine.write(&format!("{CPU}/online"), "0-3\n");
         for cpu in 0..4 {
@@ -221,6 +221,7 @@ mod tests {
         let facts = facts_of(&machine.root());
         let value = |id: &str| value(&facts, id);
         assert_eq!(value("cpu_model").as_deref(), Some("AMD [31m EPYC 9654"), "no escape gets through");
+        assert_eq!(value("cpu_family").as_deref(), Some("AuthenticAMD family 25 model 17"));
         assert_eq!(value("cpus_online").as_deref(), Some("0-3"));
         assert_eq!(value("cpus_allowed").as_deref(), Some("1-3"));
         assert_eq!(value("cpu_cores").as_deref(), Some("2"));

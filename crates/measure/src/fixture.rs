@@ -38,6 +38,10 @@ impl Known for Costs {
         (id == "core_hertz").then(found)
     }
 
+    fn says(&self, _: &str) -> Option<String> {
+        None
+    }
+
     fn row(&self, row: &RowRef) -> Option<Found> {
         let (_, value) = self.0.iter().find(|(probe, _)| *probe == row.probe)?;
         Some(Found { value: *value, unit: Unit::Nanoseconds, source: "a test".into(), case: None })

@@ -18,6 +18,11 @@ impl Facts {
         };
         let model = field("model name").or_else(|| self.root.text("proc/device-tree/model")).or_else(arm);
         self.add("cpu_model", "CPU model", "/proc/cpuinfo", model);
+        let x86 = || {
+            let of = |name: &str, key: &str| Some(format!("{name} {}", field(key)?));
+            Some([field("vendor_id")?, of("family", "cpu family")?, of("model", "model")?].join(" "))
+        };
+        self.add("cpu_family", "CPU vendor, family and model", "/proc/cpuinfo", x86().or_else(arm));
         self.add("cpu_microcode", "microcode", "/proc/cpuinfo", field("microcode"));
         self.add("architecture", "architecture", "the build", Some(std::env::consts::ARCH.into()));
 

@@ -15,6 +15,7 @@ pub mod batch;
 pub mod blocks;
 pub mod cost;
 pub mod directory;
+pub mod guide;
 pub mod meter;
 pub mod named_file;
 pub mod network;

@@ -5,6 +5,7 @@
 //! itself. The harness evaluates it before the case's first sample and records the answer with the
 //! time. An input that is not known makes the prediction unknown, with its name: nothing is guessed.
 
+use super::guide::{Guide, PROCESSOR};
 use serde::{Deserialize, Serialize};
 use syscost_core::axis::{Point, Value};
 use syscost_core::units::Unit;
@@ -81,6 +82,9 @@ pub trait Known {
     /// A fact of the machine that is a number, by its id (`cache_l1d_bytes`, `cpu_max_hertz`).
     fn fact(&self, id: &str) -> Option<Found>;
 
+    /// A fact that is a text.
+    fn says(&self, id: &str) -> Option<String>;
+
     /// What other rows measured so far.
     fn row(&self, row: &RowRef) -> Option<Found>;
 }
@@ -128,6 +132,24 @@ impl<'a> Inputs<'a> {
         value
     }
 
+    /// A number that documents about processors give, each for its own; unknown on any other.
+    pub fn guided(&mut self, name: &str, unit: Unit, figures: &[(Guide, f64)]) -> Option<f64> {
+        let here = self.known.says(PROCESSOR);
+        let own = figures.iter().find(|(guide, _)| here.as_deref().is_some_and(|here| guide.is_of(here)));
+        let found = own.map(|(guide, value)| Found {
+            value: *value,
+            unit,
+            source: guide.document.into(),
+            case: None,
+        });
+        let source = || {
+            let known: Vec<&str> = figures.iter().map(|(guide, _)| guide.document).collect();
+            let here = here.as_deref().unwrap_or("a processor that does not say what it is");
+            format!("not known here, because this is {here}; no guide for it among: {}", known.join("; "))
+        };
+        self.note(name, found, unit, source)
+    }
+
     fn note(
         &mut self,
         name: &str,
@@ -146,7 +168,6 @@ impl<'a> Inputs<'a> {
         value
     }
 
-    /// The rows asked for so far.
     /// A number that is made of others by more than a formula says. The rows that it needs are asked for as well.
     pub fn derived(
         &mut self,
@@ -161,6 +182,7 @@ impl<'a> Inputs<'a> {
         self.constant(name, value, unit, source)
     }
 
+    /// The rows asked for so far.
     pub fn rows(&self) -> &[RowRef] {
         &self.rows
     }
@@ -197,12 +219,16 @@ impl<'a> Inputs<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::guide;
 
     struct OneFact;
     impl Known for OneFact {
         fn fact(&self, id: &str) -> Option<Found> {
             let found = || Found { value: 2e9, unit: Unit::Hertz, source: "a test".into(), case: None };
             (id == "hertz").then(found)
+        }
+        fn says(&self, id: &str) -> Option<String> {
+            (id == PROCESSOR).then(|| "GenuineIntel family 6 model 85".into())
         }
         fn row(&self, _: &RowRef) -> Option<Found> {
             None
@@ -219,5 +245,20 @@ mod tests {
         let missing: Vec<&str> =
             account.inputs.iter().filter(|i| i.value.is_none()).map(|i| i.name.as_str()).collect();
         assert_eq!(missing, ["call"]);
+    }
+
+    #[test]
+    fn the_guide_of_another_processor_says_nothing_here() {
+        let mut inputs = Inputs::new(&OneFact);
+        let both = [(guide::AMD_19H, 32.0), (guide::INTEL_SKYLAKE, 64.0)];
+        assert_eq!(inputs.guided("filled", Unit::Bytes, &both), Some(64.0));
+        assert_eq!(inputs.guided("call", Unit::Count, &[(guide::FOG_ZEN, 2.0)]), None);
+        let account = inputs.sum("call", None, None);
+        let [filled, call] = &account.inputs[..] else { panic!("two were asked for") };
+        assert!(filled.source.starts_with("Intel, "), "{}", filled.source);
+        assert_eq!(
+            call.source,
+            "not known here, because this is GenuineIntel family 6 model 85; no guide for it among: Fog, Instruction tables: AMD Zen"
+        );
     }
 }

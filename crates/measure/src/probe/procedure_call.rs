@@ -5,6 +5,7 @@
 //! instruction in the loop's bytes. Source: the CSE 221 measurement project's procedure-call row;
 //! Fog, "Instruction tables" (2024).
 
+use super::guide::{AMD_19H, FOG_SKYLAKE, FOG_ZEN};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, batch};
@@ -104,13 +105,9 @@ impl OsOperation for ProcedureCall {
         let arguments = point.int(ARGUMENTS)?;
         let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
         if arguments == 0 {
-            let cycles = inputs.constant(
-                "call_and_return_cycles",
-                4.0,
-                Unit::Count,
-                "near call 2 and near return 2 cycles (reciprocal throughput), AMD Zen: Fog, Instruction tables",
-            );
-            let hardware = hertz.map(|hz| cycles * 1e9 / hz);
+            // Near call 2, near return 2: reciprocal throughputs.
+            let cycles = inputs.guided("call_and_return_cycles", Unit::Count, &[(FOG_ZEN, 4.0)]);
+            let hardware = hertz.zip(cycles).map(|(hz, cycles)| cycles * 1e9 / hz);
             return Some(inputs.sum("call_and_return_cycles / frequency", hardware, Some(0.0)));
         }
         let call = inputs.row("call_without_arguments", with_arguments(0));
@@ -118,13 +115,10 @@ impl OsOperation for ProcedureCall {
         let moved = arguments + arguments.saturating_sub(REGISTERS);
         let moves =
             inputs.constant("moves", moved as f64, Unit::Count, "instructions that place the arguments");
-        let width = inputs.constant(
-            "moves_per_cycle",
-            4.0,
-            Unit::Ratio,
-            "simple integer operations a cycle, Zen and Intel cores since Haswell: Fog, Instruction tables",
-        );
-        let software = hertz.map(|hz| moves / width * 1e9 / hz);
+        // Units for simple integer operations.
+        let units = [(AMD_19H, 4.0), (FOG_ZEN, 4.0), (FOG_SKYLAKE, 4.0)];
+        let width = inputs.guided("moves_per_cycle", Unit::Ratio, &units);
+        let software = hertz.zip(width).map(|(hz, width)| moves / width * 1e9 / hz);
         Some(inputs.sum("call_without_arguments + moves / moves_per_cycle / frequency", call, software))
     }
 }

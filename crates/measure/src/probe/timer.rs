@@ -1,5 +1,6 @@
 //! `timer`: what reading each clock costs, and the loop that everything else is timed in.
 
+use super::guide::{FOG_SKYLAKE, Guide};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, batch, system_call};
@@ -29,8 +30,10 @@ struct TimedClock {
 /// What a reading should cost.
 #[derive(Clone, Copy)]
 enum Theory {
-    /// Core cycles, and the document that says so.
+    /// So many core cycles on any processor, because.
     Steps(f64, &'static str),
+    /// Core cycles, by a document of some processors.
+    Guided(&'static [(Guide, f64)]),
     /// This clock behind a fence.
     Fenced(&'static str),
     /// The vDSO: the clock that it reads, if any, and its instructions.
@@ -58,7 +61,8 @@ impl TimedClock {
     }
 }
 
-const RDTSC: Theory = Theory::Steps(25.0, "Agner Fog, instruction tables: RDTSC, Skylake");
+const RDTSC: Theory = Theory::Guided(&[(FOG_SKYLAKE, 25.0)]);
+const LFENCE: &[(Guide, f64)] = &[(FOG_SKYLAKE, 4.0)];
 
 const EMPTY: Option<fn(u64)> = Some(|n| repeat(n, || ()));
 const GETTIME: Option<fn(u64)> = Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC)));
@@ -157,7 +161,12 @@ impl OsOperation for Timer {
 
     fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
         match find(point)?.theory {
-            Theory::Steps(cycles, source) => Some(in_cycles(inputs, cycles, source)),
+            Theory::Steps(cycles, why) => {
+                Some(in_cycles(inputs, |inputs| Some(inputs.constant("cycles", cycles, Unit::Count, why))))
+            }
+            Theory::Guided(figures) => {
+                Some(in_cycles(inputs, |inputs| inputs.guided("cycles", Unit::Count, figures)))
+            }
             Theory::Fenced(of) => Some(fenced(inputs, of)),
             Theory::Vdso { reads, instructions } => Some(by_vdso(inputs, reads, instructions)),
             Theory::SystemCall => Some(by_system_call(inputs)),
@@ -166,19 +175,20 @@ impl OsOperation for Timer {
     }
 }
 
-/// So many core cycles, by a document.
-fn in_cycles(mut inputs: Inputs<'_>, cycles: f64, source: &str) -> CostAccount {
+/// So many core cycles.
+fn in_cycles(mut inputs: Inputs<'_>, cycles: impl FnOnce(&mut Inputs<'_>) -> Option<f64>) -> CostAccount {
     let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
-    let cycles = inputs.constant("cycles", cycles, Unit::Count, source);
-    inputs.sum("cycles / core_hertz", hertz.map(|hz| cycles * 1e9 / hz), Some(0.0))
+    let cycles = cycles(&mut inputs);
+    let base = hertz.zip(cycles).map(|(hz, cycles)| cycles * 1e9 / hz);
+    inputs.sum("cycles / core_hertz", base, Some(0.0))
 }
 
 /// Another clock, and a fence that waits for what came before it.
 fn fenced(mut inputs: Inputs<'_>, of: &'static str) -> CostAccount {
     let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
     let plain = inputs.row("plain", reading(of));
-    let fence = inputs.constant("fence", 4.0, Unit::Count, "Agner Fog, instruction tables: LFENCE, Skylake");
-    let base = plain.zip(hertz).map(|(ns, hz)| ns + fence * 1e9 / hz);
+    let fence = inputs.guided("fence", Unit::Count, LFENCE);
+    let base = plain.zip(fence).zip(hertz).map(|((ns, fence), hz)| ns + fence * 1e9 / hz);
     inputs.sum("plain + fence / core_hertz", base, Some(0.0))
 }
 
@@ -204,4 +214,22 @@ fn by_system_call(mut inputs: Inputs<'_>) -> CostAccount {
     let counter = inputs.row("counter", reading("lfence_rdtsc"));
     let trap = inputs.row("trap", system_call::cost_of("getppid"));
     inputs.sum("counter + trap", counter, trap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Costs;
+
+    #[test]
+    fn cycles_of_one_processor_predict_no_other() {
+        let predicted = |clock: &'static str| {
+            let mut point = Point::default();
+            point.set(CLOCK.id, Value::text(clock));
+            let costs = Costs::of(&[("timer", 7.0)]);
+            Timer.predict(&point, Inputs::new(&costs)).and_then(|account| account.predicted)
+        };
+        assert_eq!(["rdtsc", "rdtscp", "lfence_rdtsc"].map(predicted), [None; 3]);
+        assert_eq!(["loop", "clock_gettime"].map(predicted), [Some(1.0), Some(22.0)]);
+    }
 }

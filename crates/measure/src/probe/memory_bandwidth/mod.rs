@@ -6,6 +6,7 @@
 
 mod words;
 
+use super::guide::{AMD_19H, Guide, INTEL_SKYLAKE};
 use super::passes;
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
@@ -27,8 +28,10 @@ use words::{BLOCK, MovedWords};
 
 pub struct MemoryBandwidth;
 
-/// Server cores of today load two words of 32 bytes a cycle and store one; some do more.
-const GUIDE: &str = "AMD, Software Optimization Guide for the Zen 4 Microarchitecture (57647): bytes a cycle";
+/// Bytes a cycle in vectors of 32: two loads or one store, and what comes from the second cache.
+const LOADED: &[(Guide, f64)] = &[(AMD_19H, 64.0), (INTEL_SKYLAKE, 64.0)];
+const STORED: &[(Guide, f64)] = &[(AMD_19H, 32.0), (INTEL_SKYLAKE, 32.0)];
+const FILLED: &[(Guide, f64)] = &[(AMD_19H, 32.0), (INTEL_SKYLAKE, 64.0)];
 
 /// What holds a working set.
 enum Served {
@@ -211,6 +214,40 @@ impl Probe for MemoryBandwidth {
     }
 }
 
+/// The formula, and what it gives for one thread.
+fn of_one(
+    level: Option<Served>,
+    operation: &MemoryOperation,
+    set: u64,
+    inputs: &mut Inputs<'_>,
+) -> (&'static str, Option<f64>) {
+    let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
+    let says = "lines that the core waits for, for each line of payload: a store reads its line";
+    match level {
+        Some(Served::First) => {
+            let figures = if operation.id == "read" { LOADED } else { STORED };
+            let moved = inputs.guided("moved_per_cycle", Unit::Bytes, figures);
+            let rate = moved.zip(hertz).map(|(moved, hertz)| moved * hertz);
+            ("threads * moved_per_cycle * frequency", rate)
+        }
+        Some(Served::Second) => {
+            let fills = inputs.constant("fills", operation.fills, Unit::Count, says);
+            let filled = inputs.guided("filled_per_cycle", Unit::Bytes, FILLED);
+            let rate = filled.zip(hertz).map(|(filled, hertz)| filled * hertz / fills);
+            ("threads * filled_per_cycle * frequency / fills", rate)
+        }
+        Some(Served::Beyond) => {
+            let fills = inputs.constant("fills", operation.fills, Unit::Count, says);
+            let line = inputs.constant("line", LINE as f64, Unit::Bytes, "from one word to the next");
+            let word =
+                inputs.constant("word", 8.0, Unit::Bytes, "what the memory mountain reads of each line");
+            let words = inputs.row("word_rate", memory_mountain::rate_at(set, LINE));
+            ("threads * word_rate / word * line / fills", words.map(|words| words / word * line / fills))
+        }
+        None => ("threads * what the cache that holds the working set gives", None),
+    }
+}
+
 impl OsOperation for MemoryBandwidth {
     fn row(&self, point: &Point) -> Option<Row> {
         let operation = operation(point)?;
@@ -240,24 +277,9 @@ impl OsOperation for MemoryBandwidth {
             "nt_write" => (Some(Served::Beyond), memory_mountain::LARGEST),
             _ => (served(bytes, &mut inputs), bytes.next_power_of_two().min(memory_mountain::LARGEST)),
         };
-        let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
-        let mut per_cycle = |name: &str, bytes: f64| inputs.constant(name, bytes, Unit::Bytes, GUIDE);
-        let (loaded, stored) = (per_cycle("l1_loaded", 64.0), per_cycle("l1_stored", 32.0));
-        let filled = per_cycle("filled", 32.0);
-        let says = "lines that the core waits for, for each line of payload: a store reads its line";
-        let fills = inputs.constant("fills", operation.fills, Unit::Count, says);
-        let line = inputs.constant("line", LINE as f64, Unit::Bytes, "the cache line of x86-64");
-        let word = inputs.constant("word", 8.0, Unit::Bytes, "what the memory mountain reads of each line");
-        let words = inputs.row("word_rate", memory_mountain::rate_at(set, LINE));
         let together = inputs.constant("threads", threads as f64, Unit::Count, "this case");
-        let of_one = level.and_then(|level| match level {
-            Served::First => hertz.map(|hertz| hertz * if operation.id == "read" { loaded } else { stored }),
-            Served::Second => hertz.map(|hertz| hertz * filled / fills),
-            Served::Beyond => words.map(|words| words / word * line / fills),
-        });
+        let (formula, of_one) = of_one(level, operation, set, &mut inputs);
         let rate = of_one.map(|rate| rate * together);
-        let formula = "threads * (l1_loaded or l1_stored * frequency; filled * frequency / fills from the second cache; \
-                       word_rate / word * line / fills from behind it)";
         Some(inputs.account(formula, rate, None, rate))
     }
 
@@ -282,6 +304,7 @@ impl OsOperation for MemoryBandwidth {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::prediction::{Found, Known};
 
     struct Ready(Result<(), &'static str>);
 
@@ -332,5 +355,41 @@ mod tests {
         let seats = seats(cpus());
         let distinct: std::collections::BTreeSet<_> = seats.iter().collect();
         assert_eq!(distinct.len(), seats.len(), "{seats:?}");
+    }
+
+    /// Caches of 32 KiB and 1 MiB; the core runs at one cycle a nanosecond.
+    struct Core(&'static str);
+
+    impl Known for Core {
+        fn fact(&self, id: &str) -> Option<Found> {
+            let facts = [("cache_l1d_bytes", 32768.0), ("cache_l2_bytes", 1048576.0), ("core_hertz", 1e9)];
+            let value = facts.iter().find(|fact| fact.0 == id)?.1;
+            Some(Found { value, unit: Unit::Count, source: "a test".into(), case: None })
+        }
+        fn says(&self, _: &str) -> Option<String> {
+            Some(self.0.into())
+        }
+        fn row(&self, _: &RowRef) -> Option<Found> {
+            Some(Found { value: 1e9, unit: Unit::BytesPerSecond, source: "a test".into(), case: None })
+        }
+    }
+
+    #[test]
+    fn a_core_is_predicted_by_its_own_guide_and_memory_without_one() {
+        let predicted = |processor, operation, bytes| {
+            let point = task(operation, bytes, 1).point;
+            MemoryBandwidth
+                .predict(&point, Inputs::new(&Core(processor)))
+                .and_then(|account| account.predicted)
+        };
+        let zen = "AuthenticAMD family 25 model 17";
+        assert_eq!(predicted(zen, "read", 16384), Some(64e9));
+        assert_eq!(predicted(zen, "copy", 16384), Some(32e9));
+        assert_eq!(predicted(zen, "copy", 262144), Some(16e9));
+        for other in ["GenuineIntel family 6 model 173", "implementer 0x41 part 0xd40"] {
+            let [first, second, beyond] =
+                [16384, 262144, 4 << 20].map(|bytes| predicted(other, "copy", bytes));
+            assert_eq!((first, second, beyond), (None, None, Some(4e9)), "{other}");
+        }
     }
 }

@@ -121,6 +121,9 @@ mod tests {
                 case: None,
             })
         }
+        fn says(&self, _: &str) -> Option<String> {
+            None
+        }
         fn row(&self, row: &RowRef) -> Option<Found> {
             let costs = [
                 (IN_L1, 1.0),
