@@ -15,7 +15,7 @@ use syscost_experiment::run::Run;
 use syscost_host::Fact;
 use syscost_measure::probe::prediction::{Found, Inputs, Known, Prediction, RowRef};
 use syscost_measure::probe::transfer::far;
-use syscost_measure::probe::{self, Probe};
+use syscost_measure::probe::{self, Probe, cost};
 
 /// For each case how far it is from the hardware: 0 needs no other row, n needs one of n - 1.
 pub fn stages(plan: &Plan, facts: &[Fact]) -> Vec<usize> {
@@ -103,6 +103,11 @@ impl Known for SoFar<'_> {
             stats::median(&rounds.values().filter_map(value).collect::<Vec<f64>>())
         };
         let value = median(metric)?;
+        // What its loop hides is no figure to build on.
+        let gross = metrics.iter().find(|m| m.id == "gross").filter(|gross| gross.unit == metric.unit);
+        if gross.and_then(median).is_some_and(|gross| value < cost::resolution(gross)) {
+            return None;
+        }
         Some(Found {
             value,
             unit: metric.unit,

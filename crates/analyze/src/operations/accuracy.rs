@@ -35,7 +35,7 @@ pub fn fit(ratio: &Estimate, confidence: f64) -> Fit {
 pub struct Fits {
     pub held: Vec<CellRef>,
     pub outside: Vec<CellRef>,
-    /// Too few rounds among them.
+    /// Too few rounds among them, and costs that their loop hides.
     pub undecided: Vec<CellRef>,
     /// Predictions that lack an input.
     pub unknown: usize,
@@ -49,6 +49,9 @@ impl Fits {
                 Some(Fit::Holds) => fits.held.push(operation.cell()),
                 Some(Fit::Outside) => fits.outside.push(operation.cell()),
                 Some(Fit::Undecided) => fits.undecided.push(operation.cell()),
+                None if operation.unresolved.is_some() && operation.predicted().is_some() => {
+                    fits.undecided.push(operation.cell());
+                }
                 None => {
                     let unknown = operation.prediction.is_some() && operation.predicted().is_none();
                     fits.unknown += usize::from(unknown);
@@ -91,6 +94,7 @@ mod tests {
         assert!(held > 0 && [outside, undecided, unknown] == [0, 0, 0]);
         assert_eq!(fits(8, Some(1.0), 3.0)[1], held);
         assert_eq!(fits(3, Some(1.0), 3.0)[2], held, "three rounds decide nothing");
+        assert_eq!(fits(8, Some(1.0), 0.001)[2], held, "what the loop hides decides nothing");
         assert_eq!(fits(8, None, 30.0)[3], held);
         assert_eq!(Fits::of(&[], 0.95), Fits::default());
     }

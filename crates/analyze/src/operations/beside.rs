@@ -146,7 +146,7 @@ impl Beside {
     pub fn run(name: &str, run: &Run) -> Beside {
         let theirs = operations(run, &Cells::of(run));
         let row = |o: &Operation| {
-            let measured = o.measured?;
+            let measured = o.measured.filter(|_| o.unresolved.is_none())?;
             Some(Theirs {
                 name: o.name(),
                 key: Key::Case(o.probe.into(), o.point.clone()),
@@ -185,7 +185,10 @@ impl Beside {
         Some(Match {
             value,
             estimate: theirs.estimate,
-            ratio: ours.measured.and_then(|measured| over(measured, value)),
+            ratio: ours
+                .measured
+                .filter(|_| ours.unresolved.is_none())
+                .and_then(|measured| over(measured, value)),
             base_hardware: theirs.base_hardware.map(|base| base * factor),
         })
     }

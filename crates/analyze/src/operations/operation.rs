@@ -14,7 +14,7 @@ use syscost_core::sample::{Metric, Sample};
 use syscost_core::stats::{Estimate, median, quantile};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
-use syscost_measure::probe::cost::counted_metric;
+use syscost_measure::probe::cost::{self, counted_metric};
 use syscost_measure::probe::prediction::Prediction;
 use syscost_measure::probe::row::Row;
 use syscost_measure::probe::{self, Probe};
@@ -32,6 +32,8 @@ pub struct Operation {
     pub metric: Metric,
     /// `None`: nothing usable was measured.
     pub measured: Option<Estimate>,
+    /// The least cost that could be told from the loop and the clock, where less than that was measured: no figure.
+    pub unresolved: Option<f64>,
     pub prediction: Option<Prediction>,
     /// Measured over predicted, where both are positive.
     pub ratio: Option<Estimate>,
@@ -94,6 +96,7 @@ pub fn operations(run: &Run, cells: &Cells) -> Vec<Operation> {
         let metric =
             if run.record.clock_instructions().is_some() { counted_metric(probe) } else { headline(probe) }?;
         let measured = cells.cell(case.index, metric.id).map(|c| c.estimate);
+        let unresolved = measured.and_then(|measured| unresolved(cells, case.index, measured));
         let prediction = predictions.get(&case.index).filter(|p| p.metric == metric.id && !late(p));
         let prediction = prediction.map(|p| Prediction::clone(p));
         let predicted = prediction.as_ref().and_then(|p| p.account.predicted);
@@ -107,13 +110,21 @@ pub fn operations(run: &Run, cells: &Cells) -> Vec<Operation> {
             title: probe.about().title,
             row,
             metric,
-            ratio: measured.zip(predicted).and_then(|(m, p)| over(m, p)),
+            ratio: measured.filter(|_| unresolved.is_none()).zip(predicted).and_then(|(m, p)| over(m, p)),
+            unresolved,
             spread: measured.and_then(|m| spread(&sound, &metric, &case.point, m.value)),
             measured,
             prediction,
         })
     };
     cases.filter_map(operation).collect()
+}
+
+/// Where a cost is less than what its subtraction resolves: that.
+fn unresolved(cells: &Cells, case: usize, cost: Estimate) -> Option<f64> {
+    let gross = cells.cell(case, "gross")?.estimate;
+    Some(cost::resolution(gross.value))
+        .filter(|resolution| cost.unit == gross.unit && cost.value < *resolution)
 }
 
 /// An estimate over a number; `None` where a ratio would mean nothing.
@@ -173,6 +184,7 @@ fn spread(samples: &[&Sample], metric: &Metric, point: &Point, middle: f64) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operations::beside::Beside;
     use crate::synthetic::clocks;
 
     #[test]
@@ -187,6 +199,17 @@ mod tests {
         assert_eq!((spread.rounds, spread.samples), (8, 24));
         assert!(spread.within.unwrap() < 0.1 && spread.between.unwrap() < 0.1 && spread.largest.abs() < 0.2);
         assert!(first.name().starts_with("reading the time ("), "{}", first.name());
+    }
+
+    #[test]
+    fn a_cost_that_the_loop_hides_has_no_ratio() {
+        let run = clocks(8, Some(1.0), 0.001);
+        let all = operations(&run, &Cells::of(&run));
+        assert!(all.iter().all(|o| o.ratio.is_none() && o.predicted().is_some()));
+        let least = all[0].unresolved.expect("a thousandth of a nanosecond in a loop of two");
+        assert!((least / 0.02 - 1.0).abs() < 0.02, "{least}");
+        let beside = Beside::run("itself", &run);
+        assert!(all.iter().all(|o| beside.find(o).is_none_or(|found| found.ratio.is_none())));
     }
 
     #[test]

@@ -14,6 +14,15 @@ use syscost_core::sample::{Metric, Quantity, Sample};
 /// Which quantile over batches is the cost of a nanosecond operation.
 pub const LOW: f64 = 0.05;
 
+/// What a batch holds beside its operations differs from the empty loop's by its ends: the clock's reading, a misjudged end
+/// of the loop. That is below this share of it.
+const UNRESOLVED: f64 = 0.01;
+
+/// The least cost that can be told from what is subtracted, where operations take so long with it.
+pub fn resolution(gross: f64) -> f64 {
+    UNRESOLVED * gross
+}
+
 pub const QUANTITIES: &[Quantity] = quantities! {
     "low_ns", Nanoseconds, "5 % quantile over the window's batches of the time per operation, overhead included";
     "median_ns", Nanoseconds, "median over the window's batches of the time per operation, overhead included";

@@ -1,7 +1,7 @@
 //! What the operations cost, by probe: prediction beside measurement, how far the figure can be trusted, how it was timed,
 //! and (folded away) each formula with its inputs.
 
-use super::published::{none, off, without_empty_columns};
+use super::published::{measured, none, off, without_empty_columns};
 use super::{capital, plural, unless_empty};
 use crate::context::Layout;
 use crate::escape::slug;
@@ -23,7 +23,7 @@ fn introduced(m: &Material, blocks: Vec<Block>) -> Vec<Block> {
     let text = "Predicted is base hardware plus software overhead where both are known; each formula was recorded before the \
          first sample of its row. Measured is the median over rounds with its interval; spread is the interquartile \
          range within a round (median over rounds) and between rounds, as a share of the median; farthest is the \
-         window that lies farthest from the median.";
+         window that lies farthest from the median. A cost below 1 % of the loop that it is timed in is hidden by it: <.";
     let mut all = vec![Block::Text(text.into())];
     all.extend(m.beside.iter().map(|b| Block::Text(format!("{}: {}", b.name, b.about))));
     all.extend(blocks);
@@ -79,7 +79,7 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
         part(account.and_then(|a| a.base_hardware)),
         part(account.and_then(|a| a.software_overhead)),
         predicted(o),
-        o.measured.map_or(Entry::Missing, |estimate| Entry::estimate(estimate, Some(o.cell()))),
+        measured(o, Some(o.cell())),
         o.ratio.map_or(none(), |ratio| off(m, ratio)),
     ];
     for beside in m.beside {
@@ -92,7 +92,8 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
         });
         row.push(found.and_then(|f| f.ratio).map_or(none(), |e| Entry::estimate(e, None)));
     }
-    row.push(layout.tsc_cycles(o.case).map_or(none(), |cycles| Entry::Number(cycles, Unit::Count)));
+    let cycles = layout.tsc_cycles(o.case).filter(|_| o.unresolved.is_none());
+    row.push(cycles.map_or(none(), |cycles| Entry::Number(cycles, Unit::Count)));
     row.extend(spread(o.spread.as_ref()));
     row
 }

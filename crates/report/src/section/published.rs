@@ -4,10 +4,12 @@
 use super::{drawings, plural, unless_empty};
 use crate::context::Layout;
 use crate::material::Material;
+use crate::text::costs::hidden;
 use crate::text::figures::rounded;
 use crate::text::words::capital;
 use crate::{Block, Entry, Section, Standing, Table};
 use std::cmp::Reverse;
+use syscost_analyze::CellRef;
 use syscost_analyze::operations::Operation;
 use syscost_analyze::operations::accuracy::{self, Fit};
 use syscost_analyze::operations::beside::Beside;
@@ -106,7 +108,7 @@ fn row(m: &Material, o: &Operation, here: &ComparedMachine) -> Vec<Entry> {
         part(account.and_then(|a| a.base_hardware)),
         part(account.and_then(|a| a.software_overhead)),
         part(o.predicted()),
-        o.measured.map_or(Entry::Missing, |estimate| Entry::estimate(estimate, None)),
+        measured(o, None),
         o.ratio.map_or(none(), |ratio| off(m, ratio)),
     ];
     for beside in m.beside {
@@ -132,6 +134,12 @@ fn in_words(difference: HardwareDifference) -> String {
         HardwareShare::Undecided => "undecided",
     };
     format!("{}x ({by}): {share}", significant(rounded(difference.ratio)))
+}
+
+/// The figure, or what it is below.
+pub fn measured(o: &Operation, cell: Option<CellRef>) -> Entry {
+    let figure = || o.measured.map_or(Entry::Missing, |estimate| Entry::estimate(estimate, cell));
+    hidden(o).map_or_else(figure, Entry::Text)
 }
 
 /// A ratio of measured to predicted, marked where it lies outside what was foreseen.

@@ -4,6 +4,7 @@
 //! first measured row is taken. Figures are told in groups of one magnitude, in plan order.
 
 use crate::Statement;
+use crate::text::figures::rounded;
 use crate::text::words::{and, count, figure};
 use std::collections::BTreeSet;
 use syscost_analyze::operations::Operation;
@@ -46,6 +47,11 @@ fn by_magnitude<T>(items: Vec<T>, operation: impl Fn(&T) -> &Operation) -> Vec<(
     groups
 }
 
+/// `< 0.0025 ns`: of a cost that the loop around it hides.
+pub fn hidden(operation: &Operation) -> Option<String> {
+    operation.unresolved.map(|least| format!("< {}", operation.metric.unit.format(rounded(least))))
+}
+
 /// One statement for each group that has a figure, and how many predictions held.
 pub fn statements(operations: &[Operation], confidence: f64) -> Vec<Statement> {
     let groups = by_magnitude(told(operations), |(operation, _)| operation);
@@ -75,7 +81,8 @@ fn statement<'a>(title: &str, group: impl Iterator<Item = &'a (&'a Operation, St
     let mut cells = Vec::new();
     for (operation, name) in group {
         let measured = operation.measured?;
-        parts.push(format!("{name} {}", figure(measured.value, measured.unit)));
+        let figure = hidden(operation).unwrap_or_else(|| figure(measured.value, measured.unit));
+        parts.push(format!("{name} {figure}"));
         cells.push(operation.cell());
     }
     let text = format!("{title}: {}.", parts.join("; "));

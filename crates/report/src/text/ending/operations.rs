@@ -3,6 +3,7 @@
 use super::EndTable;
 use super::figure::own_figure;
 use crate::material::Material;
+use crate::text::costs::hidden;
 use crate::text::words::capital;
 use syscost_analyze::operations::Operation;
 
@@ -24,13 +25,13 @@ pub fn table(m: &Material) -> Option<EndTable> {
     rows.extend(rest);
     let row = |o: &&Operation| {
         let ratio = o.ratio.map_or("-".into(), |ratio| format!("{:.2}x", ratio.value));
-        let measured = o.measured.as_ref().map_or("-".into(), own_figure);
+        let measured = hidden(o).or_else(|| o.measured.as_ref().map(own_figure)).unwrap_or("-".into());
         vec![capital(&o.name()), measured, ratio]
     };
     (!rows.is_empty()).then(|| EndTable {
         columns: ["operation", "measured", "ratio"].map(String::from).to_vec(),
         rows: rows.iter().map(row).collect(),
-        note: Some("ratio: measured over predicted; -: nothing was predicted".into()),
+        note: Some("ratio: measured over predicted; -: one of them is not known".into()),
         ..EndTable::default()
     })
 }
