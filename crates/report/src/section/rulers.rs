@@ -14,8 +14,7 @@ use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 
 const METHOD: &str = "The same messages between two processes of this machine, measured in the same rounds: through the \
-    kernel without TCP, without the kernel, and by one copy from core to core. That copy is the bound: a transfer \
-    that puts the bytes into memory of the receiver's own has to do as much. Beside each figure stands how many \
+    kernel without TCP, without the kernel, and by one copy from core to core. Beside each figure stands how many \
     times worse the best way over TCP is, paired by round; the best is the one with the best median, of every \
     path that was run. Ends of shared memory look again and again before they sleep, and pay CPU time for it: a ratio \
     below 1 says that waiting cost more there than copying.";

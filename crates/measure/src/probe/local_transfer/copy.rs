@@ -31,7 +31,7 @@ impl Carrier for Copy {
         CarrierAbout {
             id: "copy",
             title: "copy between two cores",
-            summary: "one memcpy by the receiver out of memory that the sender's core has just written: the bound",
+            summary: "one memcpy by the receiver out of memory that the sender's core has just written",
         }
     }
 
