@@ -118,7 +118,7 @@ fn dear(run: &Run, operations: &[Operation]) -> Option<Shown> {
     let confidence = run.record.spec.confidence;
     let rated: Vec<(&Operation, Fit, Estimate)> = operations
         .iter()
-        .filter(|o| o.row.listed && o.metric.better == Better::Lower)
+        .filter(|o| o.metric.better == Better::Lower)
         .filter_map(|o| Some((o, fit(&o.ratio?, confidence), o.ratio?)))
         .collect();
     if rated.is_empty() {
