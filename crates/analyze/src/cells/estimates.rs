@@ -51,6 +51,7 @@ pub struct Cells {
 
 /// What slices in turns are the record of.
 const OF_TURNS: &str = "total_cpu_ns_per_message";
+const RANKED_BY_TURNS: &str = "total_cpu_ns_per_byte";
 
 impl Cells {
     /// Those of each case, by its index.
@@ -70,6 +71,13 @@ impl Cells {
             Some(cost) => cost.rounds.clone(),
             None => self.cell(case, metric).map_or_else(Vec::new, |cell| cell.rounds.pairs()),
         }
+    }
+
+    /// What puts rivals of one message size in order: the figure that their verdicts stand on, which ranks per byte as per
+    /// message.
+    pub fn rank(&self, case: usize, metric: &str) -> Option<f64> {
+        let of_turns = self.judged(case, OF_TURNS).filter(|_| metric == RANKED_BY_TURNS);
+        of_turns.or_else(|| Some(self.cell(case, metric)?.estimate)).map(|figure| figure.value)
     }
 
     pub fn cell(&self, case: usize, metric: &str) -> Option<&Cell> {

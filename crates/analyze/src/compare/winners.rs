@@ -28,7 +28,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Those that something competes with and nothing is significantly better than, best median first.
+    /// Those that something competes with and nothing is significantly better than, best figure first.
     pub fn unbeaten(&self) -> &[usize] {
         match self {
             Outcome::Wins(case) => std::slice::from_ref(case),
@@ -45,7 +45,7 @@ pub struct Winner {
     /// The coordinates that the candidates share.
     pub shared: Point,
     pub outcome: Outcome,
-    /// Cases with a figure, best median first.
+    /// Cases with a figure, best first: of the data that verdicts stand on.
     pub candidates: Vec<usize>,
     /// Values of the axis that were asked here and have no place in it: skipped, failed, or without
     /// a usable sample.
@@ -69,7 +69,7 @@ fn best_of(
     failed: &BTreeSet<usize>,
 ) -> Winner {
     let metric = &comparisons.metric;
-    let figure = |case: usize| cells.cell(case, metric.id).map(|c| c.estimate.value);
+    let figure = |case: usize| cells.rank(case, metric.id);
     let mut candidates: Vec<usize> =
         group.members.iter().copied().filter(|c| !failed.contains(c) && figure(*c).is_some()).collect();
     candidates.sort_by(|a, b| {
