@@ -98,7 +98,8 @@ pub struct PlaceAdvice {
     pub sure: Sure,
     /// Those that nothing is significantly better than, best first.
     pub best: Vec<Way>,
-    /// What a message costs by the first of them: the lowest and the highest median over thread counts.
+    /// What a message costs by the way of the range: the lowest and the highest figure over thread counts; `None` where
+    /// it was not measured here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub us_per_message: Option<(f64, f64)>,
 }
@@ -148,7 +149,7 @@ impl Advice {
         known(&self.scope) == known(&other.scope)
             && (self.scope.threads == other.scope.threads)
             && silent(self) == silent(other)
-            && line.steps.iter().all(|step| chosen(step.at).is_some_and(|way| step.allows(way)))
+            && answered(&line.steps).all(|step| chosen(step.at).is_some_and(|way| step.allows(way)))
     }
 }
 
@@ -193,7 +194,7 @@ fn spans(steps: &[SizePlace]) -> Vec<Span<'_>> {
     let mut spans: Vec<Span> = Vec::new();
     // Undecided places since the last span, which the next decided one may bring in.
     let mut open: Vec<&SizePlace> = Vec::new();
-    for step in steps.iter().filter(|step| !step.good.is_empty()) {
+    for step in answered(steps) {
         if step.sure == Sure::Undecided {
             open.push(step);
             continue;
@@ -212,6 +213,16 @@ fn spans(steps: &[SizePlace]) -> Vec<Span<'_>> {
     }
     spans.extend(undecided(&open));
     spans
+}
+
+/// Where only one way was measured nothing was chosen: between places where something was, that is no answer.
+fn answered(steps: &[SizePlace]) -> impl Iterator<Item = &SizePlace> {
+    let compared = |step: &SizePlace| step.sure != Sure::Alone;
+    let (first, last) = (steps.iter().position(compared), steps.iter().rposition(compared));
+    let between = move |i: usize| first.is_some_and(|first| first < i) && last.is_some_and(|last| i < last);
+    let kept =
+        move |(i, step): &(usize, &SizePlace)| !step.good.is_empty() && (compared(step) || !between(*i));
+    steps.iter().enumerate().filter(kept).map(|(_, step)| step)
 }
 
 /// Undecided places in a row that leave a way standing.
@@ -250,14 +261,15 @@ impl RangeTeller<'_> {
             undecided: rivals(span, lead, Sure::Undecided),
             over_next: self.over_next(span, lead, beside),
             over_control: self.over_control(span, lead),
-            places: span.steps.iter().map(|step| self.place(step)).collect(),
+            places: span.steps.iter().map(|step| self.place(step, lead)).collect(),
         }
     }
 
-    fn place(&self, step: &SizePlace) -> PlaceAdvice {
-        let costs = step.good.iter().take(1).flat_map(|way| step.cases(way));
-        let us: Vec<f64> =
-            costs.filter_map(|case| Some(self.cells.judged(case, PER_MESSAGE)?.value / 1e3)).collect();
+    fn place(&self, step: &SizePlace, lead: &Way) -> PlaceAdvice {
+        let us: Vec<f64> = step
+            .cases(lead)
+            .filter_map(|case| Some(self.cells.judged(case, PER_MESSAGE)?.value / 1e3))
+            .collect();
         let ends = (us.iter().copied().fold(f64::INFINITY, f64::min), us.iter().copied().fold(0.0, f64::max));
         let us_per_message = (!us.is_empty()).then_some(ends);
         PlaceAdvice { at: step.at, sure: step.sure, best: step.good.clone(), us_per_message }

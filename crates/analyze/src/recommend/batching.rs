@@ -21,8 +21,8 @@ pub enum BatchingAdvice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchingVerdict {
-    /// The best batch is significantly better than the best of one message a call, by more than choosing a mechanism
-    /// changes.
+    /// The best batch is significantly better than the best of one message a call, by more than that is better than the
+    /// worst mechanism.
     MattersMost,
     Helps,
     /// One message a call is significantly better.
@@ -89,9 +89,13 @@ fn at(line: &SizeLine<'_>, step: &SizePlace) -> Option<BatchingRange> {
     let batched = ways().find(|way| mechanism::per_call(way) > 1)?;
     let single = ways().find(|way| mechanism::per_call(way) == 1)?;
     let found = line.against(step, batched, single)?;
-    // What choosing a mechanism changes without a batch.
-    let other = ways().find(|way| mechanism::per_call(way) == 1 && way.text(RIVALS) != single.text(RIVALS));
-    let chosen = other.and_then(|other| line.against(step, single, other)).map_or(1.0, |c| c.ratio.value);
+    // What choosing a mechanism changes without a batch, at most.
+    let others =
+        ways().filter(|way| mechanism::per_call(way) == 1 && way.text(RIVALS) != single.text(RIVALS));
+    let chosen = others
+        .filter_map(|other| line.against(step, single, other))
+        .map(|found| found.ratio.value)
+        .fold(1.0, f64::max);
     let verdict = match (found.better, found.verdict) {
         (Some(true), _) if found.ratio.value > chosen => BatchingVerdict::MattersMost,
         (Some(true), _) => BatchingVerdict::Helps,

@@ -80,9 +80,9 @@ impl SizePlace {
         if self.sure == Sure::Best { self.good.first() } else { None }
     }
 
-    /// Is nothing here known to be better than it?
+    /// Is nothing here known to be better than it? Where something else wins, a way that was not measured is no choice.
     pub fn allows(&self, way: &Way) -> bool {
-        self.good.contains(way) || self.cases(way).next().is_none()
+        self.good.contains(way) || (self.winner().is_none() && self.cases(way).next().is_none())
     }
 }
 

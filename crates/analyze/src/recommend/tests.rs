@@ -7,6 +7,7 @@ use crate::answer::CopiedBy;
 use crate::compare::winners::Sure;
 use crate::synthetic::{Synthetic, audit, batched};
 use crate::whole::Analysis;
+use syscost_experiment::plan::Case;
 use syscost_measure::ledger::Counts;
 
 const SIZES: &[u64] = &[64, 1024, 4096, 16384, 65536, 1 << 20];
@@ -253,4 +254,82 @@ fn advice_is_for_one_message_a_call_and_planted_batches_are_told_beside_it() {
         panic!("{found:?}")
     };
     assert!(ranges.iter().all(|range| range.verdict == BatchingVerdict::Costs), "{ranges:?}");
+}
+
+/// Without the samples of the cases at 16 KiB whose mechanism this says.
+fn without(run: &mut Run, gone: fn(&str) -> bool) {
+    let at = |case: &Case| case.point.int_at("message_bytes") == Some(16384) && gone(name(&case.point));
+    let gone: Vec<usize> = run.record.plan.cases.iter().filter(|c| at(c)).map(|c| c.index).collect();
+    let kept = run.samples.iter().filter(|sample| !gone.contains(&sample.case));
+    run.samples = kept.cloned().collect::<Vec<_>>().into();
+}
+
+#[test]
+fn a_range_tells_what_its_own_way_costs() {
+    let cost = |p: &Point| match (name(p), p.int_at("message_bytes").unwrap()) {
+        ("sendmsg", 1024) => 970.0,
+        ("pack_send", 16384..) => 2000.0,
+        _ => 1000.0,
+    };
+    let mechanisms = vec!["pack_send", "sendmsg", "writev"];
+    let run = Synthetic { mechanisms, noise: 0.003, ..planted(cost) }.run();
+    let analysis = Analysis::of(&run);
+    let cells = &analysis.cells;
+    for range in &of(&analysis.recommendation, Situation::Pieces).advice[0].ranges {
+        for place in &range.places {
+            let mine = |case: &&Case| {
+                let at = case.point.int_at("message_bytes") == Some(place.at);
+                at && case.twin_of.is_none() && name(&case.point) == name(&range.lead)
+            };
+            let cases = run.record.plan.cases.iter().filter(mine);
+            let us = |case: &Case| cells.judged(case.index, "total_cpu_ns_per_message").unwrap().value / 1e3;
+            let costs: Vec<f64> = cases.map(us).collect();
+            let ends = (
+                costs.iter().copied().fold(f64::INFINITY, f64::min),
+                costs.iter().copied().fold(0.0, f64::max),
+            );
+            assert_eq!(place.us_per_message, Some(ends), "{range:?}");
+        }
+    }
+}
+
+#[test]
+fn a_way_is_not_told_to_use_where_it_was_not_measured_and_another_wins() {
+    let cost = |p: &Point| match (name(p), p.int_at("message_bytes").unwrap()) {
+        ("sendmsg", 16384) => 700.0,
+        ("pack_send", _) => 800.0,
+        _ => 1000.0,
+    };
+    let mut run = Synthetic { mechanisms: vec!["pack_send", "sendmsg", "writev"], ..planted(cost) }.run();
+    without(&mut run, |name| name == "pack_send");
+    let leads: Vec<_> = told(&of(&recommended(&run), Situation::Pieces).advice[0].ranges)
+        .into_iter()
+        .map(|(from, _, way, _)| (from, way.to_string()))
+        .collect();
+    assert_eq!(leads, [(64, "pack_send".into()), (16384, "sendmsg".into()), (65536, "pack_send".into())]);
+}
+
+#[test]
+fn a_place_where_one_way_alone_was_measured_is_no_range_between_two_that_chose() {
+    let mut run = planted(|p| if name(p) == "pack_send" { 800.0 } else { 1000.0 }).run();
+    without(&mut run, |name| name != "sendmsg");
+    let found = recommended(&run);
+    let ranges = &of(&found, Situation::Pieces).advice[0].ranges;
+    assert_eq!(told(ranges), [(64, 1 << 20, "pack_send", Sure::Best)]);
+}
+
+#[test]
+fn batching_matters_most_only_where_no_choice_of_a_mechanism_changes_more() {
+    let cost = |p: &Point| match (name(p), mechanism::per_call(p)) {
+        (_, 64) => 700.0,
+        ("send_fields", _) => 3000.0,
+        ("pack_send", _) => 1010.0,
+        _ => 1000.0,
+    };
+    let mechanisms = vec!["pack_send", "sendmsg", "send_fields"];
+    let found = recommended(&batched(&Synthetic { mechanisms, ..planted(cost) }, &[1, 64]));
+    let Some(BatchingAdvice::Measured(ranges)) = &of(&found, Situation::Pieces).advice[0].batching else {
+        panic!("{found:?}")
+    };
+    assert!(ranges.iter().all(|range| range.verdict == BatchingVerdict::Helps), "{ranges:?}");
 }
