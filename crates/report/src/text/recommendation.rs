@@ -142,11 +142,18 @@ impl AdviceWords<'_> {
         let place = if several { self.apart(advice, threads, first) } else { String::new() };
         let lead = format!("If {}{place}", condition(situation));
         let statement = |text: String| Statement { text, cells: advice.cells.clone() };
-        let mut details: Vec<Statement> =
-            advice.ranges.iter().map(|range| statement(self.range(advice, range))).collect();
-        if !advice.also.is_empty() {
+        // The note says which metric the first is.
+        let by =
+            if first == Some(advice.metric) { "" } else { &format!("By {}: ", self.title(advice.metric)) };
+        let mut details: Vec<Statement> = advice
+            .ranges
+            .iter()
+            .map(|range| statement(format!("{by}{}", self.range(advice, range))))
+            .collect();
+        if !advice.also.is_empty() && advice.ranges.iter().any(|range| range.sure != Sure::Alone) {
             let metrics: Vec<String> = advice.also.iter().map(|id| self.title(id)).collect();
-            details.push(statement(format!("By {} nothing is significantly better.", and(&metrics))));
+            details
+                .push(statement(format!("By {} nothing is significantly better than that.", and(&metrics))));
         }
         if let Some(BatchingAdvice::Measured(ranges)) = &advice.batching {
             let of_range =
@@ -200,13 +207,20 @@ impl AdviceWords<'_> {
         let gains = (0..=advice.ranges.len()).rev();
         let text = |gains: usize| format!("{lead}: {}.", self.parts(advice, gains));
         let fits = gains.map(text).find(|text| text.split_whitespace().count() <= LONGEST);
-        fits.unwrap_or_else(|| {
-            format!("{lead}, it depends on the size, in {}.", count(advice.ranges.len(), "range"))
+        fits.unwrap_or_else(|| match &advice.ranges[..] {
+            [range] => format!("{lead}: {} {}.", self.name(advice, &range.lead), self.span(advice, 0)),
+            several => {
+                let what = if self.along == RATE.id { "rate" } else { "size" };
+                format!("{lead}, it depends on the {what}, in {}.", count(several.len(), "range"))
+            }
         })
     }
 
     /// The ranges, so many of them with their gain.
     fn parts(&self, advice: &Advice, gains: usize) -> String {
+        if let Some(only) = one_mechanism(advice) {
+            return format!("only {only} was measured");
+        }
         if let Some(open) = self.all_open(advice) {
             return open;
         }
@@ -217,11 +231,15 @@ impl AdviceWords<'_> {
             match range.sure {
                 Sure::Undecided => {
                     let lead = self.name(advice, &range.lead);
-                    let others = match &range.undecided[..] {
-                        [other] => self.name(advice, &other.way),
-                        others => count(others.len(), "other"),
+                    let others = match &everywhere(range)[..] {
+                        [] => String::new(),
+                        [other] => format!(" or {}", self.name(advice, &other.way)),
+                        others => format!(" or {}", count(others.len(), "other")),
                     };
-                    format!("{lead} or {others} {span} (undecided)")
+                    format!("{lead}{others} {span} (undecided)")
+                }
+                Sure::Alone if self.along == RATE.id => {
+                    format!("only {} keeps up {span}", self.name(advice, &range.lead))
                 }
                 Sure::Alone => format!("only {} was measured {span}", self.name(advice, &range.lead)),
                 _ => format!("{} {span}{}", self.name(advice, &range.lead), gain.unwrap_or_default()),
@@ -236,12 +254,14 @@ impl AdviceWords<'_> {
 
     /// Where nothing is decided: `no difference between sendfile and splice is significant`.
     fn all_open(&self, advice: &Advice) -> Option<String> {
-        let open = |range: &AdviceRange| range.sure == Sure::Undecided && range.over_next.is_none();
+        let open = |range: &AdviceRange| {
+            range.sure == Sure::Undecided && range.over_next.is_none() && !everywhere(range).is_empty()
+        };
         if !advice.ranges.iter().all(open) {
             return None;
         }
         let of_range = |range: &AdviceRange| {
-            let rivals = range.undecided.iter().map(|rival| self.name(advice, &rival.way));
+            let rivals = everywhere(range).into_iter().map(|rival| self.name(advice, &rival.way));
             std::iter::once(self.name(advice, &range.lead)).chain(rivals).collect::<Vec<String>>()
         };
         let names: BTreeSet<String> = advice.ranges.iter().flat_map(of_range).collect();
@@ -321,10 +341,15 @@ impl AdviceWords<'_> {
         let place = capital(&self.span(advice, i));
         let name = self.name(advice, &range.lead);
         let rivals = |list: &[WayAt]| self.names(advice, list.iter().map(|rival| &rival.way));
-        let cost = us(range).map_or("leads".to_string(), |us| format!("costs {us} a message"));
-        if range.sure == Sure::Undecided {
-            return format!("{place} {name} {cost}. Undecided against {}.", rivals(&range.undecided));
+        if range.sure == Sure::Alone {
+            return match us(range) {
+                Some(us) => format!("{place} only {name} was measured: {us} a message."),
+                None if self.along == RATE.id => format!("{place} only {name} is known to keep up."),
+                None => format!("{place} only {name} was measured."),
+            };
         }
+        let unbeaten = if range.sure == Sure::Undecided { "is unbeaten" } else { "leads" };
+        let cost = us(range).map_or(unbeaten.to_string(), |us| format!("costs {us} a message"));
         let over_control = range.over_control.as_ref().filter(|gain| gain.significant > 0);
         let gain = range.over_next.as_ref().or(over_control);
         let places = if self.along == RATE.id { "rates" } else { "sizes" };
@@ -335,7 +360,13 @@ impl AdviceWords<'_> {
             list => format!(" {what} at some {places}: {}.", rivals(list)),
         };
         let same = at_some("The same within 3 %", &others(&range.same));
-        let open = at_some("Undecided", &others(&range.undecided));
+        let all: Vec<WayAt> = everywhere(range).into_iter().cloned().collect();
+        let some: Vec<WayAt> = range.undecided.iter().filter(|rival| !all.contains(rival)).cloned().collect();
+        let open = match &others(&all)[..] {
+            [] => String::new(),
+            all => format!(" Undecided against {}.", rivals(all)),
+        };
+        let open = open + &at_some("Undecided", &others(&some));
         let gain = gain.map_or(String::new(), |gain| {
             let (some, all) = (gain.significant, gain.places);
             let at = if some == all { String::new() } else { format!(", at {some} of {all} {places}") };
@@ -364,6 +395,25 @@ impl AdviceWords<'_> {
     }
 }
 
+/// Undecided against it at every place.
+fn everywhere(range: &AdviceRange) -> Vec<&WayAt> {
+    range.undecided.iter().filter(|rival| rival.at.len() == range.places.len()).collect()
+}
+
+/// Where what was compared differs in something else alone, such as how it is received.
+fn one_mechanism(advice: &Advice) -> Option<&str> {
+    if advice.ranges.iter().any(|range| range.sure == Sure::Alone) {
+        return None;
+    }
+    let ways = advice.ranges.iter().flat_map(|range| {
+        let beaten = [&range.over_next, &range.over_control].into_iter().flatten();
+        let best = range.places.iter().flat_map(|place| &place.best);
+        best.chain(beaten.map(|gain| &gain.over))
+    });
+    let names: BTreeSet<Option<&str>> = ways.map(|way| way.text(RIVALS)).collect();
+    names.first().copied().flatten().filter(|_| names.len() == 1)
+}
+
 /// `1.8x`, `28x`
 fn times(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.1}x") } else { format!("{ratio:.0}x") }
@@ -386,3 +436,6 @@ fn us(range: &AdviceRange) -> Option<String> {
     let (low, high) = (significant(low), significant(high));
     known().next().map(|_| if low == high { format!("{low} us") } else { format!("{low} to {high} us") })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! Sentences of advice that is made by hand.
+
+use super::*;
+use std::path::Path;
+use syscost_analyze::recommend::advice::{AdviceScope, PlaceAdvice};
+use syscost_analyze::recommend::line::GainAt;
+use syscost_core::stats::Estimate;
+use syscost_core::units::Unit;
+use syscost_experiment::run::RunDir;
+use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
+
+fn way(mechanism: &str) -> Way {
+    let mut way = Way::default();
+    way.set(RIVALS.id, Value::text(mechanism));
+    way
+}
+
+/// At 64 B and 1 KiB: undecided against these, each at some of them.
+fn open(rivals: &[(&str, &[u64])]) -> Advice {
+    let place = |at: u64| PlaceAdvice {
+        at,
+        sure: Sure::Undecided,
+        best: std::iter::once("sendmsg").chain(rivals.iter().map(|rival| rival.0)).map(way).collect(),
+        us_per_message: None,
+    };
+    let range = AdviceRange {
+        from: 64,
+        to: 1024,
+        border: None,
+        sure: Sure::Undecided,
+        lead: way("sendmsg"),
+        same: Vec::new(),
+        undecided: rivals.iter().map(|(name, at)| WayAt { way: way(name), at: at.to_vec() }).collect(),
+        over_next: None,
+        over_control: None,
+        places: [64, 1024].map(place).to_vec(),
+    };
+    Advice {
+        metric: "total_cpu_ns_per_byte",
+        scope: AdviceScope {
+            probe: "transfer".into(),
+            held: Point::default(),
+            threads: Vec::new(),
+            messages_per_call: None,
+        },
+        ranges: vec![range],
+        also: vec!["throughput"],
+        batching: None,
+        cells: Vec::new(),
+        comparisons: Vec::new(),
+    }
+}
+
+fn told(advice: Advice, along: &'static str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runs/default");
+    let run = RunDir::load(&root).unwrap();
+    let of = SituationAdvice { situation: Situation::Pieces, advice: vec![advice], caveats: Vec::new() };
+    let found = Recommendation { situations: vec![of], caveats: Vec::new() };
+    let told = recommendation(&run, &found, along).statements();
+    told.into_iter().map(|statement| statement.text).collect()
+}
+
+#[test]
+fn a_rival_at_some_places_is_none_at_all_of_them() {
+    let rivals: [(&str, &[u64]); 2] = [("writev", &[64, 1024]), ("pack_send", &[64])];
+    let said = [
+        "If your message lies in pieces: no difference between sendmsg and writev is significant.",
+        "From 64 B to 1 KiB sendmsg is unbeaten. Undecided against writev. Undecided at some sizes: pack_send.",
+        "By throughput nothing is significantly better than that.",
+    ];
+    assert_eq!(told(open(&rivals), MESSAGE_BYTES.id), said);
+}
+
+#[test]
+fn several_ways_of_one_mechanism_are_no_choice_of_it() {
+    let said = |over: &str| {
+        let mut advice = open(&[("sendmsg", &[64, 1024])]);
+        let ratio = Estimate { value: 1.5, low: 1.4, high: 1.6, level: 0.95, n: 8, unit: Unit::Ratio };
+        let at = GainAt { at: 64, ratio };
+        let gain = AdviceGain { over: way(over), places: 2, significant: 1, smallest: at, largest: at };
+        advice.ranges[0].over_next = Some(gain);
+        told(advice, MESSAGE_BYTES.id).remove(0)
+    };
+    assert_eq!(said("sendmsg"), "If your message lies in pieces: only sendmsg was measured.");
+    assert!(!said("pack_send").contains("only"), "{}", said("pack_send"));
+}
+
+#[test]
+fn a_headline_that_is_too_long_says_what_it_depends_on() {
+    let mut advice = open(&[("writev", &[64])]);
+    advice.ranges = vec![advice.ranges[0].clone(); 4];
+    let said = "If your message lies in pieces, it depends on the rate, in 4 ranges.";
+    assert_eq!(told(advice.clone(), RATE.id)[0], said);
+    assert_eq!(told(advice, MESSAGE_BYTES.id)[0], said.replace("rate", "size"));
+}
