@@ -107,7 +107,12 @@ impl View<'_> {
 
     /// A row a way; of many the cheapest first.
     fn list(&self, rivals: &Rivals) -> EndTable {
-        let mut cases = rivals.cases.clone();
+        // What leaves a part of the work out is a bound and no way.
+        let whole = |case: &&Case| self.layout.probe.whole(&case.point);
+        let mut cases: Vec<&Case> = rivals.cases.iter().copied().filter(whole).collect();
+        if cases.is_empty() {
+            cases = rivals.cases.clone();
+        }
         let many = cases.len() > BESIDE;
         if many {
             cases.sort_by(|a, b| self.cost(a).total_cmp(&self.cost(b)));
