@@ -184,7 +184,7 @@ impl Probe for ProcessCreate {
 impl OsOperation for ProcessCreate {
     fn other_ways(&self) -> &'static [OtherWay] {
         const OTHERS: &[OtherWay] = &[
-            OtherWay { axis: HOW.id, from: "fork", to: "vfork", how: "vfork(2) before exec" },
+            OtherWay { axis: HOW.id, from: "fork", to: "vfork", how: "vfork(2), for exec or exit only" },
             OtherWay { axis: HOW.id, from: "fork_exec", to: "posix_spawn", how: "posix_spawn(3)" },
         ];
         OTHERS

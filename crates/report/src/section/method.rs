@@ -86,8 +86,8 @@ fn estimates(m: &Material) -> String {
 /// How comparisons are decided, and what identical cases differ by.
 fn comparisons(m: &Material) -> String {
     if !m.compared() {
-        return "Rows are compared with their predictions, not with one another: a difference between two rows is no \
-                finding of this run."
+        return "Rows are compared with their predictions, and with another way of doing the same where the answers name one (by round, \
+                corrected over all such pairs). No other difference between two rows is a finding of this run."
             .into();
     }
     let confidence = m.run.record.spec.confidence;
