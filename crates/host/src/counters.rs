@@ -161,9 +161,9 @@ fn open(
             missing.push((id.to_string(), why.clone()));
             continue;
         }
-        let added = add(&mut counters, id, event, kernel)
-            .or_else(|error| raw_instead(id).map_or(Err(error), |raw| add(&mut counters, id, raw, kernel)));
-        if let Err(error) = added {
+        if let Err(error) = add_or_raw(&mut counters, id, event, kernel) {
+            let in_user_mode = || add_or_raw(&mut Counters::default(), id, event, false).err();
+            let error = if kernel { deeper(error, in_user_mode) } else { error };
             let why = explain(&error, kernel, &Root::here());
             // Too many open files is a matter of the moment, not of the machine.
             if error.raw_os_error() != Some(libc::EMFILE) {
@@ -177,6 +177,29 @@ fn open(
         let _ = leader.enable_group();
     }
     (counters, missing)
+}
+
+/// The kernel asks who may count itself before it asks whether the counter exists. One that user mode lacks too is
+/// refused for that: no right would bring it.
+fn deeper(error: io::Error, in_user_mode: impl FnOnce() -> Option<io::Error>) -> io::Error {
+    let of_rights = matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
+    let in_user_mode = if of_rights { in_user_mode() } else { None };
+    in_user_mode.filter(|error| error.raw_os_error().is_some_and(is_nonexistent)).unwrap_or(error)
+}
+
+/// Does the machine lack the counter?
+fn is_nonexistent(errno: i32) -> bool {
+    matches!(errno, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL)
+}
+
+fn add_or_raw(
+    counters: &mut Counters,
+    id: &'static str,
+    event: CounterEvent,
+    kernel: bool,
+) -> io::Result<()> {
+    let added = add(counters, id, event, kernel);
+    added.or_else(|error| raw_instead(id).map_or(Err(error), |raw| add(counters, id, raw, kernel)))
 }
 
 /// The processor's own code of a last-level event.
@@ -218,11 +241,11 @@ pub(crate) fn explain(error: &io::Error, kernel: bool, root: &Root) -> Unavailab
     let level = paranoid.map_or("unknown".into(), |n| n.to_string());
     let virtual_machine = root.text("proc/cpuinfo").is_some_and(|t| t.contains(" hypervisor"));
     let (reason, remedy) = match error.raw_os_error() {
-        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL) if virtual_machine => (
+        Some(errno) if is_nonexistent(errno) && virtual_machine => (
             "this virtual machine has no such hardware counter".to_string(),
             "measure on the bare machine, or have the hypervisor pass its counters on (KVM: -cpu host,pmu=on)",
         ),
-        Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL) => {
+        Some(errno) if is_nonexistent(errno) => {
             ("this processor has no such hardware counter".to_string(), "measure on another processor")
         }
         Some(libc::EACCES | libc::EPERM) if allowed(paranoid, kernel, root) => (
@@ -305,6 +328,23 @@ mod tests {
         // Debian's kernels go further than the kernel's own levels.
         machine.write("proc/sys/kernel/perf_event_paranoid", "3\n");
         assert!(why(libc::EACCES, false).reason.contains("= 3"));
+    }
+
+    #[test]
+    fn no_right_is_asked_for_a_counter_that_does_not_exist() {
+        let told = |kernel, user: Option<i32>| {
+            let error =
+                deeper(io::Error::from_raw_os_error(kernel), || user.map(io::Error::from_raw_os_error));
+            error.raw_os_error()
+        };
+        assert_eq!(told(libc::EACCES, Some(libc::ENOENT)), Some(libc::ENOENT));
+        assert_eq!(told(libc::EACCES, None), Some(libc::EACCES), "user mode has it");
+        assert_eq!(
+            told(libc::EACCES, Some(libc::EACCES)),
+            Some(libc::EACCES),
+            "whether it exists is unknown"
+        );
+        assert_eq!(told(libc::EMFILE, Some(libc::ENOENT)), Some(libc::EMFILE));
     }
 
     /// Software events go the same way as hardware events, and exist everywhere.
