@@ -225,6 +225,19 @@ pub fn has_every_user(root: &Root) -> bool {
     root.text("proc/self/uid_map").is_none_or(everybody)
 }
 
+/// What lets a socket use a congestion control that the kernel refused. One that it has and does not permit needs no
+/// module. Source: net/ipv4/tcp_cong.c (tcp_set_congestion_control).
+pub fn congestion_control_remedy(root: &Root, name: &str, errno: Option<i32>) -> String {
+    let allowed = root.text("proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
+    let others: Vec<&str> = allowed.split_whitespace().filter(|other| *other != name).collect();
+    if errno == Some(libc::EPERM) {
+        let list = others.iter().copied().chain([name]).collect::<Vec<&str>>().join(" ");
+        return format!("sudo sysctl net.ipv4.tcp_allowed_congestion_control=\"{list}\", or run as root");
+    }
+    let instead: String = others.iter().map(|other| format!(", or --congestion {other}")).collect();
+    format!("sudo modprobe tcp_{name}{instead}")
+}
+
 /// `cpu12`, and not `cpufreq`.
 fn is_numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
@@ -269,6 +282,20 @@ mod tests {
         assert!(!holds(&root, &["CAP_BPF"]), "held in a namespace, not on the machine");
         assert_eq!(hypervisor(&root), None);
         assert_eq!(container(&root), None);
+    }
+
+    #[test]
+    fn a_congestion_control_is_loaded_or_allowed() {
+        let machine = Machine::empty();
+        let remedy = |errno| congestion_control_remedy(&machine.root(), "cubic", Some(errno));
+        assert_eq!(remedy(libc::ENOENT), "sudo modprobe tcp_cubic");
+        machine.write("proc/sys/net/ipv4/tcp_allowed_congestion_control", "reno bbr\n");
+        assert_eq!(
+            remedy(libc::ENOENT),
+            "sudo modprobe tcp_cubic, or --congestion reno, or --congestion bbr"
+        );
+        let allow = "sudo sysctl net.ipv4.tcp_allowed_congestion_control=\"reno bbr cubic\", or run as root";
+        assert_eq!(remedy(libc::EPERM), allow);
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub fn congestion_control(root: &Root, _: &Live) -> Judgement {
     if !has(&available, "cubic") {
         return check.bad(
             "the study sets cubic on its sockets, and this kernel has none",
-            format!("sudo modprobe tcp_cubic, or --congestion {default}"),
+            settings::congestion_control_remedy(root, "cubic", Some(libc::ENOENT)),
         );
     }
     let allowed = words("tcp_allowed_congestion_control");
@@ -82,7 +82,7 @@ pub fn congestion_control(root: &Root, _: &Live) -> Judgement {
     if !may_set_any && allowed.is_some_and(|list| !has(&list, "cubic")) {
         return check.bad(
             "an ordinary user may not set cubic on a socket",
-            "sudo sysctl net.ipv4.tcp_allowed_congestion_control=\"reno cubic\", or run as root",
+            settings::congestion_control_remedy(root, "cubic", Some(libc::EPERM)),
         );
     }
     if default.starts_with("bbr") {

@@ -106,7 +106,9 @@ fn an_ordinary_user_needs_cubic_allowed() {
     machine.write("proc/sys/net/ipv4/tcp_allowed_congestion_control", "reno bbr\n");
     assert_eq!(judged(&machine, &live, "congestion_control").status, Status::Good, "root may set any");
     machine.write("proc/self/status", "Uid:\t9\t9\t9\t9\nCapEff:\t0\n");
-    assert_eq!(judged(&machine, &live, "congestion_control").status, Status::Bad);
+    let check = judged(&machine, &live, "congestion_control");
+    assert_eq!(check.status, Status::Bad);
+    assert!(check.remedy.contains("tcp_allowed_congestion_control=\"reno bbr cubic\""), "{check:?}");
 }
 
 #[test]

@@ -4,10 +4,11 @@ use super::axes::{CONGESTION_CONTROL, PATH, PLACEMENT};
 use super::connection;
 use crate::mechanism::{Handover, Mechanism};
 use crate::receiver::Receive;
+use syscost_host::files::Root;
 use syscost_host::namespaces::{layer, named};
 use syscost_host::remote::{self, target};
 use syscost_host::topology::{Placement, Topology};
-use syscost_host::{Unavailable, namespaces};
+use syscost_host::{Unavailable, namespaces, settings};
 
 /// Namespaces joined by a layer, those that are named, another host that lets us in; loopback always is.
 pub fn path(path: &str) -> Result<(), Unavailable> {
@@ -54,9 +55,7 @@ pub fn placement(text: &str) -> Result<(), Unavailable> {
 pub fn congestion_control(name: &str) -> Result<(), Unavailable> {
     connection::try_congestion_control(name).map_err(|error| Unavailable {
         reason: format!("the kernel refuses congestion control {name} ({error})"),
-        remedy: format!(
-            "modprobe tcp_{name}; an ordinary user may use those in net.ipv4.tcp_allowed_congestion_control"
-        ),
+        remedy: settings::congestion_control_remedy(&Root::here(), name, error.raw_os_error()),
     })
 }
 

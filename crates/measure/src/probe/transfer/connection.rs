@@ -16,8 +16,9 @@ use crate::mechanism::{all_connections, connections};
 use crate::probe::{Channel, Task};
 use syscost_core::axis::Point;
 use syscost_host::acceptor::{self, SET_UP_LIMIT};
+use syscost_host::files::Root;
 use syscost_host::remote::reach::{self, WELCOME};
-use syscost_host::scarce;
+use syscost_host::{scarce, settings};
 use syscost_sys::socket::wait_connected;
 
 /// Connections that may wait to be accepted: enough for ours to stand behind a crowd of strangers.
@@ -30,11 +31,9 @@ const AT_ONCE: usize = 64;
 
 fn options(socket: &Socket, point: &Point) -> Result<()> {
     if let Some(name) = point.text(CONGESTION_CONTROL) {
-        socket.set_tcp_congestion(name.as_bytes()).with_context(|| {
-            format!(
-                "cannot use congestion control {name} (is it in net.ipv4.tcp_allowed_congestion_control? try modprobe tcp_{name}, \
-                 or --congestion with one that sysctl net.ipv4.tcp_available_congestion_control lists)"
-            )
+        socket.set_tcp_congestion(name.as_bytes()).map_err(|error| {
+            let remedy = settings::congestion_control_remedy(&Root::here(), name, error.raw_os_error());
+            anyhow!(error).context(format!("cannot use congestion control {name} (try: {remedy})"))
         })?;
     }
     socket.set_tcp_nodelay(point.on(NODELAY)).context("cannot set TCP_NODELAY")?;
