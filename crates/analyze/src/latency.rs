@@ -1,8 +1,8 @@
 //! Latency: distributions over all rounds, what kept up with its rate, and who has the lowest quantiles.
 //!
-//! Made for every case whose samples keep their times. An open loop that stays more than 1 % below the
-//! rate it asked for, with its whole interval below it, is saturated: its latencies grow with the length of the test, so it competes with
-//! nothing. The figures of a case are those of all its times together; comparisons are those of [`crate::compare`],
+//! Made for every case whose samples keep their times. An open loop that stays more than 1 % below the rate it asked
+//! for, with its whole interval below it, is saturated: its latencies grow with the length of the test. Where the interval
+//! reaches the rate, it is undecided whether they do. Neither competes with anything. The figures of a case are those of all its times together; comparisons are those of [`crate::compare`],
 //! which pairs the rounds' own quantiles.
 
 use crate::cells::sanity::Limits;
@@ -38,11 +38,37 @@ pub struct Distribution {
     /// One for each round.
     pub rounds: Vec<Histogram>,
     pub whole: Histogram,
-    /// Asked and achieved, where the second is too far below the first.
-    pub saturated: Option<(Estimate, Estimate)>,
+    /// `None` for a closed loop.
+    pub rate: Option<ReachedRate>,
+}
+
+/// The rate of an open loop.
+#[derive(Clone, Copy, Debug)]
+pub struct ReachedRate {
+    pub asked: Estimate,
+    pub achieved: Estimate,
+    pub kept: RateKept,
+}
+
+/// Did an open loop reach the rate that was asked?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateKept {
+    Yes,
+    Undecided,
+    No,
 }
 
 impl Distribution {
+    /// A closed loop has no rate to keep.
+    pub fn kept(&self) -> RateKept {
+        self.rate.map_or(RateKept::Yes, |rate| rate.kept)
+    }
+
+    /// Are its latencies those of the path, not of the length of the test?
+    pub fn is_steady(&self) -> bool {
+        self.kept() == RateKept::Yes
+    }
+
     /// Quantiles of all rounds together; see [`pooled_estimates`].
     pub fn quantiles(&self, quantiles: &[f64], level: f64) -> Vec<Option<Estimate>> {
         let figures: Vec<TimesFigure> = quantiles.iter().map(|q| TimesFigure::Quantile(*q)).collect();
@@ -64,16 +90,15 @@ pub struct Latency {
     pub late: Option<LateSender>,
 }
 
-/// The rate that a way no longer kept up with.
+/// The rate that a way no longer kept up with, or else the one of which that is undecided.
 #[derive(Clone, Debug)]
 pub struct RateLimit {
     pub case: usize,
     /// Without its rate.
     pub point: Point,
-    /// The largest rate below that it kept.
+    /// The largest that it kept.
     pub kept: Option<u64>,
-    pub asked: Estimate,
-    pub achieved: Estimate,
+    pub reached: ReachedRate,
 }
 
 /// Cases whose p99 is mostly the sender's own lateness: the figure is as much the machine's (other work, a clock that
@@ -120,26 +145,30 @@ fn distributions(run: &Run, cells: &Cells) -> BTreeMap<usize, Distribution> {
             sound.chunk_by(|a, b| a.round == b.round).filter_map(times_of_round).collect();
         if !rounds.is_empty() {
             let whole = Histogram::merged(&rounds);
-            let saturated = saturated(cells, case.index);
-            found.insert(case.index, Distribution { case: case.index, rounds, whole, saturated });
+            let rate = reached(cells, case.index);
+            found.insert(case.index, Distribution { case: case.index, rounds, whole, rate });
         }
     }
     found
 }
 
-fn saturated(cells: &Cells, case: usize) -> Option<(Estimate, Estimate)> {
+fn reached(cells: &Cells, case: usize) -> Option<ReachedRate> {
     let asked = cells.cell(case, ASKED)?.estimate;
     let achieved = cells.cell(case, ACHIEVED)?.estimate;
-    // A sender that is held up for a moment misses the rate of a round by chance, not of all of them.
-    let below = achieved.value < KEPT * asked.value && achieved.high < asked.value;
-    below.then_some((asked, achieved))
+    let kept = match achieved.value < KEPT * asked.value {
+        false => RateKept::Yes,
+        // A sender that is held up for a moment misses the rate of a round by chance, not of all of them.
+        true if achieved.high < asked.value => RateKept::No,
+        true => RateKept::Undecided,
+    };
+    Some(ReachedRate { asked, achieved, kept })
 }
 
 /// The groups of cases that compete: those with times that kept up with their rate.
 fn contest(run: &Run, cases: &BTreeMap<usize, Distribution>) -> Groups {
     let mut groups = Groups::of(run, RIVALS.id);
     for group in &mut groups.groups {
-        group.members.retain(|case| cases.get(case).is_some_and(|d| d.saturated.is_none()));
+        group.members.retain(|case| cases.get(case).is_some_and(Distribution::is_steady));
     }
     groups.groups.retain(|group| !group.members.is_empty());
     groups
@@ -162,17 +191,17 @@ fn limits(run: &Run, cases: &BTreeMap<usize, Distribution>) -> Vec<RateLimit> {
     }
     let limit = |(point, mut steps): (Point, Vec<(u64, &Distribution)>)| {
         steps.sort_by_key(|step| step.0);
-        let at = steps.iter().position(|step| step.1.saturated.is_some())?;
-        let (asked, achieved) = steps[at].1.saturated?;
-        let kept = at.checked_sub(1).map(|below| steps[below].0);
-        Some(RateLimit { case: steps[at].1.case, point, kept, asked, achieved })
+        let first = |wanted: RateKept| steps.iter().find(|step| step.1.kept() == wanted);
+        let (_, at) = first(RateKept::No).or(first(RateKept::Undecided))?;
+        let kept = steps.iter().take_while(|step| step.1.is_steady()).last().map(|step| step.0);
+        Some(RateLimit { case: at.case, point, kept, reached: at.rate? })
     };
     ladders.into_iter().filter_map(limit).collect()
 }
 
 /// Where the sender's own lateness is most of the p99.
 fn late(cells: &Cells, cases: &BTreeMap<usize, Distribution>) -> Option<LateSender> {
-    let kept = cases.values().filter(|d| d.saturated.is_none()).map(|d| d.case);
+    let kept = cases.values().filter(|d| d.is_steady()).map(|d| d.case);
     let both = |case: usize| {
         // A lateness is known by round only, so it is compared with the same rounds' latency.
         let of_rounds = |metric: &str| median(&cells.cell(case, metric)?.rounds.values());
@@ -259,11 +288,12 @@ mod tests {
         let run = run(10);
         let found = latency(&run);
         let saturated: Vec<usize> =
-            found.cases.values().filter(|d| d.saturated.is_some()).map(|d| d.case).collect();
+            found.cases.values().filter(|d| d.kept() == RateKept::No).map(|d| d.case).collect();
         assert_eq!(saturated, [5]);
         let [limit] = &found.limits[..] else { panic!("{:?}", found.limits) };
         assert_eq!((limit.case, limit.kept, limit.point.text(RIVALS)), (5, Some(20_000), Some("sendmsg")));
-        assert!(limit.asked.value > 39_000.0 && limit.achieved.high < 31_000.0, "{limit:?}");
+        let reached = limit.reached;
+        assert!(reached.asked.value > 39_000.0 && reached.achieved.high < 31_000.0, "{limit:?}");
         let p99 = &found.studies[0];
         assert_eq!(p99.comparisons.pairs.len(), 2, "at two of the three rates");
         let [pieces] = &found.by_rate.situations[..] else { panic!("{:?}", found.by_rate) };
@@ -275,6 +305,22 @@ mod tests {
         let gain = p99.ranges[0].over_next.as_ref().unwrap();
         assert!(gain.significant == 2 && (gain.largest.ratio.value - 2.0).abs() < 0.1, "{gain:?}");
         assert!(found.by_size.situations.is_empty(), "no loop is closed");
+    }
+
+    /// It was said: kept up, at a median 3 % below the rate, because the best rounds reached it.
+    #[test]
+    fn a_rate_that_only_some_rounds_reach_is_undecided_and_competes_with_nothing() {
+        let mut run = run(10);
+        for sample in run.samples.iter_mut().filter(|s| s.case == 2 && s.round > 2) {
+            sample.elapsed_ns *= 1.05;
+        }
+        let found = latency(&run);
+        assert_eq!(found.cases[&2].kept(), RateKept::Undecided);
+        assert_eq!(found.studies[0].comparisons.pairs.len(), 2, "at two of the three rates");
+        let limit = found.limits.iter().find(|limit| limit.case == 2).expect("its limit is not known");
+        assert_eq!((limit.kept, limit.reached.kept), (Some(20_000), RateKept::Undecided));
+        let ranges = &found.by_rate.situations[0].advice[0].ranges;
+        assert!(ranges.iter().all(|range| range.to == 20_000), "{ranges:?}");
     }
 
     #[test]

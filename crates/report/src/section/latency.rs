@@ -7,7 +7,7 @@ use crate::{Block, Entry, Mark, MarkShape, Plot, PlotAxis, Scale, Section, Serie
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::Study;
 use syscost_analyze::compare::winners::Outcome;
-use syscost_analyze::latency::{ACHIEVED, Distribution, Latency, RANKED};
+use syscost_analyze::latency::{ACHIEVED, Distribution, Latency, RANKED, RateKept};
 use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
@@ -91,6 +91,14 @@ fn in_sight(mut table: Table) -> Vec<Block> {
     vec![Block::Table(table), Block::Folded { title, blocks: vec![Block::Table(more)] }]
 }
 
+fn kept(kept: RateKept) -> &'static str {
+    match kept {
+        RateKept::Yes => "yes",
+        RateKept::Undecided => "undecided",
+        RateKept::No => "no: saturated",
+    }
+}
+
 fn open(case: &Case) -> bool {
     case.point.get(RATE.id).is_some()
 }
@@ -128,7 +136,7 @@ impl<'a> LatencyView<'a> {
                 axes.iter().map(|id| show(id).unwrap_or(Entry::Text(String::new()))).collect();
             if of_open {
                 row.push(self.entry(case.index, ACHIEVED));
-                row.push(Entry::Text(if times.saturated.is_some() { "no: saturated" } else { "yes" }.into()));
+                row.push(Entry::Text(kept(times.kept()).into()));
             }
             row.push(Entry::Text(times.whole.count().to_string()));
             row.extend(FIGURES.map(|id| self.entry(case.index, id)));
@@ -197,7 +205,7 @@ impl<'a> LatencyView<'a> {
             let sets = self.sets(None);
             let kept = |set: &&(Point, Vec<(&Case, &Distribution)>)| {
                 let (_, cases) = set;
-                cases.iter().all(|(case, times)| open(case) == of_open && times.saturated.is_none())
+                cases.iter().all(|(case, times)| open(case) == of_open && times.is_steady())
             };
             let mut sets: Vec<(Point, Vec<_>)> = sets.into_iter().collect();
             let order = |p: &Point| (p.int(THREADS), p.int(RATE), p.int(SIZE));
@@ -222,7 +230,7 @@ impl<'a> LatencyView<'a> {
         Plot::of(&format!("{} {title}", self.layout.probe.about().id), title, (x, y), series)
     }
 
-    /// p99 and p50 along an axis, where it has several values; what is saturated ends the line.
+    /// p99 and p50 along an axis, where it has several values; of what kept up with its rate.
     fn along(&self, axis: &'static str, scale: Scale) -> Vec<Plot> {
         let several = |cases: &[(&Case, &Distribution)]| {
             let mut values: Vec<u64> = cases.iter().filter_map(|(c, _)| c.point.int_at(axis)).collect();
@@ -251,7 +259,7 @@ impl<'a> LatencyView<'a> {
         let along = self.layout.axis(axis)?;
         let point = |case: &Case, times: &Distribution| {
             let estimate = self.layout.estimate(case.index, metric.id)?.0;
-            times.saturated.is_none().then_some((case.point.int_at(axis)? as f64, estimate))
+            times.is_steady().then_some((case.point.int_at(axis)? as f64, estimate))
         };
         let series = self.series(cases, |case, times| point(case, times).into_iter().collect());
         let (unit, x) =
@@ -281,7 +289,7 @@ impl<'a> LatencyView<'a> {
     fn ends(&self, axis: &str, cases: &[(&'a Case, &'a Distribution)]) -> Vec<(String, u64)> {
         let end = |name: &String| {
             let mine = cases.iter().filter(|(case, times)| {
-                times.saturated.is_some() && self.layout.series_name(&case.point).as_ref() == Some(name)
+                times.kept() == RateKept::No && self.layout.series_name(&case.point).as_ref() == Some(name)
             });
             Some((name.clone(), mine.filter_map(|(case, _)| case.point.int_at(axis)).min()?))
         };

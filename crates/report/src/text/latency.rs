@@ -2,7 +2,7 @@
 
 use crate::text::words::{Words, count, percent};
 use crate::{CellRef, Statement};
-use syscost_analyze::latency::{ACHIEVED, LateSender, Latency, RANKED, RateLimit};
+use syscost_analyze::latency::{ACHIEVED, LateSender, Latency, RANKED, RateKept, RateLimit};
 use syscost_core::units::Unit;
 use syscost_measure::probe::tcp_latency::axes::LOOP;
 use syscost_measure::probe::transfer::axes::MECHANISM;
@@ -16,12 +16,14 @@ fn limited(limit: &RateLimit, words: &Words) -> Statement {
     let name = words.name(&limit.point, MECHANISM.id, &limit.point.without(MECHANISM.id));
     let rate = |value: f64| Unit::PerSecond.format(value);
     let kept = limit.kept.map_or("no rate tested".into(), |kept| rate(kept as f64));
-    let text = format!(
-        "{name} keeps up with {kept}, and reaches {} of {} at {}.",
-        rate(limit.achieved.value),
-        rate(limit.asked.value),
-        words.place(&limit.point, &[MECHANISM.id, LOOP.id]),
-    );
+    let (asked, achieved) = (rate(limit.reached.asked.value), rate(limit.reached.achieved.value));
+    let place = words.place(&limit.point, &[MECHANISM.id, LOOP.id]);
+    let text = match limit.reached.kept {
+        RateKept::Undecided => {
+            format!("{name} keeps up with {kept} at {place}. Of {asked} it reaches {achieved}: undecided.")
+        }
+        _ => format!("{name} keeps up with {kept}, and reaches {achieved} of {asked} at {place}."),
+    };
     Statement { text, cells: vec![CellRef { case: limit.case, metric: ACHIEVED }] }
 }
 

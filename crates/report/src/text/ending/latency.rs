@@ -6,7 +6,7 @@ use super::figure::{RivalStanding, digits, figure};
 use crate::context::Layout;
 use crate::material::Material;
 use crate::text::words::Words;
-use syscost_analyze::latency::{ACHIEVED, RANKED};
+use syscost_analyze::latency::{ACHIEVED, RANKED, RateKept};
 use syscost_core::units::significant;
 use syscost_experiment::plan::Case;
 use syscost_measure::probe::tcp_latency::axes::RATE;
@@ -51,14 +51,19 @@ fn table(m: &Material, layout: &Layout, words: &Words, cases: &[&Case]) -> Optio
         row.extend(compared.then(|| verdict(m, layout, case).unwrap_or("-".into())));
         row
     };
-    let saturated = cases.iter().any(|case| is_saturated(m, case));
+    let some = |wanted: RateKept| cases.iter().any(|case| kept(m, case) == wanted);
+    let slower = "slower than asked, so latency grows with the length of the run";
+    let notes =
+        [(RateKept::No, format!("!: {slower}")), (RateKept::Undecided, format!("?: perhaps {slower}"))];
+    let notes: Vec<String> =
+        notes.into_iter().filter(|(kept, _)| some(*kept)).map(|(_, note)| note).collect();
     let place = words.place(&first.point, &layout.varying);
     let what = if rated { "From due to arrived" } else { "Round trip" };
     Some(EndTable {
         title: Some(format!("{what}, us, {place}")),
         columns,
         rows: cases.iter().map(row).collect(),
-        note: saturated.then(|| "!: slower than asked, so latency grows with the length of the run".into()),
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
     })
 }
 
@@ -75,11 +80,16 @@ fn shown(layout: &Layout, case: &Case, metric: &str, rated: bool) -> String {
 /// What was achieved; marked where that is less than asked.
 fn rate(m: &Material, layout: &Layout, case: &Case) -> String {
     let Some((achieved, _)) = layout.estimate(case.index, ACHIEVED) else { return "-".into() };
-    format!("{}{}", significant(achieved.value), if is_saturated(m, case) { "!" } else { "" })
+    let mark = match kept(m, case) {
+        RateKept::Yes => "",
+        RateKept::Undecided => "?",
+        RateKept::No => "!",
+    };
+    format!("{}{mark}", significant(achieved.value))
 }
 
-fn is_saturated(m: &Material, case: &Case) -> bool {
-    m.analysis.latency.cases.get(&case.index).is_some_and(|times| times.saturated.is_some())
+fn kept(m: &Material, case: &Case) -> RateKept {
+    m.analysis.latency.cases.get(&case.index).map_or(RateKept::Yes, |times| times.kept())
 }
 
 /// RivalStanding the rival with the lowest p99; `None`: it has no rival.
