@@ -47,7 +47,12 @@ impl<'a> LogRatios<'a> {
     /// ln(a / b) of two that took turns with rivals of their own, in blocks that a round visited one after the other: by
     /// the level of each block's slices.
     pub fn of_blocks(&self, metric: &str, (a, b): (usize, usize)) -> Vec<RoundRatio> {
-        let costs = |case| self.run.slices.costs(self.twice.get(&case).map_or(&[case][..], Vec::as_slice));
+        let bytes = |case| self.run.case(case).and_then(|c| c.point.int(MESSAGE_BYTES)).unwrap_or(1) as f64;
+        let costs = |case: usize| {
+            let all = self.run.slices.costs(self.twice.get(&case).map_or(&[case][..], Vec::as_slice));
+            let by = if metric == OF_SLICES[0] { bytes(case) } else { 1.0 };
+            all.into_iter().map(|(round, cost)| (round, cost / by)).collect::<Vec<(u32, f64)>>()
+        };
         let logs = OF_SLICES.contains(&metric).then(|| stats::log_ratios(&costs(a), &costs(b))).flatten();
         match logs {
             Some(logs) if !logs.is_empty() => logs.into_iter().map(RoundRatio::whole).collect(),

@@ -1,14 +1,14 @@
 //! Steps between neighbours: two cases that differ in one axis of numbers, by the next value that was run.
 //!
 //! A figure that gets worse where more should not make it so is compared as anything else: over all steps
-//! together. Kinds read the comparisons and choose what they call a surprise.
+//! together, CPU time by the slices of each block. Kinds read the comparisons and choose what they call a surprise.
 
 use super::{FoundSurprise, Looked, StepChange, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace};
 use crate::CellRef;
 use crate::answer::ComparisonRef;
 use crate::cause::{Difference, LostBy, LostTime};
 use crate::cells::metric;
-use crate::compare::comparisons::{Comparison, claims};
+use crate::compare::comparisons::{Comparison, claims_of_blocks};
 use crate::compare::family::Family;
 use crate::compare::study::ALONG;
 use crate::finding::Evidence;
@@ -35,11 +35,14 @@ pub struct SurprisingSteps {
     expected: &'static [Expected],
 }
 
+const PER_BYTE: &str = "total_cpu_ns_per_byte";
+const PER_MESSAGE: &str = "total_cpu_ns_per_message";
+
 /// What a larger message should not do: move bytes worse, or cost less than a smaller one.
 const LARGER: &[Expected] = &[
     Expected { metric: "throughput", better_is_odd: false },
-    Expected { metric: "total_cpu_ns_per_byte", better_is_odd: false },
-    Expected { metric: "total_cpu_ns_per_message", better_is_odd: true },
+    Expected { metric: PER_BYTE, better_is_odd: false },
+    Expected { metric: PER_MESSAGE, better_is_odd: true },
 ];
 
 /// From one size to the next, where a larger message should move bytes at least as well, and cost no less outright.
@@ -60,7 +63,10 @@ impl SurprisingSteps {
     /// Every step that it looks at.
     pub fn compared(&self, evidence: &Evidence<'_>) -> Family<'static> {
         let asked = asked(evidence, self.axis, &known(evidence, self.expected));
-        Family::of_pairs(&format!("steps of {}", self.axis), claims(evidence.run, evidence.cells, &asked))
+        Family::of_pairs(
+            &format!("steps of {}", self.axis),
+            claims_of_blocks(evidence.run, evidence.cells, &asked),
+        )
     }
 }
 
@@ -68,7 +74,7 @@ impl SurpriseKind for SurprisingSteps {
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
         let known = known(evidence, self.expected);
         let asked = asked(evidence, self.axis, &known);
-        let claims = claims(evidence.run, evidence.cells, &asked);
+        let claims = claims_of_blocks(evidence.run, evidence.cells, &asked);
         let found = odd(&known, &claims).iter().filter_map(|step| self.found(evidence, step)).collect();
         let open = claims.iter().filter(|claim| claim.is_open()).count();
         Looked { kinds: self.kinds, at: figures(evidence, &asked), found, compared: claims.len(), open }
@@ -202,7 +208,14 @@ impl SurprisingSteps {
 
 impl Odd {
     fn change(&self, evidence: &Evidence<'_>) -> Option<StepChange> {
-        let figure = |case: usize| Some(evidence.cells.cell(case, self.metric.id)?.estimate.value);
+        let figure = |case: usize| match self.metric.id {
+            // Of the slices that the step is judged by.
+            PER_BYTE => {
+                let bytes = evidence.run.case(case)?.point.int(ALONG)? as f64;
+                Some(evidence.cells.judged(case, PER_MESSAGE)?.value / bytes)
+            }
+            metric => Some(evidence.cells.judged(case, metric)?.value),
+        };
         let (from, to) = (figure(self.ends.0)?, figure(self.ends.1)?);
         Some(StepChange { metric: self.metric.id, from, to, ratio: self.ratio })
     }

@@ -11,7 +11,8 @@ use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::Case;
-use syscost_experiment::run::Run;
+use syscost_experiment::run::{Run, SliceRow};
+use syscost_measure::probe::Slice;
 
 fn answered(run: &Run) -> Answer {
     let analysis = Analysis::of(run);
@@ -115,6 +116,35 @@ fn what_is_mostly_undecided_is_not_found_out_to_be_absent() {
     assert_eq!(answer.verdict, AnswerVerdict::Undecided, "{answer:#?}");
     let open = |caveat: &Caveat| matches!(caveat, Caveat::ComparisonsOpen { open, of } if 2 * open > *of);
     assert!(answer.caveats.iter().any(open), "{:?}", answer.caveats);
+}
+
+/// It was said: 2.4 times less CPU time, of two windows that slices beside them deny.
+#[test]
+fn a_step_of_cpu_time_is_one_of_slices() {
+    let mut run = shape(cliff).run();
+    let cases = run.record.plan.cases.clone();
+    let slice = |case: &Case, round: u32| {
+        let block = usize::from(case.point.int_at("message_bytes") == Some(1024));
+        let slice = Slice {
+            pass: 0,
+            position: 0,
+            length_ns: 1_000_000,
+            start_ns: 0,
+            wall_ns: 1_000_000,
+            messages: 1000,
+            sender_cpu_ns: (smooth(&case.point) * 1000.0) as u64 + u64::from(round),
+            receiver_cpu_ns: 0,
+        };
+        SliceRow { block, round, case: case.index, slice }
+    };
+    for round in 0..12 {
+        run.slices.saw(&cases.iter().map(|case| slice(case, round)).collect::<Vec<SliceRow>>());
+    }
+    let answer = answered(&run);
+    assert!(of_kind(&answer, Surprise::LargerIsCheaper).is_empty(), "{answer:#?}");
+    for place in of_kind(&answer, Surprise::LargerIsWorse).into_iter().flatten() {
+        assert_eq!(step(place).2, ["throughput"], "which is of windows");
+    }
 }
 
 #[test]
