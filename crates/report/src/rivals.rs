@@ -160,7 +160,7 @@ impl<'a> RivalField<'a> {
         known.iter().map(|(way, _)| *way).filter(|way| way == best || !worse(*way)).collect()
     }
 
-    /// A figure of a way in a row; over thread counts the geometric mean.
+    /// A figure of a way in a row; over thread counts the mean.
     pub fn middle(&self, way: usize, metric: &str, row: FieldRow) -> Option<Estimate> {
         let found: Vec<Estimate> =
             self.cases_of(way, row).iter().filter_map(|case| self.layout.judged(*case, metric)).collect();
@@ -173,20 +173,25 @@ pub fn study<'a>(m: &'a Material, metric: &str) -> Option<&'a Study> {
     m.analysis.ways.iter().find(|study| study.comparisons.metric.id == metric)
 }
 
-/// The geometric mean of independent figures; the widths of their intervals add in squares.
+/// The geometric mean of independent figures, the arithmetic one where an interval reaches 0; the widths of their
+/// intervals add in squares.
 fn mean(found: &[Estimate]) -> Option<Estimate> {
-    let [first, ..] = found else { return None };
-    if found.len() == 1 || found.iter().any(|e| e.value <= 0.0 || e.low <= 0.0) {
-        return (found.len() == 1).then_some(*first);
+    let [first, rest @ ..] = found else { return None };
+    if rest.is_empty() {
+        return Some(*first);
     }
+    let positive = found.iter().all(|e| e.value > 0.0 && e.low > 0.0);
+    let (scaled, back): (fn(f64) -> f64, fn(f64) -> f64) =
+        if positive { (f64::ln, f64::exp) } else { (|value| value, |value| value) };
     let n = found.len() as f64;
-    let middle = found.iter().map(|e| e.value.ln()).sum::<f64>() / n;
-    let side = |of: fn(&Estimate) -> f64| found.iter().map(|e| of(e).powi(2)).sum::<f64>().sqrt() / n;
-    let (below, above) = (side(|e| (e.value / e.low).ln()), side(|e| (e.high / e.value).ln()));
+    let middle = found.iter().map(|e| scaled(e.value)).sum::<f64>() / n;
+    let side = |end: fn(&Estimate) -> f64| {
+        found.iter().map(|e| (scaled(end(e)) - scaled(e.value)).powi(2)).sum::<f64>().sqrt() / n
+    };
     Some(Estimate {
-        value: middle.exp(),
-        low: (middle - below).exp(),
-        high: (middle + above).exp(),
+        value: back(middle),
+        low: back(middle - side(|e| e.low)),
+        high: back(middle + side(|e| e.high)),
         level: found.iter().map(|e| e.level).fold(1.0, f64::min),
         n: found.iter().map(|e| e.n).min().unwrap_or(0),
         unit: first.unit,
@@ -301,5 +306,28 @@ fn choose(field: &mut RivalField, study: &Study) {
         });
         field.ways[way].style = Some(colour + COLOURS * colours[colour].1);
         colours[colour].1 += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_core::units::Unit;
+
+    #[test]
+    fn a_mean_of_counts_of_zero_is_zero_and_not_missing() {
+        let figure = |value: f64| Estimate {
+            value,
+            low: value * 0.9,
+            high: value * 1.1,
+            level: 0.95,
+            n: 8,
+            unit: Unit::Count,
+        };
+        let of = |values: &[f64]| mean(&values.iter().map(|value| figure(*value)).collect::<Vec<Estimate>>());
+        assert_eq!(of(&[0.0, 0.0]).map(|e| (e.value, e.low, e.high)), Some((0.0, 0.0, 0.0)));
+        assert_eq!(of(&[0.0, 3.0]).map(|e| e.value), Some(1.5));
+        assert!((of(&[1.0, 4.0]).unwrap().value - 2.0).abs() < 1e-9);
+        assert_eq!(of(&[]), None);
     }
 }
