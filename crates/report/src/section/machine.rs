@@ -81,8 +81,11 @@ fn shown(facts: &[&Fact]) -> Vec<(String, String, String)> {
     facts.iter().filter_map(row).collect()
 }
 
-/// The unit that a fact's id ends with.
+/// The unit that a fact's id ends with. An MTU is set and known as a plain number of bytes.
 fn unit(fact: &Fact) -> Option<Unit> {
+    if fact.id.ends_with("_mtu_bytes") {
+        return None;
+    }
     [("_bytes", Unit::Bytes), ("_hertz", Unit::Hertz), ("_bits_per_second", Unit::BitsPerSecond)]
         .into_iter()
         .find(|(end, _)| fact.id.ends_with(end))
@@ -103,6 +106,22 @@ fn title(fact: &Fact) -> String {
         .strip_suffix(", bytes")
         .or(fact.title.strip_suffix(", Hz"))
         .or(fact.title.strip_suffix(", bit/s"));
-    let one_number = fact.value.as_ref().is_some_and(|v| v.parse::<f64>().is_ok());
-    bare.filter(|_| one_number).unwrap_or(&fact.title).to_string()
+    let has_unit = unit(fact).is_some() && fact.value.as_ref().is_some_and(|v| v.parse::<f64>().is_ok());
+    bare.filter(|_| has_unit).unwrap_or(&fact.title).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_mtu_is_a_plain_number() {
+        let shown = |id: &str, named: &str, recorded: &str| {
+            let (value_of, source) = (Some(recorded.to_string()), String::new());
+            let fact = Fact { id: id.into(), title: named.into(), value: value_of, source };
+            format!("{} {}", title(&fact), value(&fact).unwrap())
+        };
+        assert_eq!(shown("eth0_mtu_bytes", "eth0: MTU, bytes", "1500"), "eth0: MTU, bytes 1500");
+        assert_eq!(shown("cache_bytes", "cache, bytes", "2048"), "cache 2 KiB");
+    }
 }
