@@ -20,17 +20,30 @@ struct FindingsFile<'a> {
     run: &'a str,
     trust: &'a Trust,
     recommendation: &'a Recommendation,
+    /// Of a run that times single messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency: Option<LatencyAdvice<'a>>,
     answers: &'a [Answer],
     /// What is wrong with figures.
     problems: &'a [Problem],
 }
 
+/// What has the lowest quantiles.
+#[derive(Serialize)]
+struct LatencyAdvice<'a> {
+    by_rate: &'a Recommendation,
+    by_size: &'a Recommendation,
+}
+
 pub fn write(run: &Run, analysis: &Analysis, out: &mut dyn io::Write) -> io::Result<()> {
+    let of_latency = &analysis.latency;
+    let latency = LatencyAdvice { by_rate: &of_latency.by_rate, by_size: &of_latency.by_size };
     let file = FindingsFile {
         schema: SCHEMA,
         run: &run.record.id,
         trust: &analysis.trust,
         recommendation: &analysis.recommendation,
+        latency: (!of_latency.cases.is_empty()).then_some(latency),
         answers: &analysis.answers,
         problems: &analysis.problems,
     };
