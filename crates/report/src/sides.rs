@@ -236,7 +236,7 @@ pub fn notes(compared: &SideComparison, base: &[RunFigures], candidate: &[RunFig
 /// What differs, by cause.
 pub fn facts(differing: &[DifferingFact]) -> Vec<String> {
     let one = |fact: &DifferingFact| {
-        let title = cut(&fact.title, 24);
+        let title = cut(&fact.title, FACT);
         format!("  {}: {title}: {} -> {}", fact.cause, cut(&fact.base, FACT), cut(&fact.candidate, FACT))
     };
     let mut causes: Vec<&str> =

@@ -39,7 +39,8 @@ pub const IDENTITY: &str = "identity";
 /// Facts in which any two runs differ: no cause.
 const PASSING: [&str; 4] = ["uptime_seconds", "tick_counter_difference_ppm", LAB_SECONDS, LAB_START_SECONDS];
 
-/// Facts that are measured anew by each run: less than a tenth apart, nothing changed.
+/// Facts that are measured anew by each run, so that any two differ: less than this apart, nothing is known to have changed.
+const MEASURED_APART: f64 = 1.25;
 const MEASURED: [&str; 4] =
     ["clock_reading_ns", "core_hertz", "memory_available_bytes", "tick_counter_hertz"];
 
@@ -55,6 +56,9 @@ const CAUSES: &[(&str, &str)] = &[
     ("vulnerability_", "kernel"),
     ("cpu_", "processor"),
     ("architecture", "processor"),
+    ("core_hertz", "processor"),
+    ("tick_counter_", "processor"),
+    ("clock_reading_ns", "processor"),
     ("cache_", "processor"),
     ("memory_", "memory"),
     ("cloud_", "machine"),
@@ -116,7 +120,7 @@ pub fn differing(base: &[RunFigures], candidate: &[RunFigures]) -> Vec<Differing
 /// Is it a measured number, the same but for how it was measured?
 fn is_as_measured(id: &str, base: &BTreeSet<String>, candidate: &BTreeSet<String>) -> bool {
     let number = |values: &BTreeSet<String>| values.first().and_then(|text| text.parse::<f64>().ok());
-    let near = |(a, b): (f64, f64)| a > 0.0 && b > 0.0 && (a / b).ln().abs() < 1.1f64.ln();
+    let near = |(a, b): (f64, f64)| a > 0.0 && b > 0.0 && (a / b).ln().abs() < MEASURED_APART.ln();
     MEASURED.contains(&id) && number(base).zip(number(candidate)).is_some_and(near)
 }
 
