@@ -181,8 +181,8 @@ fn mean(found: &[Estimate]) -> Option<Estimate> {
         return Some(*first);
     }
     let positive = found.iter().all(|e| e.value > 0.0 && e.low > 0.0);
-    let (scaled, back): (fn(f64) -> f64, fn(f64) -> f64) =
-        if positive { (f64::ln, f64::exp) } else { (|value| value, |value| value) };
+    let scaled = |value: f64| if positive { value.ln() } else { value };
+    let back = |value: f64| if positive { value.exp() } else { value };
     let n = found.len() as f64;
     let middle = found.iter().map(|e| scaled(e.value)).sum::<f64>() / n;
     let side = |end: fn(&Estimate) -> f64| {
