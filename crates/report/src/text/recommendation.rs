@@ -314,7 +314,8 @@ impl AdviceWords<'_> {
         let by = |ratio: f64| if high >= 2.0 { times(ratio) } else { self.by(id, ratio) };
         let (low, high) = (by(low), by(high));
         let range = if low == high { low } else { format!("{low} to {high}") };
-        format!("{range} {} than {over}", self.comparative(id))
+        let average = if advice.scope.threads.len() > 1 { "on average " } else { "" };
+        format!("{average}{range} {} than {over}", self.comparative(id))
     }
 
     /// How much better, from a ratio that is above 1 where it is: `6 %`, `3.2x`.
