@@ -96,7 +96,7 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
     Some(table.map(|table| PublishedTable { messages: true, ..table }))
 }
 
-const UNSUMMED: &str = "several streams and no line of their sum ([SUM]): give the whole output";
+const UNSUMMED: &str = "several streams and no line of their sum ([SUM]), as of a test in both directions or of a part of an output";
 
 /// Of bytes a second, as of bytes, iperf's K is 1024.
 fn scale(of: &str) -> Option<f64> {

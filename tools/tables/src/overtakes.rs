@@ -117,9 +117,15 @@ fn sentence(group: &[Overtake]) -> String {
         if first.variant.is_empty() { String::new() } else { format!(" (both {})", first.variant) },
         told.join("; "),
         if first.sized {
-            // With some thread counts there may be fewer.
-            let all = group.iter().all(|overtake| overtake.compared.len() == compared.len());
-            format!("compared at {}{}", if all { "" } else { "up to " }, spanned(&compared))
+            // Each thread count may have sizes of its own.
+            match group.iter().all(|overtake| overtake.compared == compared) {
+                true => format!("compared at {}", spanned(&compared)),
+                false => {
+                    let most = group.iter().map(|overtake| overtake.compared.len()).max().unwrap_or(0);
+                    let up_to = if most > 1 { "up to " } else { "" };
+                    format!("compared at {up_to}{} each", syscost_core::units::count(most, "size"))
+                }
+            }
         } else {
             "the table names no size".into()
         }

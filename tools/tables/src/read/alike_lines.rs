@@ -208,6 +208,7 @@ fn heading(lines: &[AlikeLine], at: usize) -> Option<String> {
         Dimension::Rate => Some(("throughput".into(), TableColumn::Throughput)),
         Dimension::Calls => Some(("message rate".into(), TableColumn::MessageRate)),
         Dimension::Time if alone(Dimension::Time) && !stamp => Some(("time".into(), TableColumn::Elapsed)),
+        Dimension::Cycles if alone(Dimension::Cycles) => Some(("time".into(), TableColumn::Elapsed)),
         Dimension::Size if alone(Dimension::Size) && is_total(lines, at) => {
             Some(("total bytes".into(), TableColumn::Bytes))
         }
@@ -273,6 +274,11 @@ fn tokens(line: &str) -> Vec<LineToken<'_>> {
 fn push<'t>(tokens: &mut Vec<LineToken<'t>>, part: &'t str) {
     // `B` and `s` are units behind a number, and no names.
     let unit = unit::parse(part).is_ok() && (part.len() > 1 || ["B", "s", "%"].contains(&part));
+    // `348203 clock cycles`
+    let clock = |token: &LineToken| token.word() == Some("clock");
+    if unit::cycles(part).is_some() && tokens.last().is_some_and(clock) {
+        tokens.pop();
+    }
     if let (true, Some(LineToken::Number(_, of @ None))) = (unit, tokens.last_mut()) {
         *of = Some(part);
         return;

@@ -120,6 +120,11 @@ impl<'r> Below<'r> {
         }) > 0.0
     }
 
+    pub fn has_no_units(&self, at: usize) -> bool {
+        let own = |cell: &str| unit::number(cells::plain(cell), self.cells.decimal)?.2.map(str::to_string);
+        self.filled(at).into_iter().all(|cell| own(cell).is_none())
+    }
+
     /// The unit that all its figures have.
     pub fn unit(&self, at: usize) -> Option<unit::UnitScale> {
         let figures = self.filled(at).into_iter();

@@ -118,7 +118,12 @@ fn heads(comment: &str, below: Option<&&str>, mapping: &ColumnMapping) -> bool {
         };
         cells.iter().map(|cell| cell.trim().to_string()).collect()
     };
-    let (names, cells) = (apart(comment), apart(row));
+    let (mut names, cells) = (apart(comment), apart(row));
+    // `# Size   Latency (us)`
+    if names.len() != cells.len() {
+        names =
+            comment.split("  ").map(|name| name.trim().to_string()).filter(|name| !name.is_empty()).collect();
+    }
     let number = |cell: &&String| unit::number(cells::plain(cell), DecimalMark::Point).is_some();
     let numbers = |of: &[String]| of.iter().filter(number).count();
     names.len() > 1

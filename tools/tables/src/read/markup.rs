@@ -33,3 +33,13 @@ fn of_html(text: &str) -> String {
     }
     lines.replace("&lt;", "<").replace("&gt;", ">").replace("&micro;", "µ").replace("&amp;", "&")
 }
+
+/// What a runner of tests writes before each line of a program.
+const TAGS: [&str; 2] = ["[STDOUT] ", "[STDERR] "];
+
+/// `None`: no line has one.
+pub fn without_tags(text: &str) -> Option<String> {
+    let tagged = text.contains(TAGS[0]) || text.contains(TAGS[1]);
+    let plain = |line: &str| TAGS.iter().find_map(|tag| line.strip_prefix(tag)).unwrap_or(line).to_string();
+    tagged.then(|| text.split_inclusive('\n').map(plain).collect())
+}

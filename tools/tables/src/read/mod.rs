@@ -94,6 +94,8 @@ fn any(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     let text = text.trim_start_matches('\u{feff}');
     let drawn = markup::without_boxes(text);
     let text = drawn.as_deref().unwrap_or(text);
+    let untagged = markup::without_tags(text);
+    let text = untagged.as_deref().unwrap_or(text);
     let Some((others, line)) = system::without(text) else { return page_or_one(name, text, mapping) };
     page_or_one(name, &others, mapping).map(|mut table| {
         table.understood.push(format!("the description of a machine is left out (from line {line})"));

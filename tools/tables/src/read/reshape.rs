@@ -78,7 +78,7 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
         done.extend(arithmetic::done(&mut records.all, at, records.decimal));
         if unit_columns::taken_apart(&mut records.all, at, records.decimal, mapping) {
             done.push("each column is an operation, and its rows are runs".to_string());
-            break;
+            done.dedup();
         }
         if let Some(told) = row_labels::read(&mut records.all, at, mapping) {
             done.push(told.to_string());

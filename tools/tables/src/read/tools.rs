@@ -141,8 +141,12 @@ const HOSTS: [&str; 6] = ["-c", "-s", "-H", "-L", "-B", "-i"];
 fn name_by_commands(table: &mut PublishedTable, text: &str) {
     let is_command = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let named = |pair: &[&str]| COMMANDS.contains(&pair[0]) && pair[1].starts_with('-');
-        words.windows(2).take(3).any(named)
+        let is = |at: usize| COMMANDS.contains(&words[at].trim_start_matches("./"));
+        // Without options it stands behind a prompt.
+        let prompted =
+            |at: usize| at > 0 && words[at - 1].ends_with(['$', '#', '>']) && at + 1 == words.len();
+        let told = |at: usize| words.get(at + 1).is_some_and(|next| next.starts_with('-'));
+        (0..words.len().min(4)).any(|at| is(at) && (told(at) || prompted(at)))
     };
     let commands: Vec<(usize, &str)> =
         text.lines().enumerate().filter(|(_, line)| is_command(line)).collect();

@@ -3,8 +3,9 @@
 use super::heading::{TableHeading, cut_unit};
 use super::layout::TableRecord;
 use super::rows::SUMMARIES;
-use crate::ColumnMapping;
 use crate::unit::{self, DecimalMark, Dimension};
+use crate::{ColumnMapping, TableColumn};
+use std::collections::BTreeSet;
 
 /// Rows become one for each column.
 pub fn taken_apart(
@@ -14,8 +15,14 @@ pub fn taken_apart(
     mapping: &ColumnMapping,
 ) -> bool {
     let headings = all[at].cells.clone();
-    let names: Option<Vec<&str>> = headings.iter().map(|text| named(text, mapping)).collect();
+    let names: Option<Vec<_>> = headings.iter().map(|text| named(text, mapping)).collect();
     let Some(names) = names.filter(|names| names.len() > 1) else { return false };
+    let (names, columns): (Vec<&str>, Vec<Option<TableColumn>>) = names.into_iter().unzip();
+    // One quantity for each column is a table of one case.
+    let known: Vec<TableColumn> = columns.iter().flatten().copied().collect();
+    if known.len() == names.len() && known.iter().collect::<BTreeSet<_>>().len() == names.len() {
+        return false;
+    }
     let figures = |record: &&TableRecord| {
         record.cells.len() == names.len()
             && record
@@ -47,10 +54,11 @@ pub fn taken_apart(
     true
 }
 
-/// A name that nothing is known of, with a unit of rates or times behind it.
-fn named<'t>(text: &'t str, mapping: &ColumnMapping) -> Option<&'t str> {
+/// A name with a unit of rates, times or cycles behind it.
+fn named<'t>(text: &'t str, mapping: &ColumnMapping) -> Option<(&'t str, Option<TableColumn>)> {
     let (name, unit) = cut_unit(text)?;
     let heading = TableHeading::of(text, mapping);
-    let measured = [Dimension::Rate, Dimension::Time].contains(&unit.dimension);
-    (measured && !name.is_empty() && !heading.is_understood()).then_some(name)
+    let measured = [Dimension::Rate, Dimension::Time, Dimension::Cycles].contains(&unit.dimension);
+    let key = heading.place.is_some() || heading.column.is_some_and(|column| !column.is_measure());
+    (measured && !name.is_empty() && !key).then_some((name, heading.column))
 }

@@ -146,7 +146,7 @@ impl RowReading<'_> {
             h.is_plain()
                 && h.column == Some(TableColumn::Measured)
                 && h.unit.is_none()
-                && below.unit(*at).is_none()
+                && below.has_no_units(*at)
         };
         for (_, heading) in headings.iter_mut().enumerate().filter(unsaid) {
             (heading.column, heading.unit) = (Some(quantity), title.unit);

@@ -7,6 +7,8 @@ use syscost_core::units::{Unit, significant};
 
 /// A duration may hold setup and teardown beside the transfer.
 const SLACK: f64 = 0.25;
+/// How near a factor has to be to one that explains it.
+const CLOSE: f64 = 0.15;
 /// Messages that were begun and not ended.
 const PARTIAL: f64 = 0.05;
 /// Bytes of a packet's headers, which may be counted, too.
@@ -74,7 +76,7 @@ fn told(known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remar
     let worst = wrong.first()?;
     let unit = if said == MESSAGES[0] { Unit::Bytes } else { Unit::BitsPerSecond };
     let each = |row: &WrongTotal| row.threads > 1.0 && (row.ratio * row.threads - 1.0).abs() < SLACK;
-    let apart = |row: &WrongTotal, by: f64| (distance(row) - by.ln()).abs() < SLACK;
+    let apart = |row: &WrongTotal, by: f64| (distance(row) - by.ln()).abs() < CLOSE;
     let scaled = |row: &WrongTotal| [1e3, 1e6, 1e9].iter().any(|scale| apart(row, *scale));
     let why = if wrong.iter().all(each) {
         "Times the threads, they agree."
