@@ -107,7 +107,7 @@ fn caveat(caveat: &Caveat) -> String {
             "The messages stay in the caches, because the same ones are sent again and again.".into()
         }
         Caveat::PinsNotCounted { pages } => format!(
-            "Pins are not counted. The kernel pins {} or more of each message. The CPU figures include their cost.",
+            "Pins are not counted. The kernel pins {} or more of each message of the audit. The CPU figures include their cost.",
             count(*pages as usize, "page")
         ),
         Caveat::OneMachine => {

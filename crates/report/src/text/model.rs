@@ -67,7 +67,7 @@ pub fn group(group: TermGroup) -> &'static str {
         TermGroup::UserCopy => "copy in user memory",
         TermGroup::Calls => "send calls and segments",
         TermGroup::CopyIn => "copy into the kernel",
-        TermGroup::Lent => "pages lent",
+        TermGroup::Lent => "lent pages, orphan copy",
         TermGroup::Completions => "completions",
         TermGroup::Receive => "receive calls",
         TermGroup::CopyOut => "copy out of the kernel",
