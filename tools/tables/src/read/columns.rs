@@ -382,14 +382,15 @@ fn of_cells(headings: &mut [TableHeading], below: &Below) {
 /// Rows of operations have one figure; rows of transfers have names.
 fn operations(headings: &mut [TableHeading]) {
     use TableColumn::{
-        BaseHardware, ContextSwitches, Elapsed, Latency, Measured, Mechanism, Operation, Predicted, Threads,
-        Throughput,
+        BaseHardware, ContextSwitches, Elapsed, Latency, Measured, Mechanism, Operation, Predicted,
+        SoftwareOverhead, Threads, Throughput,
     };
     let transfers = [Throughput, ContextSwitches, Threads].into_iter().any(|c| has(headings, c))
         || along_mechanisms(headings);
     let names = has(headings, Operation);
     sums_of_calls(headings);
     let predicted = has(headings, Predicted) || has(headings, BaseHardware);
+    let overhead_alone = !predicted && ![Measured, Latency, Throughput].into_iter().any(|c| has(headings, c));
     for heading in headings.iter_mut().filter(|h| h.place.is_some() && h.column == Some(Measured)) {
         heading.column = naming::measured(heading.unit).or(heading.column);
     }
@@ -408,6 +409,8 @@ fn operations(headings: &mut [TableHeading]) {
             Some(Latency | Elapsed) if names && !transfers => Some(Measured),
             // Seconds are of a run; what is told in microseconds is of a message.
             Some(Elapsed) if short && is_of_one(&heading.text) => Some(Latency),
+            // `Overhead (cycles)` beside no prediction is what was measured.
+            Some(SoftwareOverhead) if overhead_alone => Some(Measured),
             // `mean`, `value`: of what, its unit says.
             Some(Measured) if cycles => Some(Measured),
             Some(Measured) if !predicted && (!names || transfers) => naming::measured(heading.unit),

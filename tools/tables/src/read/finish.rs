@@ -48,7 +48,7 @@ pub fn without_failed(table: &mut PublishedTable, failed: &BTreeMap<String, Vec<
             1 => format!("a row where {told} is left out (line {})", lines[0]),
             many => format!("{many} rows where {told} are left out (the first in line {})", lines[0]),
         };
-        table.understood.push(rows);
+        table.understood.insert(0, rows);
     }
 }
 

@@ -26,6 +26,7 @@ pub fn choose(
     below: &Below,
     differ: &mut Vec<String>,
 ) -> Result<Vec<String>, String> {
+    forget_serials(headings, below);
     let many = [TableColumn::Spread, TableColumn::Ignored, TableColumn::Variant];
     let mut groups: BTreeMap<(TableColumn, Option<HeadingPlace>), Vec<usize>> = BTreeMap::new();
     for (at, heading) in headings.iter().enumerate() {
@@ -43,6 +44,21 @@ pub fn choose(
         }
     }
     Ok(said)
+}
+
+/// A number for each row where no case comes twice: `S.No.` is no run's.
+fn forget_serials(headings: &mut [TableHeading], below: &Below) {
+    let is_key = |h: &TableHeading| h.is_plain() && h.column.is_some_and(|c| c.is_place() || c.is_text());
+    for at in 0..headings.len() {
+        let counted = headings[at].is_plain() && headings[at].column == Some(TableColumn::Repetition);
+        if !counted || !below.is_index(at) || below.rows() < 2 {
+            continue;
+        }
+        let kept = headings[at].column.take();
+        if !headings.iter().any(is_key) || repeated(headings, below, None) > 0 {
+            headings[at].column = kept;
+        }
+    }
 }
 
 /// The lower, the more it is the column.

@@ -134,8 +134,10 @@ fn too_short(row: &PublishedRow) -> Option<Impossible> {
     let in_flight = |rate| derived_latency::in_flight(row, (TableColumn::Latency, rate));
     let in_flight = in_flight(TableColumn::MessageRate).or_else(|| in_flight(TableColumn::Throughput));
     let threads = row.value(TableColumn::Threads).unwrap_or(1.0);
-    let near = |in_flight: f64, of: f64| (in_flight / of - 1.0).abs() < derived_latency::SLACK;
-    if in_flight.is_some_and(|(_, many, _)| near(many, 1.0) || near(many, threads)) {
+    let near = |(_, in_flight, rounding): (_, f64, f64), of: f64| {
+        (in_flight / of - 1.0).abs() < derived_latency::SLACK + rounding
+    };
+    if in_flight.is_some_and(|known| near(known, 1.0) || near(known, threads)) {
         return None;
     }
     (latency.value > 0.0 && latency.high() < SHORTEST_SEND_NS).then(|| Impossible {
@@ -174,6 +176,7 @@ mod tests {
         assert!(told("A1,64K,1,10,0.01,0.1").contains("latency of 10 ns"));
         assert!(told("A1,64K,1,100,10,40").contains("cycles per byte"));
         assert!(told("A1,64K,1,-1,10,40").contains("below zero"));
+        assert_eq!(told("A1,256,8,59.9814,0.03,0.4"), "", "34 ns in the digits given");
         assert_eq!(told("A1,64K,4,286.4,10,0.4"), "");
         assert_eq!(told("A1,64,1,0.001,1000,0.1"), "", "a rate within its rounding is no rate");
     }
