@@ -9,6 +9,8 @@ use syscost_core::units::Unit;
 /// From this half width on, a third digit says nothing.
 const WIDE: f64 = 0.1;
 const UNKNOWN: &str = "±?";
+/// An interval of less confidence than this is marked: of two rounds it holds the truth every second time.
+const CONFIDENT: f64 = 0.9;
 
 /// In this unit, which is so many of the estimate's own.
 pub fn figure(estimate: &Estimate, (scale, unit): (f64, &str)) -> String {
@@ -49,15 +51,17 @@ pub fn digits(estimate: &Estimate, scale: f64) -> String {
     format!("{rounded:.decimals$}")
 }
 
-/// `±4 %`: both ends of the interval lie inside; of a point nothing, of too few rounds `±?`.
+/// `±4 %`: both ends of the interval lie inside; of a point nothing, of one round `±?`, of too few for a confident
+/// interval `±4 %?`.
 pub fn within(estimate: &Estimate) -> String {
     let per_cent = estimate.relative_half_width() * 100.0;
+    let mark = if estimate.level < CONFIDENT { "?" } else { "" };
     match estimate.level {
         0.0 => UNKNOWN.into(),
         _ if per_cent == 0.0 => String::new(),
-        _ if per_cent < 0.95 => format!("±{:.1} %", per_cent.max(0.1)),
-        _ if per_cent < 99.5 => format!("±{per_cent:.0} %"),
-        _ => "±>99 %".into(),
+        _ if per_cent < 0.95 => format!("±{:.1} %{mark}", per_cent.max(0.1)),
+        _ if per_cent < 99.5 => format!("±{per_cent:.0} %{mark}"),
+        _ => format!("±>99 %{mark}"),
     }
 }
 
@@ -137,6 +141,7 @@ mod tests {
         assert_eq!((us(1_240_000.0, 0.01), us(0.0, 0.0)), ("1240 us ±1 %".into(), "0 us".into()));
         assert_eq!(figure(&estimate(10_123.0, 0.0, 0.0), (1e3, "us")), "10 us ±?");
         assert_eq!(own_figure(&estimate(1_234_567.0, 0.03, 0.95)), "1.23 ms ±3 %");
+        assert_eq!(own_figure(&estimate(1_234_567.0, 0.03, 0.5)), "1.23 ms ±3 %?", "two rounds");
     }
 
     #[test]
