@@ -95,9 +95,11 @@ fn at(line: &SizeLine<'_>, step: &SizePlace) -> Option<BatchingRange> {
     let chosen = others
         .filter_map(|other| line.against(step, single, other))
         .map(|found| found.ratio.value)
-        .fold(1.0, f64::max);
+        .reduce(f64::max);
     let verdict = match (found.better, found.verdict) {
-        (Some(true), _) if found.ratio.value > chosen => BatchingVerdict::MattersMost,
+        (Some(true), _) if chosen.is_some_and(|chosen| found.ratio.value > chosen) => {
+            BatchingVerdict::MattersMost
+        }
         (Some(true), _) => BatchingVerdict::Helps,
         (Some(false), _) => BatchingVerdict::Costs,
         (None, Verdict::Same) => BatchingVerdict::Same,

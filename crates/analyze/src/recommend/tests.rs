@@ -243,6 +243,18 @@ fn advice_is_for_one_message_a_call_and_planted_batches_are_told_beside_it() {
     let Some(BatchingAdvice::Measured(ranges)) = &advice.batching else { panic!("{advice:?}") };
     let verdicts: Vec<_> = ranges.iter().map(|r| (r.from, r.to, r.verdict)).collect();
     assert_eq!(verdicts[0], (64, 1024, BatchingVerdict::MattersMost));
+    let alone = batched(
+        &Synthetic { mechanisms: vec!["sendmsg"], sizes: vec![64], ..planted(shared_call) },
+        &[1, 64],
+    );
+    let alone = recommended(&alone);
+    let advice = &of(&alone, Situation::Pieces).advice[0];
+    let Some(BatchingAdvice::Measured(only)) = &advice.batching else { panic!("{advice:?}") };
+    assert_eq!(
+        only[0].verdict,
+        BatchingVerdict::Helps,
+        "no other mechanism says how much the choice matters"
+    );
     assert_eq!(verdicts[1].0, 1 << 20);
     assert!(matches!(verdicts[1].2, BatchingVerdict::Same | BatchingVerdict::Undecided), "{verdicts:?}");
     let most = &ranges[0];
