@@ -1,7 +1,6 @@
 //! How the figures were made: what each probe times, and which rules of measurement were kept.
 
 use super::{capital, plural};
-use crate::context::Layout;
 use crate::material::{Material, state};
 use crate::{Block, Section};
 use std::time::Duration;
@@ -33,25 +32,15 @@ fn replication(m: &Material) -> String {
     let spec = &m.run.record.spec;
     let duration = |ns| units::format_duration(Duration::from_nanos(ns));
     format!(
-        "Rounds are the independent replicates: each starts fresh processes, warms up for {} and takes {} of {}{}. \
-         Asked for a case: {}, until its comparisons are settled and its interval is as narrow as asked, or the time \
-         limit ends the run. Batches inside one process are not counted as independent.",
+        "Rounds are the independent replicates: each starts fresh processes and warms up for {}. A round is {} of {}, \
+         unless its probe needs its own: ways that take turns have one window, slow operations and latencies longer ones. \
+         samples.csv has the time of each. Asked for a case: {}, until its comparisons are settled and its interval is \
+         as narrow as asked, or the time limit ends the run. Batches inside one process are not counted as independent.",
         duration(spec.timing.warmup_ns),
         plural(spec.timing.windows as usize, "sample"),
         duration(spec.timing.window_ns),
-        if m.layouts.iter().any(|l| longer(m, l)) {
-            " (longer where a probe asks for it: slow operations)"
-        } else {
-            ""
-        },
         spec.rounds_text()
     )
-}
-
-/// Does a probe ask for other windows than the specification?
-fn longer(m: &Material, layout: &Layout) -> bool {
-    let asked = m.run.record.spec.timing;
-    !layout.probe.compared() && layout.cases.iter().any(|c| layout.probe.timing(&c.point, asked) != asked)
 }
 
 fn order(m: &Material) -> String {
@@ -76,9 +65,14 @@ fn order(m: &Material) -> String {
 fn estimates(m: &Material) -> String {
     let ratios =
         if m.compared() { " Ratios are means of the rounds' log ratios, with intervals by t." } else { "" };
+    let quantiles = if m.analysis.latency.cases.is_empty() {
+        ""
+    } else {
+        " Quantiles of latency are those of all times of a case together, with intervals by drawing whole rounds."
+    };
     format!(
         "A figure is the median over rounds of each round's median, with a nonparametric interval from order \
-         statistics at {} or more, or the level that its rounds allow.{ratios} Outliers are kept.",
+         statistics at {} or more, or the level that its rounds allow.{quantiles}{ratios} Outliers are kept.",
         units::confidence(m.run.record.spec.confidence)
     )
 }

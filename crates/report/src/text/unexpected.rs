@@ -4,6 +4,7 @@ use super::figures::{short_place, times, times_range};
 use super::{QuestionText, cause, each, headline_of};
 use crate::text::words::{Words, and, count, figure, row_name};
 
+use std::collections::BTreeSet;
 use syscost_analyze::answer::AnswerVerdict;
 use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
 use syscost_analyze::finding::{Answer, Says};
@@ -68,11 +69,13 @@ fn sentence(unforeseen: &Unforeseen, words: &Words) -> String {
         }
         Unforeseen::Phenomenon { kind, factors, places } => {
             let Some(most) = places.first() else { return String::new() };
+            // One case seen by two metrics is one place.
+            let cases: BTreeSet<usize> = places.iter().map(|place| place.case).collect();
             format!(
                 "{} ({}). {}: {}. {}{}",
                 phenomenon(*kind, &times_range(*factors)),
-                count(places.len(), "place"),
-                if places.len() > 1 { "The largest" } else { "There" },
+                count(cases.len(), "place"),
+                if cases.len() > 1 { "The largest" } else { "There" },
                 seen(most, words),
                 cause::sentence(&most.cause),
                 next(most)
