@@ -177,12 +177,12 @@ fn figures(run: &Run, cells: &Cells, first: Option<&Study>) -> Vec<TrustReason> 
 }
 
 /// A run is judged by its first metric, one of latency by its times. What else is compared counts one level less: that
-/// it is open leaves those answers as they are.
+/// it is open leaves those answers as they are. Identical cases are told of the first alone: the interval of windows, of
+/// which a run has few, was outside the truth in 12 of 100 synthetic runs, where 5 were to be.
 fn by_other_metrics(run: &Run, studies: &[Study], latency: &Latency) -> Vec<TrustReason> {
     let others = studies.get(1..).unwrap_or_default();
     let open = others.iter().chain(&latency.studies).filter_map(|study| decided(run, study));
-    let apart = others.iter().filter(|study| study.comparisons.identical.is_some()).map(twins);
-    open.chain(apart).map(|reason| TrustReason { level: reason.level.milder(), ..reason }).collect()
+    open.map(|reason| TrustReason { level: reason.level.milder(), ..reason }).collect()
 }
 
 fn by_limits(value: f64, good: f64, fair: f64) -> TrustLevel {
@@ -402,7 +402,10 @@ mod tests {
                 .iter()
                 .any(|reason| matches!(&reason.fact, TrustFact::Twins { metric: of, .. } if *of == metric))
         };
-        assert!(twins("throughput") && twins("total_cpu_ns_per_byte"));
+        assert!(
+            twins("total_cpu_ns_per_byte") && !twins("throughput"),
+            "by windows their interval is too narrow"
+        );
     }
 
     #[test]
