@@ -145,11 +145,9 @@ impl AdviceWords<'_> {
         // The note says which metric the first is.
         let by =
             if first == Some(advice.metric) { "" } else { &format!("By {}: ", self.title(advice.metric)) };
-        let mut details: Vec<Statement> = advice
-            .ranges
-            .iter()
-            .map(|range| statement(format!("{by}{}", self.range(advice, range))))
-            .collect();
+        let ranges = advice.ranges.iter().map(|range| self.range(advice, range));
+        let mut details: Vec<Statement> =
+            ranges.filter(|text| !text.is_empty()).map(|text| statement(format!("{by}{text}"))).collect();
         if !advice.also.is_empty() && advice.ranges.iter().any(|range| range.sure != Sure::Alone) {
             let metrics: Vec<String> = advice.also.iter().map(|id| self.title(id)).collect();
             details
@@ -373,6 +371,14 @@ impl AdviceWords<'_> {
             let at = if some == all { String::new() } else { format!(", at {some} of {all} {places}") };
             format!(" It is {}{at}.", self.gain(advice, gain))
         });
+        // The headline says all of two ways that nothing tells apart.
+        if us(range).is_none()
+            && all.len() == 1
+            && self.all_open(advice).is_some()
+            && advice.ranges.len() == 1
+        {
+            return format!("{same}{}", at_some("Undecided", &others(&some))).trim_start().into();
+        }
         format!("{place} {name} {cost}.{gain}{same}{open}")
     }
 

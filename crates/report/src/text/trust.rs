@@ -37,6 +37,8 @@ pub fn facts(trust: &Trust) -> Vec<String> {
         // Its sentence goes on behind the phrase.
         TrustFact::Twins { .. } => Some(sentence(&reason.fact)),
         _ if told.contains(&reason) => then(&reason.fact),
+        // How long it would take, the first metric says.
+        TrustFact::Decided { .. } => Some(capital(&phrase(&reason.fact))),
         _ => Some(sentence(&reason.fact)),
     };
     sorted(trust).into_iter().filter_map(fact).map(|text| text.trim_end_matches('.').into()).collect()
@@ -124,11 +126,8 @@ fn sentence(fact: &TrustFact) -> String {
     let phrase = capital(&phrase(fact));
     match fact {
         TrustFact::Twins { farthest, pairs, .. } => {
-            format!(
-                "{phrase} as compared (95 % CI); the farthest of {} within {}.",
-                count(*pairs as usize, "pair"),
-                percent(*farthest)
-            )
+            let all = count(*pairs as usize, "pair");
+            format!("{phrase} (95 % CI), {all} within {}.", percent(*farthest))
         }
         _ => [Some(format!("{phrase}.")), then(fact)].into_iter().flatten().collect::<Vec<_>>().join(" "),
     }
