@@ -92,10 +92,8 @@ mod tests {
         assert_eq!(allows(&json!({ "congestion_control": "reno", "receiver": "recv" })), Ok(()));
         let refused = |wanted: serde_json::Value| allows(&wanted).unwrap_err();
         let why = refused(json!({ "congestion_control": "nonesuch" }));
-        assert!(
-            why.reason.contains("nonesuch") && why.remedy.contains("tcp_allowed_congestion_control"),
-            "{why:?}"
-        );
+        assert!(why.reason.contains("nonesuch"), "{why:?}");
+        assert!(why.remedy.contains("--congestion"), "what is loaded can be asked for: {why:?}");
         assert!(refused(json!({ "receiver": "nonesuch" })).reason.contains("no receiver nonesuch"));
         assert!(refused(json!({ "placement": "nonesuch" })).reason.contains("different, same, none"));
         assert!(refused(json!([1])).reason.contains("not understood"));
