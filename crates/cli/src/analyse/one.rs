@@ -47,8 +47,8 @@ pub fn told(one: &AnalysedTable, paint: Paint) -> String {
     if !table.is_transfer() && !table.has(TableColumn::Measured) {
         say(
             "Left alone",
-            "nothing here says that these are messages (a size of messages, a name of a way to send), and no operation \
-             has a prediction: no test of syscost applies",
+            "no column is read as a size of messages, no name is of a known way to send, and no operation has a \
+             prediction: no test of syscost applies",
         );
     }
     if table.is_transfer() {

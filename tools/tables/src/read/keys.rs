@@ -12,6 +12,9 @@ const MOST_VARIANTS: usize = 3;
 /// Values of a column that names a kind of row; more are measurements or time stamps.
 const MOST_KINDS: usize = 40;
 
+/// `#`, `No`, `S.No.` and `ID` number rows.
+const SHORT: usize = 5;
+
 /// Values that somebody sets are few.
 const MOST_SET: usize = 16;
 /// By chance a few measured figures stand as set values would.
@@ -139,7 +142,8 @@ pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec
         return words_below_corner(headings, below);
     }
     if let Some(at) = name_alone(headings, below).filter(|_| !wide) {
-        headings[at].column = Some(TableColumn::Mechanism);
+        headings[at].column =
+            Some(if below.is_text(at) { TableColumn::Mechanism } else { TableColumn::Variant });
         said.push(format!("{:?} names the rows", headings[at].text));
     }
     for at in set(headings, below).into_iter().filter(|_| !wide) {
@@ -229,15 +233,21 @@ fn is_crossed(below: &Below, keys: &[usize], at: usize) -> bool {
 
 /// Where no column says which row is which, one of texts that all differ does.
 fn name_alone(headings: &[TableHeading], below: &Below) -> Option<usize> {
-    use TableColumn::{Latency, MessageRate, Throughput};
+    use TableColumn::{Latency, Measured, MessageRate, Throughput};
     let is_key = |h: &TableHeading| h.column.is_some_and(|c| c.is_place() || c.is_text());
-    let measured =
-        |h: &TableHeading| h.column.is_some_and(|c| [Latency, MessageRate, Throughput].contains(&c));
+    let measured = |h: &TableHeading| {
+        h.column.is_some_and(|c| [Latency, Measured, MessageRate, Throughput].contains(&c))
+    };
     if headings.iter().any(is_key) || !headings.iter().any(measured) {
         return None;
     }
-    let unnamed =
-        |at: &usize| headings[*at].column.is_none() && !headings[*at].text.is_empty() && below.is_text(*at);
+    // `Parameters` over 0, 1, 2: numbers of a first column with a name.
+    let numbered = |at: usize| at == 0 && below.is_whole(at) && headings[at].text.len() > SHORT;
+    let unnamed = |at: &usize| {
+        headings[*at].column.is_none()
+            && !headings[*at].text.is_empty()
+            && (below.is_text(*at) || numbered(*at))
+    };
     let at = (0..headings.len()).find(unnamed)?;
     (below.rows() > 1 && below.distinct(at) == below.rows() && below.rows() <= MOST_KINDS).then_some(at)
 }

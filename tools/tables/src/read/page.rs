@@ -187,7 +187,7 @@ fn together(
 /// `None`: no table was left out.
 pub fn others_left(many: usize) -> Option<String> {
     let others = syscost_core::units::count(many, "other table");
-    (many > 0).then(|| format!("{others} of the page left out: no figures known here"))
+    (many > 0).then(|| format!("{others} of the page left out: not read as results"))
 }
 
 /// The figures of one place that stand in two tables are one row.

@@ -242,7 +242,6 @@ impl RowReading<'_> {
             self.table.messages |= naming::is_message(&heading.text);
             self.table.fields |= naming::is_field(&heading.text);
         }
-        self.table.messages |= headings.iter().any(|h| h.column == Some(TableColumn::CyclesPerMessage));
     }
 
     /// `bare`: figures below it have no unit of their own.
