@@ -17,12 +17,17 @@ pub fn headline(trust: &Trust) -> String {
     if told.is_empty() { format!("{start}.") } else { format!("{start}: {}.", told.join(", ")) }
 }
 
-/// The worst reasons, then what every run is judged by.
+/// The worst reasons, then what every run is judged by. What other metrics leave open is said where nothing else is worse.
 fn in_headline(trust: &Trust) -> Vec<&TrustReason> {
+    let decides = |r: &&TrustReason| matches!(r.fact, TrustFact::Decided { .. });
+    let first = trust.reasons.iter().find(decides);
+    let of_another = |r: &&TrustReason| decides(r) && Some(*r) != first;
     let worst = |r: &&TrustReason| r.level == trust.level && r.level > TrustLevel::Good;
-    let usual = |r: &&TrustReason| matches!(r.fact, TrustFact::Decided { .. } | TrustFact::Twins { .. });
-    let others = trust.reasons.iter().filter(|r| usual(r) && !worst(r));
-    trust.reasons.iter().filter(worst).chain(others).take(2).collect()
+    let usual = |r: &&TrustReason| decides(r) || matches!(r.fact, TrustFact::Twins { .. });
+    let alone = !trust.reasons.iter().any(|r| worst(&r) && !of_another(&r));
+    let told = trust.reasons.iter().filter(|r| worst(r) && (alone || !of_another(r)));
+    let others = trust.reasons.iter().filter(|r| usual(r) && !worst(r) && !of_another(r));
+    told.chain(others).take(2).collect()
 }
 
 /// Every reason, the worst first.
