@@ -172,7 +172,7 @@ fn ratios(members: &[&Overtaking], subject: &str, words: &Words) -> String {
     format!(" {begin} {range} as good{place}.")
 }
 
-/// Nothing is claimed there.
+/// Nothing was significantly better there.
 fn undecided(members: &[&Overtaking], what: &str) -> String {
     let sum = |of: fn(&Overtaking) -> usize| members.iter().map(|one| of(one)).sum::<usize>();
     match (sum(|one| one.undecided.len()), sum(Overtaking::sizes)) {

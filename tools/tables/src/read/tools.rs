@@ -150,15 +150,16 @@ fn name_by_commands(table: &mut PublishedTable, text: &str) {
     };
     let commands: Vec<(usize, &str)> =
         text.lines().enumerate().filter(|(_, line)| is_command(line)).collect();
-    let all: Vec<BTreeSet<&str>> =
-        commands.iter().map(|(_, line)| line.split_whitespace().collect()).collect();
+    let words = |(_, line): &(usize, &'_ str)| line.split_whitespace().map(str::to_string).collect();
+    let in_all: BTreeSet<String> =
+        commands.iter().map(words).reduce(|all: BTreeSet<String>, own| &all & &own).unwrap_or_default();
     let own = |(_, line): &(usize, &str)| {
         let mut options = Vec::new();
         let mut kept = false;
         for word in line.split_whitespace() {
             // Which host it is, the headings say.
             kept = if word.starts_with('-') { !HOSTS.contains(&word) } else { kept };
-            if kept && !all.iter().all(|words| words.contains(word)) {
+            if kept && !in_all.contains(word) {
                 options.push(word);
             }
         }
