@@ -1,7 +1,7 @@
 //! What keeps a case from being faster: the side whose CPUs have no time left, or the link.
 //!
 //! A side's busy share is its CPU time per message times the messages per second, over the CPUs that its threads can fill
-//! ([`SideCpus`]). At 95 % or more it is the limit, by the whole interval over rounds (Student's t). Where both sides share
+//! (`side_cpus`). At 95 % or more it is the limit, by the whole interval over rounds (Student's t). Where both sides share
 //! CPUs, their times are added up. With no CPU busy the case waits (wake-ups, a window): that is said as it is, not guessed
 //! further. Where an interval crosses the limit it is undecided. All figures are cells.
 
