@@ -4,6 +4,8 @@ use crate::cells::Cells;
 use crate::cells::precision::Precision;
 use crate::compare::identical::Identical;
 use crate::compare::study::Study;
+use crate::finding::Answer;
+use crate::finding::layers::places_of;
 use crate::latency::Latency;
 use crate::level::MachineLevel;
 use serde::Serialize;
@@ -139,6 +141,7 @@ impl Trust {
         cells: &Cells,
         studies: &[Study],
         latency: &Latency,
+        answers: &[Answer],
         level: Option<&MachineLevel>,
     ) -> Trust {
         if cells.is_empty() {
@@ -154,7 +157,7 @@ impl Trust {
             .into_iter()
             .chain(contradictions(run))
             .chain(failed(run))
-            .chain(first.and_then(|study| decided(run, study)))
+            .chain(first.and_then(|study| decided(run, study, &layers(answers))))
             .chain(figures(run, cells, first))
             .chain(first.map(twins))
             .chain(by_other_metrics(run, studies, latency))
@@ -181,7 +184,7 @@ fn figures(run: &Run, cells: &Cells, first: Option<&Study>) -> Vec<TrustReason> 
 /// which a run has few, was outside the truth in 12 of 100 synthetic runs, where 5 were to be.
 fn by_other_metrics(run: &Run, studies: &[Study], latency: &Latency) -> Vec<TrustReason> {
     let others = studies.get(1..).unwrap_or_default();
-    let open = others.iter().chain(&latency.studies).filter_map(|study| decided(run, study));
+    let open = others.iter().chain(&latency.studies).filter_map(|study| decided(run, study, &[]));
     open.map(|reason| TrustReason { level: reason.level.milder(), ..reason }).collect()
 }
 
@@ -193,14 +196,22 @@ fn by_limits(value: f64, good: f64, fair: f64) -> TrustLevel {
     }
 }
 
-fn decided(run: &Run, study: &Study) -> Option<TrustReason> {
+/// Layers of a network are compared by the first metric too, each beside the path that lacks it.
+fn layers(answers: &[Answer]) -> Vec<Verdict> {
+    let shown = answers.iter().flat_map(|answer| &answer.shown);
+    shown.filter_map(places_of).flatten().map(|place| place.verdict).collect()
+}
+
+fn decided(run: &Run, study: &Study, beside: &[Verdict]) -> Option<TrustReason> {
     let all = &study.comparisons;
     let alone = all.pairs.iter().filter(|pair| pair.over.is_none()).map(|pair| &pair.decision);
     let decisions: Vec<&Decision> = all.over_threads.iter().map(|over| &over.decision).chain(alone).collect();
     let open: Vec<&Decision> =
         decisions.iter().copied().filter(|d| d.verdict == Verdict::Undecided).collect();
-    let decided = decisions.len() - open.len();
-    let share = decided as f64 / decisions.len().max(1) as f64;
+    let open_beside = beside.iter().filter(|verdict| **verdict == Verdict::Undecided).count();
+    let comparisons = decisions.len() + beside.len();
+    let decided = comparisons - open.len() - open_beside;
+    let share = decided as f64 / comparisons.max(1) as f64;
     let pace = all.pace(run);
     // Of a single round nothing is known that would tell.
     let known = open.iter().filter(|d| d.level > 0.0);
@@ -210,10 +221,10 @@ fn decided(run: &Run, study: &Study) -> Option<TrustReason> {
     let fact = TrustFact::Decided {
         metric: all.metric.id,
         decided,
-        comparisons: decisions.len(),
+        comparisons,
         minutes_needed: half,
     };
-    (!decisions.is_empty()).then(|| TrustReason { level: by_limits(-share, -DECIDED.0, -DECIDED.1), fact })
+    (comparisons > 0).then(|| TrustReason { level: by_limits(-share, -DECIDED.0, -DECIDED.1), fact })
 }
 
 fn few_rounds(run: &Run, study: &Study) -> Option<TrustReason> {

@@ -82,8 +82,17 @@ impl Analysis {
         let operations = operations::operations(run, &cells);
         let rulers = rulers::held(run, &cells);
         let recommendation = Recommendation::of(run, &cells, &ways, ALONG.id);
-        let trust = Trust::of(run, &cells, &studies, &latency, level.as_ref());
-        let mut analysis = Analysis {
+        let answers = finding::answers(&Evidence {
+            run,
+            cells: &cells,
+            groups: &groups,
+            studies: &studies,
+            limiters: &limiters,
+            model: &model,
+            problems: &problems,
+        });
+        let trust = Trust::of(run, &cells, &studies, &latency, &answers, level.as_ref());
+        Analysis {
             cells,
             level,
             groups,
@@ -98,10 +107,8 @@ impl Analysis {
             problems,
             rulers,
             operations,
-            answers: Vec::new(),
-        };
-        analysis.answers = finding::answers(&analysis.evidence(run));
-        analysis
+            answers,
+        }
     }
 
     /// What the questions are answered from.

@@ -49,10 +49,6 @@ pub struct Cells {
     turns: TurnCosts,
 }
 
-/// What slices in turns are the record of.
-const OF_TURNS: &str = "total_cpu_ns_per_message";
-const RANKED_BY_TURNS: &str = "total_cpu_ns_per_byte";
-
 impl Cells {
     /// Those of each case, by its index.
     pub(crate) fn from_cases(of_case: Vec<Box<[Cell]>>, turns: TurnCosts) -> Cells {
@@ -61,23 +57,18 @@ impl Cells {
 
     /// The figure to show beside a verdict: of the data that the verdict stands on.
     pub fn judged(&self, case: usize, metric: &str) -> Option<Estimate> {
-        let of_turns = self.turns.of_case(case).filter(|_| metric == OF_TURNS);
-        of_turns.map(|cost| cost.estimate).or_else(|| Some(self.cell(case, metric)?.estimate))
+        self.turns.estimate(case, metric).or_else(|| Some(self.cell(case, metric)?.estimate))
     }
 
     /// The same in each round that has it.
     pub fn judged_rounds(&self, case: usize, metric: &str) -> Vec<(u32, f64)> {
-        match self.turns.of_case(case).filter(|_| metric == OF_TURNS) {
-            Some(cost) => cost.rounds.clone(),
-            None => self.cell(case, metric).map_or_else(Vec::new, |cell| cell.rounds.pairs()),
-        }
+        let of_windows = || self.cell(case, metric).map_or_else(Vec::new, |cell| cell.rounds.pairs());
+        self.turn_rounds(case, metric).unwrap_or_else(of_windows)
     }
 
-    /// What puts rivals of one message size in order: the figure that their verdicts stand on, which ranks per byte as per
-    /// message.
-    pub fn rank(&self, case: usize, metric: &str) -> Option<f64> {
-        let of_turns = self.judged(case, OF_TURNS).filter(|_| metric == RANKED_BY_TURNS);
-        of_turns.or_else(|| Some(self.cell(case, metric)?.estimate)).map(|figure| figure.value)
+    /// By its slices alone; `None`: it took no turns, or they say nothing of the metric.
+    pub fn turn_rounds(&self, case: usize, metric: &str) -> Option<Vec<(u32, f64)>> {
+        self.turns.rounds(case, metric)
     }
 
     pub fn cell(&self, case: usize, metric: &str) -> Option<&Cell> {

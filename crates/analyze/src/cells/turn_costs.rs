@@ -6,16 +6,30 @@
 use std::collections::HashMap;
 use syscost_core::stats::{Estimate, median_interval};
 use syscost_core::units::Unit;
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
 
-/// CPU time a message of each case that took turns, in nanoseconds.
+/// The unit of a metric of which slices are the better record: CPU time by bytes and by messages.
+pub fn of_slices(metric: &str) -> Option<Unit> {
+    match metric {
+        "total_cpu_ns_per_byte" => Some(Unit::NanosecondsPerByte),
+        "total_cpu_ns_per_message" => Some(Unit::Nanoseconds),
+        _ => None,
+    }
+}
+
+/// What each case that took turns cost in each round, in nanoseconds of CPU time a message.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct TurnCosts(HashMap<usize, TurnCost>);
+pub struct TurnCosts {
+    of_case: HashMap<usize, Turns>,
+    confidence: f64,
+}
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct TurnCost {
-    pub estimate: Estimate,
-    pub rounds: Vec<(u32, f64)>,
+struct Turns {
+    bytes: f64,
+    rounds: Vec<(u32, f64)>,
 }
 
 impl TurnCosts {
@@ -23,23 +37,32 @@ impl TurnCosts {
         if run.slices.is_empty() || run.record.emulator().is_some() {
             return TurnCosts::default();
         }
-        let twins = run.record.plan.cases.iter().filter_map(|case| Some((case.twin_of?, case.index)));
-        let twins: HashMap<usize, usize> = twins.collect();
-        let cost = |case: usize| {
+        let cases = &run.record.plan.cases;
+        let twins: HashMap<usize, usize> =
+            cases.iter().filter_map(|case| Some((case.twin_of?, case.index))).collect();
+        let turns = |case: &Case| {
             // A control stands for its mean with its twin, as in its comparisons.
-            let cases: Vec<usize> = std::iter::once(case).chain(twins.get(&case).copied()).collect();
-            let rounds = run.slices.costs(&cases);
-            let values: Vec<f64> = rounds.iter().map(|(_, cost)| *cost).collect();
-            let estimate = median_interval(&values, run.record.spec.confidence, Unit::Nanoseconds)?;
-            Some(TurnCost { estimate, rounds })
+            let both: Vec<usize> =
+                std::iter::once(case.index).chain(twins.get(&case.index).copied()).collect();
+            let bytes = case.point.int(MESSAGE_BYTES).unwrap_or(1) as f64;
+            Turns { bytes, rounds: run.slices.costs(&both) }
         };
-        let cases = run.record.plan.cases.iter().map(|case| case.index);
-        TurnCosts(cases.filter_map(|case| Some((case, cost(case)?))).collect())
+        let of_case = cases.iter().map(|case| (case.index, turns(case)));
+        let of_case = of_case.filter(|(_, turns)| !turns.rounds.is_empty()).collect();
+        TurnCosts { of_case, confidence: run.record.spec.confidence }
     }
 
-    /// `None`: it took no turns.
-    pub fn of_case(&self, case: usize) -> Option<&TurnCost> {
-        self.0.get(&case)
+    /// `None`: it took no turns, or they say nothing of the metric.
+    pub fn rounds(&self, case: usize, metric: &str) -> Option<Vec<(u32, f64)>> {
+        let (turns, unit) = self.of_case.get(&case).zip(of_slices(metric))?;
+        let by = if unit == Unit::NanosecondsPerByte { turns.bytes } else { 1.0 };
+        Some(turns.rounds.iter().map(|(round, cost)| (*round, cost / by)).collect())
+    }
+
+    /// The median of these rounds.
+    pub fn estimate(&self, case: usize, metric: &str) -> Option<Estimate> {
+        let values: Vec<f64> = self.rounds(case, metric)?.iter().map(|(_, cost)| *cost).collect();
+        median_interval(&values, self.confidence, of_slices(metric)?)
     }
 }
 
@@ -82,6 +105,8 @@ mod tests {
         let cells = Cells::of(&run);
         assert!((cost(&cells, 1) - 1100.0).abs() < 1e-6);
         assert!((cost(&cells, 0) - 1200.0).abs() < 1e-6, "the mean with its twin");
+        let by_byte = cells.judged(1, "total_cpu_ns_per_byte").expect("of the same slices");
+        assert!((by_byte.value - 1100.0 / 64.0).abs() < 1e-6, "{by_byte:?}");
         let throughput = cells.cell(1, "throughput").expect("windows").estimate;
         let rounds = cells.judged_rounds(1, MESSAGE);
         assert!(

@@ -4,13 +4,11 @@
 //! drift cancelled. Everything else is the ratio of what a case's rounds measured.
 
 use crate::cells::Cells;
+use crate::cells::turn_costs::of_slices;
 use std::collections::HashMap;
 use syscost_core::stats;
 use syscost_experiment::run::{RoundRatio, Run};
 use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
-
-/// Metrics of which slices are the better record: the same ratio for two cases of one size.
-const OF_SLICES: [&str; 2] = ["total_cpu_ns_per_byte", "total_cpu_ns_per_message"];
 
 pub struct LogRatios<'a> {
     run: &'a Run,
@@ -47,14 +45,8 @@ impl<'a> LogRatios<'a> {
     /// ln(a / b) of two that took turns with rivals of their own, in blocks that a round visited one after the other: by
     /// the level of each block's slices.
     pub fn of_blocks(&self, metric: &str, (a, b): (usize, usize)) -> Vec<RoundRatio> {
-        let bytes = |case| self.run.case(case).and_then(|c| c.point.int(MESSAGE_BYTES)).unwrap_or(1) as f64;
-        let costs = |case: usize| {
-            let all = self.run.slices.costs(self.twice.get(&case).map_or(&[case][..], Vec::as_slice));
-            let by = if metric == OF_SLICES[0] { bytes(case) } else { 1.0 };
-            all.into_iter().map(|(round, cost)| (round, cost / by)).collect::<Vec<(u32, f64)>>()
-        };
-        let logs = OF_SLICES.contains(&metric).then(|| stats::log_ratios(&costs(a), &costs(b))).flatten();
-        match logs {
+        let turns = self.cells.turn_rounds(a, metric).zip(self.cells.turn_rounds(b, metric));
+        match turns.and_then(|(a, b)| stats::log_ratios(&a, &b)) {
             Some(logs) if !logs.is_empty() => logs.into_iter().map(RoundRatio::whole).collect(),
             _ => self.of(metric, (a, b)),
         }
@@ -81,7 +73,7 @@ impl<'a> LogRatios<'a> {
     fn by_way_of_control(&self, metric: &str, a: usize, b: usize) -> Option<Vec<RoundRatio>> {
         let (control, other) = self.controls.get(&a).zip(self.controls.get(&b))?;
         let logs = || self.run.slices.log_ratios_by_way(&[a], &[b], control);
-        (OF_SLICES.contains(&metric) && control == other).then(logs).filter(|logs| !logs.is_empty())
+        (of_slices(metric).is_some() && control == other).then(logs).filter(|logs| !logs.is_empty())
     }
 
     /// The same of a twin and its original.
@@ -91,7 +83,7 @@ impl<'a> LogRatios<'a> {
 
     /// `None` where the two never took turns, or the metric is of other windows.
     fn in_slices(&self, metric: &str, a: &[usize], b: &[usize]) -> Option<Vec<RoundRatio>> {
-        if self.run.slices.is_empty() || !OF_SLICES.contains(&metric) {
+        if self.run.slices.is_empty() || of_slices(metric).is_none() {
             return None;
         }
         let same_size = [a, b].map(|side| self.run.case(side[0]).and_then(|c| c.point.int(MESSAGE_BYTES)));

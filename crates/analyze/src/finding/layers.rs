@@ -85,7 +85,7 @@ impl Finding for Layers {
     }
 }
 
-fn places_of(shown: &Shown) -> Option<&[LayerPlace]> {
+pub(crate) fn places_of(shown: &Shown) -> Option<&[LayerPlace]> {
     if let Says::Layers(cost) = &shown.says { Some(&cost.places) } else { None }
 }
 
@@ -166,6 +166,7 @@ fn added(without: &Estimate, ratio: &Estimate) -> Estimate {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
+    use crate::trust::{TrustFact, TrustReason};
     use crate::whole::Analysis;
 
     /// What was made as mechanisms are paths: `send` is veth, `sendmsg` a bridge.
@@ -205,6 +206,8 @@ mod tests {
             assert!((0.36..0.44).contains(&share), "{place:?}");
             assert!(place.added.low < place.added.value && place.added.value < place.added.high);
         }
+        let counted = |reason: &TrustReason| matches!(reason.fact, TrustFact::Decided { comparisons: 2, .. });
+        assert!(Analysis::of(&dear).trust.reasons.iter().any(counted), "both places of the layer are comparisons");
         let free = answer(&planted(|_| 1000.0)).unwrap();
         assert_ne!(free.verdict, AnswerVerdict::Yes, "{free:?}");
         assert!(places_of(&free.shown[0]).unwrap().iter().all(|p| p.verdict != Verdict::More), "{free:?}");

@@ -2,9 +2,11 @@
 
 use super::line::{GainAt, SizeLine, SizePlace, Way};
 use crate::answer::{CellRef, ComparisonRef};
+use crate::cells::Cells;
 use crate::compare::study::RIVALS;
 use serde::Serialize;
 use syscost_core::decide::Verdict;
+use syscost_core::sample::Better;
 use syscost_measure::mechanism::{self, MESSAGES_PER_CALL};
 
 /// What is known of batches.
@@ -47,7 +49,7 @@ pub struct BatchingRange {
 
 impl BatchingAdvice {
     /// `None` where nothing that was measured could take several.
-    pub fn of(line: &SizeLine<'_>) -> Option<BatchingAdvice> {
+    pub fn of(cells: &Cells, line: &SizeLine<'_>) -> Option<BatchingAdvice> {
         let ways = || line.steps.iter().flat_map(|step| step.measured.iter().map(|measured| &measured.way));
         let takes = |way: &Way| {
             let about = way.text(RIVALS).and_then(mechanism::find).map(|mechanism| mechanism.about());
@@ -56,7 +58,7 @@ impl BatchingAdvice {
         if !ways().any(takes) {
             return None;
         }
-        let found: Vec<BatchingRange> = line.steps.iter().filter_map(|step| at(line, step)).collect();
+        let found: Vec<BatchingRange> = line.steps.iter().filter_map(|step| at(cells, line, step)).collect();
         if found.is_empty() {
             let command = format!("syscost run --{} 1,8,64", MESSAGES_PER_CALL.flag);
             return Some(BatchingAdvice::NotMeasured { command });
@@ -84,7 +86,7 @@ impl BatchingRange {
 }
 
 /// The best batch at a place beside the best of one message a call; `None` where one of them is missing.
-fn at(line: &SizeLine<'_>, step: &SizePlace) -> Option<BatchingRange> {
+fn at(cells: &Cells, line: &SizeLine<'_>, step: &SizePlace) -> Option<BatchingRange> {
     let ways = || step.measured.iter().map(|measured| &measured.way);
     let batched = ways().find(|way| mechanism::per_call(way) > 1)?;
     let single = ways().find(|way| mechanism::per_call(way) == 1)?;
@@ -96,7 +98,13 @@ fn at(line: &SizeLine<'_>, step: &SizePlace) -> Option<BatchingRange> {
         .filter_map(|other| line.against(step, single, other))
         .map(|found| found.ratio.value)
         .reduce(f64::max);
-    let verdict = match (found.better, found.verdict) {
+    let metric = line.study.comparisons.metric;
+    let better = found.better.filter(|better| {
+        let windows = by_windows(cells, metric.id, step, (batched, single));
+        let rises = *better == (metric.better == Better::Higher);
+        windows.is_none_or(|ratio| ratio == 1.0 || (ratio > 1.0) == rises)
+    });
+    let verdict = match (better, found.verdict) {
         (Some(true), _) if chosen.is_some_and(|chosen| found.ratio.value > chosen) => {
             BatchingVerdict::MattersMost
         }
@@ -105,7 +113,6 @@ fn at(line: &SizeLine<'_>, step: &SizePlace) -> Option<BatchingRange> {
         (None, Verdict::Same) => BatchingVerdict::Same,
         _ => BatchingVerdict::Undecided,
     };
-    let metric = line.study.comparisons.metric.id;
     let cases = step.cases(batched).chain(step.cases(single));
     Some(BatchingRange {
         from: step.at,
@@ -115,6 +122,17 @@ fn at(line: &SizeLine<'_>, step: &SizePlace) -> Option<BatchingRange> {
         single: single.clone(),
         gain: GainAt { at: step.at, ratio: found.ratio },
         comparisons: vec![found.row],
-        cells: cases.map(|case| CellRef { case, metric }).collect(),
+        cells: cases.map(|case| CellRef { case, metric: metric.id }).collect(),
     })
+}
+
+/// Batched over single in a steady stream, which batches are for: a slice of one large batch is one call on empty queues,
+/// and advice that the windows deny is none.
+fn by_windows(cells: &Cells, metric: &str, step: &SizePlace, (batched, single): (&Way, &Way)) -> Option<f64> {
+    let figures = |way: &Way| -> Vec<f64> {
+        step.cases(way).filter_map(|case| Some(cells.cell(case, metric)?.estimate.value)).collect()
+    };
+    let (batched, single) = (figures(batched), figures(single));
+    let ratio = batched.iter().product::<f64>() / single.iter().product::<f64>();
+    (!single.is_empty() && batched.len() == single.len()).then_some(ratio)
 }

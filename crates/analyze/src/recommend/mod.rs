@@ -77,7 +77,7 @@ fn advice(run: &Run, cells: &Cells, studies: &[Study], along: &str, situation: S
                     threads: line.threads.clone(),
                     messages_per_call: per_call,
                 };
-                let Some(found) = Advice::of(cells, &single, scope, BatchingAdvice::of(&line)) else {
+                let Some(found) = Advice::of(cells, &single, scope, BatchingAdvice::of(cells, &line)) else {
                     continue;
                 };
                 match told.iter_mut().find(|told| told.holds_for(&found, &single)) {

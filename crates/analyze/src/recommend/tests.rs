@@ -8,7 +8,9 @@ use crate::compare::winners::Sure;
 use crate::synthetic::{Synthetic, audit, batched};
 use crate::whole::Analysis;
 use syscost_experiment::plan::Case;
+use syscost_experiment::run::SliceRow;
 use syscost_measure::ledger::Counts;
+use syscost_measure::probe::Slice;
 
 const SIZES: &[u64] = &[64, 1024, 4096, 16384, 65536, 1 << 20];
 
@@ -344,4 +346,30 @@ fn batching_matters_most_only_where_no_choice_of_a_mechanism_changes_more() {
         panic!("{found:?}")
     };
     assert!(ranges.iter().all(|range| range.verdict == BatchingVerdict::Helps), "{ranges:?}");
+}
+
+/// A slice of a batch of 64 is one call on empty queues: advice on batches is of a stream, which the windows are.
+#[test]
+fn batches_that_cost_more_by_slices_and_less_by_windows_get_no_advice() {
+    let cheaper = |p: &Point| if mechanism::per_call(p) > 1 { 920.0 } else { 1000.0 };
+    let sizes = vec![65536];
+    let mut run = batched(&Synthetic { sizes, threads: vec![1], twin_every: 0, ..planted(cheaper) }, &[1, 64]);
+    let verdicts = |run: &Run| match &of(&recommended(run), Situation::Pieces).advice[0].batching {
+        Some(BatchingAdvice::Measured(ranges)) => ranges.iter().map(|range| range.verdict).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    assert!(!verdicts(&run).contains(&BatchingVerdict::Costs), "{:?}", verdicts(&run));
+    let cases = run.record.plan.cases.clone();
+    let row = |round: u32, pass: u32, case: &Case| {
+        let cost: u64 = if mechanism::per_call(&case.point) > 1 { 1500 } else { 1000 };
+        let sender_cpu_ns = 10 * cost + u64::from((round * 5 + pass * 3) % 7);
+        let (length_ns, wall_ns, messages) = (1_000_000, 1_000_000, 10);
+        let slice = Slice { pass, length_ns, wall_ns, messages, sender_cpu_ns, ..Slice::default() };
+        SliceRow { block: 0, round, case: case.index, slice }
+    };
+    for round in 0..12 {
+        let rows = (0..8).flat_map(|pass| cases.iter().map(move |case| row(round, pass, case)));
+        run.slices.saw(&rows.collect::<Vec<_>>());
+    }
+    assert_eq!(verdicts(&run), [BatchingVerdict::Undecided]);
 }

@@ -118,7 +118,7 @@ fn seen(place: &SurprisingPlace, words: &Words) -> String {
             let thing = if *axis == "threads" { " threads" } else { "" };
             let change = changes.first().map_or(String::new(), |change| {
                 let (from, to) = (of(change.metric, change.from), of(change.metric, change.to));
-                format!(", {} {from} to {to}", title(change.metric))
+                format!(", median {} {from} to {to}", title(change.metric))
             });
             format!("{}, {ends}{thing}{change}", who(place, words))
         }

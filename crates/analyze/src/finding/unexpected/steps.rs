@@ -208,14 +208,7 @@ impl SurprisingSteps {
 
 impl Odd {
     fn change(&self, evidence: &Evidence<'_>) -> Option<StepChange> {
-        let figure = |case: usize| match self.metric.id {
-            // Of the slices that the step is judged by.
-            PER_BYTE => {
-                let bytes = evidence.run.case(case)?.point.int(ALONG)? as f64;
-                Some(evidence.cells.judged(case, PER_MESSAGE)?.value / bytes)
-            }
-            metric => Some(evidence.cells.judged(case, metric)?.value),
-        };
+        let figure = |case: usize| Some(evidence.cells.judged(case, self.metric.id)?.value);
         let (from, to) = (figure(self.ends.0)?, figure(self.ends.1)?);
         Some(StepChange { metric: self.metric.id, from, to, ratio: self.ratio })
     }
