@@ -305,27 +305,13 @@ fn over_threads(pairs: &mut [Comparison], over: Vec<Option<Decision>>) -> Vec<Ov
 
 /// Pairs of cases that somebody else chose, as one family: every answer is corrected for all of them,
 /// whatever their metrics. A pair without a ratio is left out.
-pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) -> Vec<Comparison> {
-    claimed(|ratios, metric, pair| ratios.of(metric, pair), run, cells, asked)
-}
-
-/// The same of cases in different blocks, by their slices.
 pub fn claims_of_blocks(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) -> Vec<Comparison> {
-    claimed(|ratios, metric, pair| ratios.of_blocks(metric, pair), run, cells, asked)
-}
-
-fn claimed(
-    rounds: RoundsOf,
-    run: &Run,
-    cells: &Cells,
-    asked: &[(&'static str, usize, usize)],
-) -> Vec<Comparison> {
     let mut metrics = Numbers(HashMap::new());
     let pools: Vec<usize> = asked.iter().map(|(metric, _, _)| metrics.of(*metric)).collect();
     let asked: Vec<_> = asked.iter().copied().zip(pools).collect();
     let ratios = LogRatios::new(run, cells);
     let asked = in_parallel(&asked, |((metric, a, b), pool)| {
-        ask(rounds(&ratios, metric, (*a, *b)), metric, (*a, *b), *pool)
+        ask(ratios.of_blocks(metric, (*a, *b)), metric, (*a, *b), *pool)
     });
     answered(run, asked.into_iter().flatten().collect()).0
 }
