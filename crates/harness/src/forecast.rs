@@ -111,7 +111,7 @@ impl Known for SoFar<'_> {
         Some(Found {
             value,
             unit: metric.unit,
-            source: format!("{} of case {}: {} {}", metric.id, case.index, case.probe, case.point),
+            source: format!("{} of case {} so far: {} {}", metric.id, case.index, case.probe, case.point),
             case: Some(case.index),
         })
     }

@@ -313,7 +313,7 @@ impl<'a> Session<'a> {
                 self.account(done.span());
                 self.note_own(done.own_share(index, 0));
                 let noise = noise::Noise::now().since(&before.1);
-                self.note_quota(&noise, index);
+                self.note_quota(&noise, &[index]);
                 self.take_in(index, round, done, marks(&noise))?;
                 if self.counting.due(case) && Instant::now() + took * 2 < self.end {
                     return self.count(case, round);

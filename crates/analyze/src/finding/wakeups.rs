@@ -17,6 +17,7 @@ use serde::Serialize;
 use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
+use syscost_experiment::run::Run;
 use syscost_measure::mechanism;
 use syscost_measure::receiver::options::READ_BYTES;
 
@@ -102,15 +103,22 @@ struct DifferingPair<'c> {
     why: FoundCause,
 }
 
+/// The mechanism that the others are held against: the control, else what was measured twice, else the first.
+fn control(run: &Run) -> Option<&str> {
+    let cases = || run.record.plan.cases.iter();
+    let standard = cases().find(|case| case.point.text(RIVALS) == Some(mechanism::control().about().id));
+    let control = standard.or_else(|| cases().find(|case| case.twin_of.is_some()));
+    control.or_else(|| cases().next())?.point.text(RIVALS)
+}
+
 /// With whether a sleep has a price; `None`: nothing to compare.
 fn pairs(evidence: &Evidence<'_>, axis: &'static str) -> Option<(WakeupPairs, Shown, bool)> {
     let groups = Groups::of(evidence.run, axis);
     let all = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED)?;
     let has_sleeps = |case: usize| SLEEPS.iter().any(|id| evidence.cells.cell(case, id).is_some());
-    let control = |case: usize| evidence.run.case(case)?.point.text(RIVALS);
-    let wanted = |a: usize, b: usize| {
-        axis != RIVALS.id || [a, b].iter().any(|c| control(*c) == Some(mechanism::control().about().id))
-    };
+    let name = |case: usize| evidence.run.case(case)?.point.text(RIVALS);
+    let control = control(evidence.run);
+    let wanted = |a: usize, b: usize| axis != RIVALS.id || [a, b].iter().any(|case| name(*case) == control);
     let wanted = |pair: &&Comparison| wanted(pair.a, pair.b) && has_sleeps(pair.a) && has_sleeps(pair.b);
     let looked: Vec<&Comparison> = all.pairs.iter().filter(wanted).collect();
     let differing = differing(evidence, &looked);
@@ -172,7 +180,6 @@ mod tests {
     use crate::synthetic::{StepPrices, Synthetic};
     use crate::whole::Analysis;
     use syscost_core::stats::random::Random;
-    use syscost_experiment::run::Run;
 
     /// One mechanism with two read sizes: what was made as a second mechanism reads a message a call.
     fn planted(cost_ns: fn(&Point) -> f64, sleeps: [f64; 2]) -> Run {
@@ -245,6 +252,17 @@ mod tests {
         let (verdict, found) = told(&priced(planted(|_| 1000.0, [0.3, 0.01]), 2000.0));
         assert_eq!((found.differ, found.largest), (0, None));
         assert_ne!(verdict, AnswerVerdict::Yes);
+    }
+
+    #[test]
+    fn a_run_without_the_standard_control_has_its_own() {
+        let mechanisms = vec!["sendmsg", "pack_send"];
+        let mut run = Synthetic { mechanisms, twin_every: 3, rounds: 6, ..Default::default() }.run();
+        for sample in &mut run.samples {
+            sample.quantities.insert("receiver_voluntary_switches".into(), Some(1.0));
+        }
+        assert_eq!(control(&run), Some("sendmsg"));
+        assert!(pairs(&Analysis::of(&run).evidence(&run), RIVALS.id).is_some());
     }
 
     /// Each side's sleeps cost 290 ns of the 640 ns that are lost by the clock.

@@ -9,10 +9,10 @@ use crate::CellRef;
 use crate::cells::Cells;
 use crate::limits::side_cpus::SideCpus;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::stats::median;
 use syscost_core::stats::student::mean_interval;
-use syscost_experiment::run::Run;
+use syscost_experiment::run::{CPU_QUOTA, Run};
 
 /// Payload bits received per second.
 const THROUGHPUT: &str = "throughput";
@@ -31,7 +31,7 @@ pub enum Limit {
     Link,
     /// No CPU of either side is busy all the time.
     Waiting,
-    /// Too few rounds, or too far apart, to say which.
+    /// Too few rounds, too far apart, or stopped by a CPU quota: it cannot be said.
     Undecided,
 }
 
@@ -55,12 +55,17 @@ pub struct LinkUse {
     pub bits_per_second: f64,
 }
 
-/// The limiters of all cases whose CPU time and rate are known; twins left out.
+/// The limiters of all cases whose CPU time and rate are known; twins left out. A side that a CPU quota stopped looks idle
+/// for a while and busy for another: what limits such a case is undecided.
 pub fn limiters(run: &Run, cells: &Cells) -> Vec<Limiter> {
+    let stopped = run.record.warnings.iter().filter(|warning| warning.id == CPU_QUOTA);
+    let stopped: BTreeSet<usize> = stopped.flat_map(|warning| warning.cases.iter().copied()).collect();
     let cases = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none());
     let found = cases.filter_map(|c| {
         let rate = link_rate(run, c.index);
-        limiter(cells, c.index, SideCpus::of(run, c), rate, run.record.spec.confidence)
+        let found = limiter(cells, c.index, SideCpus::of(run, c), rate, run.record.spec.confidence)?;
+        let limit = if stopped.contains(&c.index) { Limit::Undecided } else { found.limit };
+        Some(Limiter { limit, ..found })
     });
     found.collect()
 }
@@ -155,6 +160,7 @@ impl Reaches {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
+    use syscost_experiment::run::Warning;
 
     #[test]
     fn the_busy_side_is_the_limit() {
@@ -174,6 +180,16 @@ mod tests {
         assert!((found[0].sender_busy - 0.98).abs() < 0.02);
         assert_eq!(found[1].limit, Limit::ReceiverCpu);
         assert!(found[2..].iter().all(|l| l.limit == Limit::Waiting && (l.sender_busy - 0.75).abs() < 0.03));
+        let [observed, consequence, remedy] = [(); 3].map(|()| String::new());
+        let stopped = Warning { id: CPU_QUOTA.into(), observed, consequence, remedy, cases: vec![0, 2] };
+        run.record.warnings.push(stopped);
+        let found = limiters(&run, &Cells::of(&run));
+        let limits = [0, 1, 2].map(|case| found[case].limit);
+        assert_eq!(
+            limits,
+            [Limit::Undecided, Limit::ReceiverCpu, Limit::Undecided],
+            "idle while it was stopped"
+        );
     }
 
     /// Three of four parts of each thread's CPU time were the other threads' on the same CPU.

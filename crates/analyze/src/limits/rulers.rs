@@ -18,6 +18,9 @@ use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::probe::{self, Probe, Ruler};
 
+/// Behind a ratio that is told.
+const FEWEST_ROUNDS: u32 = 3;
+
 /// One ruler at one place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
@@ -27,7 +30,7 @@ pub struct Reading {
     pub title: &'static str,
     pub figure: Estimate,
     /// How many times worse the best is: its cost over the ruler's, or the ruler's rate over its.
-    /// `None`: no round has both.
+    /// `None`: fewer than three rounds have both, which may say the contrary of the two medians.
     pub worse: Option<Estimate>,
 }
 
@@ -90,7 +93,7 @@ fn at(run: &Run, cells: &Cells, ruler: &Ruler, metric: &Metric, shared: Point, c
             name: value.to_string(),
             title: (ruler.title)(value)?,
             figure: cell.estimate,
-            worse: ratio.map(|ratio| ratio.estimate),
+            worse: ratio.map(|ratio| ratio.estimate).filter(|worse| worse.n >= FEWEST_ROUNDS),
         })
     };
     Held { metric: *metric, best, readings: cases.iter().filter_map(reading).collect(), floor: None, shared }
@@ -146,6 +149,15 @@ mod tests {
             run.record.plan.cases.push(case);
         }
         run
+    }
+
+    #[test]
+    fn two_rounds_give_no_ratio() {
+        let mut run = ruled();
+        let kept: Vec<_> = run.samples.iter().filter(|sample| sample.round < 2).cloned().collect();
+        run.samples = kept.into();
+        let held = held(&run, &Cells::of(&run));
+        assert!(held.len() == 4 && held.iter().all(|place| place.readings[0].worse.is_none()), "{held:?}");
     }
 
     #[test]

@@ -71,6 +71,9 @@ pub struct RunNames {
     pub turn: Option<String>,
 }
 
+/// Names the warning of a used-up CPU quota: what limits its cases is not to be told from their times.
+pub const CPU_QUOTA: &str = "cpu_quota";
+
 /// Something that weakens a figure: what was seen, what it means, what to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {

@@ -33,7 +33,7 @@ impl Session<'_> {
         };
         let noise = Noise::now().since(&before);
         self.account(played.span());
-        self.note_quota(&noise, cases[0]);
+        self.note_quota(&noise, &cases);
         for (index, done) in cases.into_iter().zip(played.rivals) {
             self.visits += 1;
             match with_samples(done) {

@@ -81,7 +81,7 @@ impl Session<'_> {
                     self.trial.saw(&played.slices, is_control, before.0.elapsed());
                 }
                 self.account(span);
-                self.note_quota(&noise, players[0]);
+                self.note_quota(&noise, &players);
                 self.keep_turns(block, round, &players, played, &marks(&noise), windows)
             }
             Err(RoundError::Interrupted) => Ok(Some(false)),

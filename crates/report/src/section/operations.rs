@@ -20,8 +20,8 @@ pub fn section(m: &Material) -> Option<Section> {
 }
 
 fn introduced(m: &Material, blocks: Vec<Block>) -> Vec<Block> {
-    let text = "Predicted is base hardware plus software overhead where both are known; each formula was recorded before the \
-         first sample of its row. Measured is the median over rounds with its interval; spread is the interquartile \
+    let text = "Predicted is what a row's formula makes of base hardware and software overhead: their sum, or the larger where \
+         they go on at once. It was recorded before the row's first sample, from what other rows showed so far. Measured is the median over rounds with its interval; spread is the interquartile \
          range within a round (median over rounds) and between rounds, as a share of the median; farthest is the \
          window that lies farthest from the median. A cost below 1 % of the loop that it is timed in is hidden by it: <.";
     let mut all = vec![Block::Text(text.into())];

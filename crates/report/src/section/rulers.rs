@@ -16,8 +16,8 @@ use syscost_experiment::plan::Case;
 const METHOD: &str = "The same messages between two processes of this machine, measured in the same rounds: through the \
     kernel without TCP, without the kernel, and by one copy from core to core. Beside each figure stands how many \
     times worse the best way over TCP is, paired by round; the best is the one with the best median, of every \
-    path that was run. Ends of shared memory look again and again before they sleep, and pay CPU time for it: a ratio \
-    below 1 says that waiting cost more there than copying.";
+    path that was run. Ends of shared memory look again and again before they sleep, and pay CPU time for it, \
+    which may bring a ratio of CPU time below 1.";
 
 const AT_BEST: &str = "At best a message costs one call into TCP and one copy of its bytes by one core. A receiver that sleeps for \
     each message is woken besides: a busy stream need not. The call is a send that adds to a held segment (a step of the model), \

@@ -1,9 +1,10 @@
 //! Where does scaling with threads stop, and why?
 
-use super::figures::{at_places, times};
+use super::figures::{at_places, short_place, times};
 use super::{QuestionText, each, headline_of};
 use crate::text::words::{Words, count};
 use syscost_analyze::answer::AnswerVerdict;
+use syscost_analyze::compare::study::RIVALS;
 use syscost_analyze::finding::along::LargestChange;
 use syscost_analyze::finding::threads::{Scaling, ScalingStop};
 use syscost_analyze::finding::{Answer, Says};
@@ -13,7 +14,7 @@ pub const TEXT: QuestionText = QuestionText {
     id: "threads",
     question: "Where does scaling with threads stop, and why?",
     headline,
-    told: |answer, words| each(answer, words, |says, _| known(says).map(sentence)),
+    told: |answer, words| each(answer, words, |says, words| known(says).map(|all| sentence(all, words))),
 };
 
 fn known(says: &Says) -> Option<&Scaling> {
@@ -50,11 +51,14 @@ fn stopping(all: &Scaling) -> String {
     format!("Scaling stops at {at}{}{falls}.", at_places(places, all.places))
 }
 
-/// The gain, the loss, and the limit of most places.
-fn sentence(all: &Scaling) -> String {
+/// The gain and the loss with whose they are, and the limit of most places.
+fn sentence(all: &Scaling, words: &Words) -> String {
     let change = |verb: &str, change: &LargestChange| {
-        let LargestChange { from, to, ratio, .. } = change;
-        format!("{verb} up to {} from {from} to {to}", times(ratio.value))
+        let LargestChange { from, to, ratio, place } = change;
+        let name = words.name(place, RIVALS.id, &place.without(RIVALS.id));
+        let who = format!("{name} {}", short_place(place)).trim().to_string();
+        let who = if who.is_empty() { who } else { format!("{who}, ") };
+        format!("{verb} up to {} ({who}{from} to {to})", times(ratio.value))
     };
     let gain = all.gain.as_ref().map(|gain| change("gain", gain));
     let loss = all.loss.as_ref().map(|loss| change("lose", loss));
