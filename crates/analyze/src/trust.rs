@@ -16,6 +16,10 @@ use syscost_host::conditions::{Conditions, load_status, steal_status};
 use syscost_host::doctor::Status;
 use syscost_measure::probe;
 
+/// What slices and windows both know, and from which factor and share of cases on their difference counts.
+const OF_SLICES: &str = "total_cpu_ns_per_message";
+const FAR_APART: f64 = 1.5;
+const MANY_APART: f64 = 0.1;
 /// What the hardware counts, if it does.
 const CYCLES: &str = "cycles_per_byte";
 /// From these shares of decided comparisons on a run is good, or fair.
@@ -127,6 +131,12 @@ pub enum TrustFact {
         rounds: u32,
         asked: u32,
     },
+    /// Cases whose CPU time by slices is far from that of their windows, and by what factor at most.
+    SlicesApart {
+        cases: usize,
+        of: usize,
+        factor: f64,
+    },
     /// Cases without an interval as narrow as asked.
     Imprecise {
         cases: usize,
@@ -174,7 +184,7 @@ impl Trust {
 /// What comparisons stand on is their rounds. Where nothing is compared, each case has to stand by itself.
 fn figures(run: &Run, cells: &Cells, first: Option<&Study>) -> Vec<TrustReason> {
     match first.filter(|study| !study.comparisons.pairs.is_empty()) {
-        Some(study) => few_rounds(run, study).into_iter().collect(),
+        Some(study) => few_rounds(run, study).into_iter().chain(slices_apart(run, cells)).collect(),
         None => fewest_rounds(run, cells).into_iter().chain(imprecise(run, cells)).collect(),
     }
 }
@@ -218,12 +228,7 @@ fn decided(run: &Run, study: &Study, beside: &[Verdict]) -> Option<TrustReason> 
     let mut minutes: Vec<f64> = known.map(|d| pace.minutes_needed(d).unwrap_or(f64::INFINITY)).collect();
     minutes.sort_by(f64::total_cmp);
     let half = minutes.get(minutes.len().saturating_sub(1) / 2).copied().filter(|half| half.is_finite());
-    let fact = TrustFact::Decided {
-        metric: all.metric.id,
-        decided,
-        comparisons,
-        minutes_needed: half,
-    };
+    let fact = TrustFact::Decided { metric: all.metric.id, decided, comparisons, minutes_needed: half };
     (comparisons > 0).then(|| TrustReason { level: by_limits(-share, -DECIDED.0, -DECIDED.1), fact })
 }
 
@@ -235,6 +240,25 @@ fn few_rounds(run: &Run, study: &Study) -> Option<TrustReason> {
     let rounds = *all.get(all.len() / 2)?;
     let level = if rounds < FEWEST_ROUNDS { TrustLevel::Poor } else { TrustLevel::Fair };
     (rounds < asked).then_some(TrustReason { level, fact: TrustFact::FewRounds { rounds, asked } })
+}
+
+/// Where others use the CPUs, a short slice pays for cold caches and for being woken, and a window hardly.
+fn slices_apart(run: &Run, cells: &Cells) -> Option<TrustReason> {
+    let factor = |case: &Case| {
+        let slices = cells.by_slices(case.index, OF_SLICES)?;
+        let windows = cells.cell(case.index, OF_SLICES)?.estimate;
+        let disjoint = slices.low > windows.high || windows.low > slices.high;
+        let ratio = slices.value / windows.value;
+        Some(if disjoint { ratio.max(1.0 / ratio) } else { 1.0 })
+    };
+    let cases = run.record.plan.cases.iter().filter(|case| case.twin_of.is_none());
+    let all: Vec<f64> = cases.filter_map(factor).collect();
+    let apart = all.iter().filter(|factor| **factor > FAR_APART).count();
+    let level =
+        if apart as f64 > MANY_APART * all.len() as f64 { TrustLevel::Fair } else { TrustLevel::Good };
+    let factor = all.iter().copied().reduce(f64::max)?;
+    let fact = TrustFact::SlicesApart { cases: apart, of: all.len(), factor };
+    (apart > 0).then_some(TrustReason { level, fact })
 }
 
 /// Of cases that stand by themselves.
@@ -326,125 +350,4 @@ fn what_was_counted(run: &Run, cells: &Cells) -> [TrustReason; 2] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::synthetic::{self, Synthetic};
-    use crate::whole::Analysis;
-    use syscost_experiment::run::SessionConditions;
-
-    fn trust(run: &Run) -> Trust {
-        Analysis::of(run).trust
-    }
-
-    fn planted() -> Synthetic {
-        let cost_ns = |p: &syscost_core::axis::Point| match p.text_at("mechanism") {
-            Some("sendmsg") => 1300.0,
-            _ => 1000.0,
-        };
-        Synthetic { cost_ns, noise: 0.005, rounds: 14, twin_every: 4, ..Default::default() }
-    }
-
-    fn fact(trust: &Trust, wanted: fn(&TrustFact) -> bool) -> &TrustReason {
-        trust.reasons.iter().find(|reason| wanted(&reason.fact)).unwrap_or_else(|| panic!("{trust:#?}"))
-    }
-
-    #[test]
-    fn a_quiet_run_that_decides_is_good_and_says_what_was_not_counted() {
-        let found = trust(&planted().run());
-        assert_eq!(found.level, TrustLevel::Good, "{found:#?}");
-        let decided = fact(&found, |fact| matches!(fact, TrustFact::Decided { .. }));
-        let TrustFact::Decided { decided, comparisons, .. } = decided.fact else { panic!() };
-        assert!(comparisons == 15 && decided >= 12, "over thread counts: {decided} of {comparisons}");
-        let TrustFact::Twins { farthest, pairs, .. } =
-            fact(&found, |fact| matches!(fact, TrustFact::Twins { .. })).fact
-        else {
-            panic!()
-        };
-        assert!(pairs == 8 && farthest < 0.03, "{farthest} of {pairs}");
-        fact(&found, |fact| *fact == TrustFact::Counters { present: false });
-        fact(&found, |fact| *fact == TrustFact::Ledger { present: false });
-    }
-
-    #[test]
-    fn noise_few_rounds_steal_and_a_broken_off_run_lower_it() {
-        let noisy = trust(&Synthetic { noise: 0.3, rounds: 6, cost_ns: |_| 1000.0, ..planted() }.run());
-        assert_eq!(noisy.level, TrustLevel::Poor, "{noisy:#?}");
-        let short = trust(&Synthetic { rounds: 2, ..planted() }.run());
-        let few = fact(&short, |fact| *fact == TrustFact::FewRounds { rounds: 2, asked: 6 });
-        assert_eq!(few.level, TrustLevel::Poor);
-        let mut run = planted().run();
-        run.record.state = State::Interrupted;
-        assert_eq!(trust(&run).level, TrustLevel::Fair);
-        let before = Conditions { watched_ns: 1, cpus: 2, load_average: Some(0.1), ..Conditions::default() };
-        let busy = Conditions { others_share: Some(0.5), steal_share: Some(0.0), ..before.clone() };
-        let stolen = Conditions { steal_share: Some(0.2), ..busy.clone() };
-        run.record.state = State::Complete;
-        for (during, level) in [(busy, TrustLevel::Fair), (stolen, TrustLevel::Poor)] {
-            run.record.conditions = vec![SessionConditions { before: before.clone(), during }];
-            let found = trust(&run);
-            assert_eq!(found.level, level, "{found:#?}");
-        }
-        let without = trust(&Synthetic { twin_every: 0, ..planted() }.run());
-        fact(&without, |fact| *fact == TrustFact::NoTwins);
-    }
-
-    #[test]
-    fn every_metric_says_what_it_decided_and_the_first_weighs_most() {
-        let mut run = planted().run();
-        for sample in run.samples.iter_mut() {
-            sample.elapsed_ns *= 1.0 + 0.5 * f64::from((sample.round * 7 + sample.case as u32 * 3) % 5);
-        }
-        let found = trust(&run);
-        let of = |wanted: &str| {
-            let fact = found.reasons.iter().find_map(|reason| match reason.fact {
-                TrustFact::Decided { metric, decided, comparisons, .. } if metric == wanted => {
-                    Some((reason.level, decided * 10 / comparisons))
-                }
-                _ => None,
-            });
-            fact.unwrap_or_else(|| panic!("{found:#?}"))
-        };
-        assert!(matches!(of("total_cpu_ns_per_byte"), (TrustLevel::Good, 8..)), "{found:#?}");
-        assert_eq!(of("throughput"), (TrustLevel::Fair, 0));
-        assert_eq!(found.level, TrustLevel::Fair);
-        let twins = |metric: &str| {
-            found
-                .reasons
-                .iter()
-                .any(|reason| matches!(&reason.fact, TrustFact::Twins { metric: of, .. } if *of == metric))
-        };
-        assert!(
-            twins("total_cpu_ns_per_byte") && !twins("throughput"),
-            "by windows their interval is too narrow"
-        );
-    }
-
-    #[test]
-    fn rows_that_stand_by_themselves_are_mostly_as_precise_as_asked_or_need_care() {
-        let mut run = synthetic::clocks(10, None, 20.0);
-        assert_eq!(trust(&run).level, TrustLevel::Good, "{:#?}", trust(&run));
-        let cases = run.record.plan.cases.len();
-        let wide = |run: &mut Run, case: usize| {
-            for sample in run.samples.iter_mut().filter(|sample| sample.case == case) {
-                sample.quantities.insert("low_ns".into(), Some(20.0 + 9.0 * f64::from(sample.round)));
-            }
-        };
-        (0..cases / 2).for_each(|case| wide(&mut run, case));
-        assert_eq!(trust(&run).level, TrustLevel::Good, "half of them");
-        (cases / 2..cases).for_each(|case| wide(&mut run, case));
-        let found = trust(&run);
-        let asked = run.record.spec.precision;
-        fact(&found, |fact| matches!(fact, TrustFact::Imprecise { .. }));
-        let all = TrustFact::Imprecise { cases, of: cases, asked };
-        assert!(found.level == TrustLevel::Fair && found.reasons[0].fact == all, "{found:#?}");
-        let alone = Synthetic { mechanisms: vec!["send"], rounds: 1, ..planted() }.run();
-        assert_eq!(trust(&alone).level, TrustLevel::Poor, "nothing is compared: one round is too few");
-    }
-
-    #[test]
-    fn a_run_without_samples_is_not_to_be_believed() {
-        let found = trust(&Synthetic { rounds: 0, ..planted() }.run());
-        let reason = TrustReason { level: TrustLevel::Poor, fact: TrustFact::NoSamples };
-        assert_eq!((found.level, &found.reasons[..]), (TrustLevel::Poor, &[reason][..]));
-    }
-}
+mod tests;

@@ -57,7 +57,12 @@ impl Cells {
 
     /// The figure to show beside a verdict: of the data that the verdict stands on.
     pub fn judged(&self, case: usize, metric: &str) -> Option<Estimate> {
-        self.turns.estimate(case, metric).or_else(|| Some(self.cell(case, metric)?.estimate))
+        self.by_slices(case, metric).or_else(|| Some(self.cell(case, metric)?.estimate))
+    }
+
+    /// By its slices alone; `None`: it took no turns, or they say nothing of the metric.
+    pub fn by_slices(&self, case: usize, metric: &str) -> Option<Estimate> {
+        self.turns.estimate(case, metric)
     }
 
     /// The same in each round that has it.
@@ -66,7 +71,7 @@ impl Cells {
         self.turn_rounds(case, metric).unwrap_or_else(of_windows)
     }
 
-    /// By its slices alone; `None`: it took no turns, or they say nothing of the metric.
+    /// The same in each round.
     pub fn turn_rounds(&self, case: usize, metric: &str) -> Option<Vec<(u32, f64)>> {
         self.turns.rounds(case, metric)
     }

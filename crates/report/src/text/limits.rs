@@ -10,11 +10,12 @@ const LIMITS: [(Limit, &str); 6] = [
     (Limit::ReceiverCpu, "the receiver's CPU"),
     (Limit::BothCpus, "the CPU of both sides"),
     (Limit::Link, "the link"),
-    (Limit::Waiting, "waiting"),
+    // Asleep, or others had the CPU.
+    (Limit::Waiting, "no side's CPU"),
     (Limit::Undecided, "undecided"),
 ];
 
-/// `The limit is the sender's CPU in 12 of 30 cases, and waiting in 18. ..`
+/// `The limit is the sender's CPU in 12 of 30 cases, and no side's CPU in 18. ..`
 pub fn statement(limiters: &[Limiter]) -> Option<Statement> {
     let of = |limit: Limit| limiters.iter().filter(|limiter| limiter.limit == limit).count();
     let found: Vec<String> = LIMITS

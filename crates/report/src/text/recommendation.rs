@@ -119,9 +119,13 @@ impl AdviceWords<'_> {
         }
         let first = told.first().map(|(_, advice)| advice.metric);
         let several = told.len() > 1;
+        let scope = self.scope(&told);
         let mut texts: Vec<AdviceText> = told
             .iter()
-            .map(|(threads, advice)| self.advice(of.situation, threads, advice, first, several))
+            .map(|(threads, advice)| {
+                let place = if several { self.apart(advice, threads) } else { String::new() };
+                self.advice(of.situation, &place, advice, first, &scope)
+            })
             .collect();
         if let Some(last) = texts.last_mut() {
             let cells = last.headline.cells.clone();
@@ -134,17 +138,20 @@ impl AdviceWords<'_> {
     fn advice(
         &self,
         situation: Situation,
-        threads: &[u64],
+        place: &str,
         advice: &Advice,
         first: Option<&str>,
-        several: bool,
+        scope: &str,
     ) -> AdviceText {
-        let place = if several { self.apart(advice, threads, first) } else { String::new() };
-        let lead = format!("If {}{place}", condition(situation));
-        let statement = |text: String| Statement { text, cells: advice.cells.clone() };
+        let title = self.title(advice.metric);
         // The note says which metric the first is.
-        let by =
-            if first == Some(advice.metric) { "" } else { &format!("By {}: ", self.title(advice.metric)) };
+        let is_first = first == Some(advice.metric);
+        let need = if is_first { String::new() } else { format!(" and you need {title}") };
+        let lead = format!("If {}{need}{place}", condition(situation));
+        let statement = |text: String| Statement { text, cells: advice.cells.clone() };
+        let by = if is_first { place.trim_start().to_string() } else { format!("by {title}{place}") };
+        let bare = by.strip_prefix('(').and_then(|by| by.strip_suffix(')')).unwrap_or(&by);
+        let by = if bare.is_empty() { String::new() } else { format!("{}: ", capital(bare)) };
         let ranges = advice.ranges.iter().map(|range| self.range(advice, range));
         let mut details: Vec<Statement> =
             ranges.filter(|text| !text.is_empty()).map(|text| statement(format!("{by}{text}"))).collect();
@@ -154,39 +161,45 @@ impl AdviceWords<'_> {
                 .push(statement(format!("By {} nothing is significantly better than that.", and(&metrics))));
         }
         if let Some(BatchingAdvice::Measured(ranges)) = &advice.batching {
-            let of_range =
-                |range| Statement { text: self.batching(advice.metric, range), cells: range.cells.clone() };
+            let of_range = |range: &BatchingRange| {
+                let text = format!("{by}{}", self.batching(advice.metric, range));
+                Statement { text, cells: range.cells.clone() }
+            };
             details.extend(ranges.iter().map(of_range));
         }
         AdviceText {
             situation,
             headline: statement(self.headline(&lead, advice)),
             details,
-            scope: self.scope(advice, threads),
+            scope: scope.to_string(),
         }
     }
 
-    /// What tells this advice from the other of its situation: `, for throughput`, `, with 1 thread`.
-    fn apart(&self, advice: &Advice, threads: &[u64], first: Option<&str>) -> String {
-        let metric =
-            (Some(advice.metric) != first).then(|| format!(" and you need {}", self.title(advice.metric)));
+    /// What tells this advice from the other of its situation, but the metric: ` at 1 thread (CPU placement none)`.
+    fn apart(&self, advice: &Advice, threads: &[u64]) -> String {
         // One answer over all of them needs no word.
         let apart = advice.scope.threads.len() == 1 && self.words.varies(THREADS.id);
         let threads = if apart { format!(" at {}", self.threads(threads)) } else { String::new() };
-        let place = self.words.with(&advice.scope.held);
-        format!("{}{threads}{place}", metric.unwrap_or_default())
+        format!("{threads}{}", self.words.with(&advice.scope.held))
     }
 
-    fn scope(&self, advice: &Advice, threads: &[u64]) -> String {
-        let place = self.words.place(&advice.scope.held, &[]);
-        let calls = advice.scope.messages_per_call.map(|n| match n {
+    /// What all of it holds for.
+    fn scope(&self, told: &[(Vec<u64>, &Advice)]) -> String {
+        let Some((_, first)) = told.first() else { return String::new() };
+        let held = |id: &str| told.iter().all(|(_, one)| one.scope.held.get(id) == first.scope.held.get(id));
+        let mut shared = first.scope.held.clone();
+        shared.retain(|id| held(id));
+        let place = self.words.place(&shared, &[]);
+        let calls = first.scope.messages_per_call.map(|n| match n {
             1 => "one message a call".to_string(),
             n => format!("{n} messages a call"),
         });
-        let threads = (!threads.is_empty()).then(|| self.threads(threads));
+        let threads: BTreeSet<u64> = told.iter().flat_map(|(threads, _)| threads.iter().copied()).collect();
+        let threads: Vec<u64> = threads.into_iter().collect();
+        let threads = (!threads.is_empty()).then(|| self.threads(&threads));
         let place = if place.is_empty() { String::new() } else { format!(" {place}") };
         let parts =
-            std::iter::once(format!("{}{place}", self.title(advice.metric))).chain(threads).chain(calls);
+            std::iter::once(format!("{}{place}", self.title(first.metric))).chain(threads).chain(calls);
         capital(&parts.collect::<Vec<_>>().join(", "))
     }
 

@@ -1,6 +1,6 @@
 //! Whether to believe a run, in words.
 
-use crate::text::figures::metric;
+use crate::text::figures::{metric, times};
 use crate::text::words::{capital, count, minutes, percent};
 use syscost_analyze::trust::{Trust, TrustFact, TrustLevel, TrustReason};
 use syscost_experiment::run::State;
@@ -25,7 +25,10 @@ fn in_headline(trust: &Trust) -> Vec<&TrustReason> {
     let worst = |r: &&TrustReason| r.level == trust.level && r.level > TrustLevel::Good;
     let usual = |r: &&TrustReason| decides(r) || matches!(r.fact, TrustFact::Twins { .. });
     let alone = !trust.reasons.iter().any(|r| worst(&r) && !of_another(&r));
-    let told = trust.reasons.iter().filter(|r| worst(r) && (alone || !of_another(r)));
+    // The first metric keeps its place.
+    let others_told = if alone { 1 } else { 0 };
+    let of_others = trust.reasons.iter().filter(|r| worst(r) && of_another(r)).take(others_told);
+    let told = trust.reasons.iter().filter(|r| worst(r) && !of_another(r)).chain(of_others);
     let others = trust.reasons.iter().filter(|r| usual(r) && !worst(r) && !of_another(r));
     told.chain(others).take(2).collect()
 }
@@ -96,6 +99,11 @@ fn phrase(fact: &TrustFact) -> String {
         TrustFact::FewRounds { rounds, asked } => {
             format!("{} instead of {asked}", count(*rounds as usize, "round"))
         }
+        TrustFact::SlicesApart { cases, of, factor } => format!(
+            "CPU time of short slices is up to {} from that of a steady stream ({cases} of {})",
+            times(*factor),
+            count(*of, "case")
+        ),
         TrustFact::Imprecise { cases, of, asked } => {
             format!("{cases} of {} are less precise than ±{}", count(*of, "case"), percent(*asked))
         }

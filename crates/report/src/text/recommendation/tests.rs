@@ -51,13 +51,32 @@ fn open(rivals: &[(&str, &[u64])]) -> Advice {
     }
 }
 
-fn told(advice: Advice, along: &'static str) -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runs/default");
+fn recommended(run: &str, advice: Vec<Advice>, along: &'static str) -> RecommendationText {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runs").join(run);
     let run = RunDir::load(&root).unwrap();
-    let of = SituationAdvice { situation: Situation::Pieces, advice: vec![advice], caveats: Vec::new() };
-    let found = Recommendation { situations: vec![of], caveats: Vec::new() };
-    let told = recommendation(&run, &found, along).statements();
+    let of = SituationAdvice { situation: Situation::Pieces, advice, caveats: Vec::new() };
+    recommendation(&run, &Recommendation { situations: vec![of], caveats: Vec::new() }, along)
+}
+
+fn told(advice: Advice, along: &'static str) -> Vec<String> {
+    let told = recommended("default", vec![advice], along).statements();
     told.into_iter().map(|statement| statement.text).collect()
+}
+
+/// What holds at one place is not said under the place of another.
+#[test]
+fn advice_at_several_places_says_where_each_sentence_holds() {
+    let at = |path: &str| {
+        let mut advice = open(&[("pack_send", &[64])]);
+        advice.scope.held.set("path", Value::text(path));
+        advice.ranges[0].lead = way(if path == "veth" { "sendmsg" } else { "send" });
+        advice
+    };
+    let found = recommended("overlay", vec![at("veth"), at("bridge")], MESSAGE_BYTES.id).advice;
+    let first = |of: &AdviceText| of.details[0].text.clone();
+    assert!(first(&found[0]).starts_with("Over veth: "), "{found:?}");
+    assert!(first(&found[1]).starts_with("Over bridge: "), "{found:?}");
+    assert!(found.iter().all(|one| !one.scope.contains("over")), "{found:?}");
 }
 
 #[test]
