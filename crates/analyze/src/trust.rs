@@ -1,14 +1,17 @@
 //! Whether to believe a run: how much it decided, how far identical cases are apart, and how quiet the machine was.
 
+use crate::Problem;
 use crate::cells::Cells;
 use crate::cells::precision::Precision;
 use crate::compare::identical::Identical;
 use crate::compare::study::Study;
-use crate::finding::Answer;
 use crate::finding::layers::places_of;
+use crate::finding::{Answer, Evidence};
 use crate::latency::Latency;
 use crate::level::MachineLevel;
+use crate::problem::ProblemKind;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use syscost_core::decide::{Decision, MARGIN, Verdict};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::{Run, State};
@@ -32,6 +35,8 @@ const MOSTLY_SLOW: f64 = 0.25;
 const WORTH_TELLING: f64 = 0.01;
 /// With fewer cases as precise as asked, one taken at random is likelier to miss it.
 const MOSTLY_PRECISE: f64 = 0.5;
+/// With more unsteady cases, a figure taken at random may be a mixture.
+const MOSTLY_STEADY: f64 = 0.25;
 /// With fewer rounds hardly anything is known of the scatter.
 const FEWEST_ROUNDS: u32 = 3;
 
@@ -137,6 +142,11 @@ pub enum TrustFact {
         of: usize,
         factor: f64,
     },
+    /// Cases with two levels, a drift or a change of level.
+    Unsteady {
+        cases: usize,
+        of: usize,
+    },
     /// Cases without an interval as narrow as asked.
     Imprecise {
         cases: usize,
@@ -147,13 +157,12 @@ pub enum TrustFact {
 
 impl Trust {
     pub fn of(
-        run: &Run,
-        cells: &Cells,
-        studies: &[Study],
+        evidence: &Evidence<'_>,
         latency: &Latency,
         answers: &[Answer],
         level: Option<&MachineLevel>,
     ) -> Trust {
+        let Evidence { run, cells, studies, .. } = evidence;
         if cells.is_empty() {
             let reason = TrustReason { level: TrustLevel::Poor, fact: TrustFact::NoSamples };
             return Trust { level: TrustLevel::Poor, reasons: vec![reason] };
@@ -168,7 +177,7 @@ impl Trust {
             .chain(contradictions(run))
             .chain(failed(run))
             .chain(first.and_then(|study| decided(run, study, &layers(answers))))
-            .chain(figures(run, cells, first))
+            .chain(figures(evidence, first))
             .chain(first.map(twins))
             .chain(by_other_metrics(run, studies, latency))
             .chain(machine(run))
@@ -182,10 +191,14 @@ impl Trust {
 }
 
 /// What comparisons stand on is their rounds. Where nothing is compared, each case has to stand by itself.
-fn figures(run: &Run, cells: &Cells, first: Option<&Study>) -> Vec<TrustReason> {
+fn figures(evidence: &Evidence<'_>, first: Option<&Study>) -> Vec<TrustReason> {
+    let Evidence { run, cells, .. } = evidence;
     match first.filter(|study| !study.comparisons.pairs.is_empty()) {
         Some(study) => few_rounds(run, study).into_iter().chain(slices_apart(run, cells)).collect(),
-        None => fewest_rounds(run, cells).into_iter().chain(imprecise(run, cells)).collect(),
+        None => {
+            let rounds = fewest_rounds(run, cells).into_iter();
+            rounds.chain(imprecise(run, cells)).chain(unsteady(evidence)).collect()
+        }
     }
 }
 
@@ -278,6 +291,20 @@ fn imprecise(run: &Run, cells: &Cells) -> Option<TrustReason> {
     let (reached, of) = Precision::reached(run, cells);
     let fact = TrustFact::Imprecise { cases: of - reached, of, asked: run.record.spec.precision };
     ((reached as f64) < MOSTLY_PRECISE * of as f64).then_some(TrustReason { level: TrustLevel::Fair, fact })
+}
+
+/// More rounds make an interval of them narrow, and not a figure that they have in common.
+fn unsteady(evidence: &Evidence<'_>) -> Option<TrustReason> {
+    let unsteady = |problem: &&Problem| {
+        use ProblemKind::{Drift, NoSteadyState, Shift, TwoLevels};
+        matches!(problem.kind, TwoLevels { .. } | Drift { .. } | Shift { .. } | NoSteadyState)
+    };
+    let found: BTreeSet<usize> =
+        evidence.problems.iter().filter(unsteady).map(|problem| problem.case).collect();
+    let (_, of) = Precision::reached(evidence.run, evidence.cells);
+    let fact = TrustFact::Unsteady { cases: found.len(), of };
+    let many = found.len() as f64 > MOSTLY_STEADY * of as f64;
+    many.then_some(TrustReason { level: TrustLevel::Fair, fact })
 }
 
 fn contradictions(run: &Run) -> Option<TrustReason> {

@@ -82,7 +82,7 @@ impl Analysis {
         let operations = operations::operations(run, &cells);
         let rulers = rulers::held(run, &cells);
         let recommendation = Recommendation::of(run, &cells, &ways, ALONG.id);
-        let answers = finding::answers(&Evidence {
+        let evidence = Evidence {
             run,
             cells: &cells,
             groups: &groups,
@@ -90,8 +90,9 @@ impl Analysis {
             limiters: &limiters,
             model: &model,
             problems: &problems,
-        });
-        let trust = Trust::of(run, &cells, &studies, &latency, &answers, level.as_ref());
+        };
+        let answers = finding::answers(&evidence);
+        let trust = Trust::of(&evidence, &latency, &answers, level.as_ref());
         Analysis {
             cells,
             level,

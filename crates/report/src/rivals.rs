@@ -253,9 +253,9 @@ fn field<'a>(layout: &'a Layout<'a>, title: String, members: &[usize]) -> RivalF
         list.sort_unstable();
         list.dedup();
     }
-    let plain = |way: &&RivalWay| (!way.is_control, way.name.len());
-    let control = ways.iter().min_by_key(plain).and_then(|c| ways.iter().position(|way| way.own == c.own));
-    RivalField { layout, title, control: control.unwrap_or(0), ways, sizes, threads, cases }
+    // As its blocks have it.
+    let control = ways.iter().position(|way| way.is_control).unwrap_or(0);
+    RivalField { layout, title, control, ways, sizes, threads, cases }
 }
 
 /// `pack_send`, `pack_send x64` (messages a call), `send to recvmsg`: what a user chooses, where it is not the usual.

@@ -116,6 +116,20 @@ fn slices_that_cost_far_more_than_a_steady_stream_need_care() {
     assert_eq!(apart(&of(3000)), Some(TrustLevel::Fair));
 }
 
+/// Each of them has a narrow interval.
+#[test]
+fn rows_whose_level_changes_need_care_however_narrow_their_intervals() {
+    let mut run = synthetic::clocks(40, None, 20.0);
+    assert_eq!(trust(&run).level, TrustLevel::Good, "{:#?}", trust(&run));
+    for sample in run.samples.iter_mut() {
+        let level = if sample.round < 8 { 31.0 } else { 20.0 };
+        sample.quantities.insert("low_ns".into(), Some(level + 0.01 * f64::from(sample.round % 3)));
+    }
+    let found = trust(&run);
+    let unsteady = fact(&found, |fact| matches!(fact, TrustFact::Unsteady { .. }));
+    assert_eq!((unsteady.level, found.level), (TrustLevel::Fair, TrustLevel::Fair));
+}
+
 #[test]
 fn rows_that_stand_by_themselves_are_mostly_as_precise_as_asked_or_need_care() {
     let mut run = synthetic::clocks(10, None, 20.0);
@@ -123,7 +137,7 @@ fn rows_that_stand_by_themselves_are_mostly_as_precise_as_asked_or_need_care() {
     let cases = run.record.plan.cases.len();
     let wide = |run: &mut Run, case: usize| {
         for sample in run.samples.iter_mut().filter(|sample| sample.case == case) {
-            sample.quantities.insert("low_ns".into(), Some(20.0 + 9.0 * f64::from(sample.round)));
+            sample.quantities.insert("low_ns".into(), Some(20.0 + 9.0 * f64::from(sample.round * 7 % 10)));
         }
     };
     (0..cases / 2).for_each(|case| wide(&mut run, case));

@@ -25,6 +25,10 @@ const AT_BEST: &str = "At best a message costs one call into TCP and one copy of
 
 pub fn section(m: &Material) -> Option<Section> {
     let held = &m.analysis.rulers;
+    // Nothing over TCP is beside them: the rows of a probe stand in its own tables.
+    if held.iter().all(|held| held.best.is_none()) {
+        return None;
+    }
     let mut blocks = vec![Block::Text(METHOD.into())];
     let tables: Vec<Block> = HEADLINES.iter().filter_map(|id| table(m, held, id)).map(Block::Table).collect();
     if tables.is_empty() {

@@ -74,7 +74,7 @@ pub fn interval(ratio: &Estimate) -> String {
 }
 
 /// Larger over smaller.
-fn ends(ratio: &Estimate) -> (f64, f64) {
+pub fn ends(ratio: &Estimate) -> (f64, f64) {
     if ratio.value < 1.0 { (1.0 / ratio.high, 1.0 / ratio.low) } else { (ratio.low, ratio.high) }
 }
 

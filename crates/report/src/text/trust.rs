@@ -104,6 +104,9 @@ fn phrase(fact: &TrustFact) -> String {
             times(*factor),
             count(*of, "case")
         ),
+        TrustFact::Unsteady { cases, of } => {
+            format!("{cases} of {} have two levels or change", count(*of, "case"))
+        }
         TrustFact::Imprecise { cases, of, asked } => {
             format!("{cases} of {} are less precise than ±{}", count(*of, "case"), percent(*asked))
         }

@@ -145,7 +145,8 @@ fn who(at: &SurprisingPlace, words: &Words) -> String {
     if let Some(row) = probe.row(&at.place) {
         return row_name(probe.about().title, &row);
     }
-    let (way, place) = (words.way(probe, &at.place, MECHANISM.id), short_place(&at.place));
+    let named_by = probe.about().ruler.map_or(MECHANISM.id, |ruler| ruler.axis);
+    let (way, place) = (words.way(probe, &at.place, named_by), short_place(&at.place));
     match place.is_empty() {
         true => way,
         false => format!("{way} at {place}"),

@@ -186,6 +186,12 @@ impl SurprisingSteps {
         let strongest = step.first()?;
         let (lower, upper) = (evidence.run.case(strongest.ends.0)?, evidence.run.case(strongest.ends.1)?);
         let changes = step.iter().map(|odd| odd.change(evidence)).collect::<Option<Vec<_>>>()?;
+        let first = changes.first()?;
+        let shown = first.to / first.from;
+        // What the medians on the page deny is not told.
+        if (shown > 1.0) != (first.ratio.value > 1.0) {
+            return None;
+        }
         let seen = SurpriseSeen::Step {
             axis: self.axis,
             from: lower.point.int_at(self.axis)?,
@@ -197,7 +203,7 @@ impl SurprisingSteps {
             .flat_map(|odd| [lower.index, upper.index].map(|case| CellRef { case, metric: odd.metric.id }));
         Some(FoundSurprise {
             kind: if strongest.better_is_odd { Surprise::LargerIsCheaper } else { self.kinds[0] },
-            factor: strongest.strength.exp(),
+            factor: shown.max(1.0 / shown),
             place: SurprisingPlace::of(lower, lower.point.without(self.axis), seen),
             why: Some(strongest.difference()),
             comparisons: step.iter().map(|odd| odd.row.clone()).collect(),
