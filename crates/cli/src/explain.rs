@@ -99,7 +99,7 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
     out += "\n";
     out += &sum("predicted", account.predicted_ns());
     if let Some(measured) = account.measured {
-        out += &sum("measured", measured.total_ns);
+        out += &sum("measured (a steady stream)", measured.total_ns);
         let left = account.not_explained_ns().unwrap_or(0.0);
         out += &sum(&format!("{} ({})", model::NOT_EXPLAINED, percent(left / measured.total_ns)), left);
     }

@@ -110,8 +110,8 @@ fn precision(m: &Material) -> String {
 fn verification(m: &Material) -> String {
     let SampleTally { samples, verified, marked } = m.run.samples.tally();
     format!(
-        "{verified} of {} were verified ({}); {marked} carry a mark of disturbance and are \
-         kept in samples.csv but not used.",
+        "{verified} of {} were verified ({}); {marked} carry a mark of disturbance. Those, and the ones that problems with \
+         figures call refused, are kept in samples.csv but not used.",
         plural(samples, "sample"),
         if m.compared() { "bytes, pattern, count" } else { "each operation's own check of its work" }
     )

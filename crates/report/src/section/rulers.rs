@@ -21,7 +21,7 @@ const METHOD: &str = "The same messages between two processes of this machine, m
 
 const AT_BEST: &str = "At best a message costs one call into TCP and one copy of its bytes by one core. A receiver that sleeps for \
     each message is woken besides: a busy stream need not. The call is a send that adds to a held segment (a step of the model), \
-    the copy that of one thread in a working set of twice the message.";
+    the copy that of one thread in the smallest working set measured that holds both ends of it.";
 
 pub fn section(m: &Material) -> Option<Section> {
     let held = &m.analysis.rulers;

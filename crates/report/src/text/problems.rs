@@ -112,7 +112,7 @@ pub fn summary(problems: &[&Problem]) -> String {
             )
         }
         ProblemKind::TwoLevels { .. } => {
-            format!("{have} two levels, {} apart. The median describes neither.", span(&signed))
+            format!("{have} two levels, {} apart. The median may be of one of them or lie between.", span(&signed))
         }
         ProblemKind::Outliers { .. } => {
             let rounds = span(&|n| n.to_string());
