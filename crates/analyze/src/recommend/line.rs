@@ -195,6 +195,10 @@ impl SizeLine<'_> {
         against(self.study, of(a)?, of(b)?)
     }
 
+    pub fn first_case(&self) -> Option<usize> {
+        self.steps.iter().flat_map(|step| &step.measured).flat_map(|way| way.cases.values().copied()).min()
+    }
+
     /// The same with some of the ways.
     pub fn only(&self, keep: impl Fn(&Way) -> bool) -> Self {
         let step = |step: &SizePlace| {

@@ -68,7 +68,10 @@ fn advice(run: &Run, cells: &Cells, studies: &[Study], along: &str, situation: S
         for line in lines(run, study, along, situation) {
             grids.entry((line.probe, line.held.clone())).or_default().push(line);
         }
-        for grid in grids.values() {
+        // As planned: the tables have the same order.
+        let mut grids: Vec<Vec<SizeLine>> = grids.into_values().collect();
+        grids.sort_by_key(|grid| grid.iter().filter_map(SizeLine::first_case).min());
+        for grid in &grids {
             for line in over_threads(grid) {
                 let (single, per_call) = unbatched(&line);
                 let scope = AdviceScope {

@@ -353,9 +353,12 @@ fn batching_matters_most_only_where_no_choice_of_a_mechanism_changes_more() {
 fn batches_that_cost_more_by_slices_and_less_by_windows_get_no_advice() {
     let cheaper = |p: &Point| if mechanism::per_call(p) > 1 { 920.0 } else { 1000.0 };
     let sizes = vec![65536];
-    let mut run = batched(&Synthetic { sizes, threads: vec![1], twin_every: 0, ..planted(cheaper) }, &[1, 64]);
+    let mut run =
+        batched(&Synthetic { sizes, threads: vec![1], twin_every: 0, ..planted(cheaper) }, &[1, 64]);
     let verdicts = |run: &Run| match &of(&recommended(run), Situation::Pieces).advice[0].batching {
-        Some(BatchingAdvice::Measured(ranges)) => ranges.iter().map(|range| range.verdict).collect::<Vec<_>>(),
+        Some(BatchingAdvice::Measured(ranges)) => {
+            ranges.iter().map(|range| range.verdict).collect::<Vec<_>>()
+        }
         other => panic!("{other:?}"),
     };
     assert!(!verdicts(&run).contains(&BatchingVerdict::Costs), "{:?}", verdicts(&run));

@@ -1,7 +1,7 @@
 //! Cases that move data: CPU time of a message and throughput, each against the control.
 
 use super::EndTable;
-use super::figure::{RivalStanding, digits, figure, own_figure};
+use super::figure::{RivalStanding, UNKNOWN, digits, figure, own_figure};
 use crate::context::Layout;
 use crate::material::Material;
 use crate::text::words::Words;
@@ -193,13 +193,19 @@ impl View<'_> {
             let cells = names.iter().map(|name| entry(rivals, name).unwrap_or("-".into()));
             std::iter::once(size.unwrap_or_default()).chain(cells).collect()
         };
-        let better =
-            if compared == COMPARED { "-1.3x costs 1.3x less than" } else { "-1.3x is 1.3x faster than" };
+        let (better, worse) = match compared == COMPARED {
+            true => ("-1.3x costs 1.3x less than", "more"),
+            false => ("-1.3x is 1.3x faster than", "slower"),
+        };
+        let rows: Vec<Vec<String>> = sizes.iter().map(row).collect();
+        // The marks of an interval that few rounds leave without confidence.
+        let few = rows.iter().flatten().any(|entry| entry.contains("%?") || entry.contains(UNKNOWN));
+        let few = if few { ", %? few rounds" } else { "" };
         EndTable {
             title: Some(format!("{title}, {}, {}", unit.1, self.words.place(place, &[]))),
             columns: std::iter::once("size".to_string()).chain(names.iter().cloned()).collect(),
-            rows: sizes.iter().map(row).collect(),
-            note: Some(format!("{better} {control}, + the other way, = the same, ? undecided")),
+            rows,
+            note: Some(format!("{better} {control}, + {worse}, = the same, ? undecided{few}")),
         }
     }
 

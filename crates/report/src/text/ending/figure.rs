@@ -8,7 +8,7 @@ use syscost_core::units::Unit;
 
 /// From this half width on, a third digit says nothing.
 const WIDE: f64 = 0.1;
-const UNKNOWN: &str = "±?";
+pub const UNKNOWN: &str = "±?";
 /// An interval of less confidence than this is marked: of two rounds it holds the truth every second time.
 const CONFIDENT: f64 = 0.9;
 
