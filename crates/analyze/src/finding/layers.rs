@@ -1,7 +1,9 @@
-//! What does each layer between two network namespaces cost? The same transfers over other paths are compared like
-//! mechanisms are: veth beside loopback, every other layer beside veth. Asked only of runs that varied such paths.
+//! What does each layer and setting between the two ends cost? The same transfers over other paths are compared like
+//! mechanisms are: veth beside loopback, every other layer beside veth. So are those with another value of what no way
+//! chooses (TCP_NODELAY, the placement on CPUs): each beside the first that was asked for. Asked only of runs that varied
+//! one of them.
 //!
-//! What a layer adds is the ratio less 1, of the cost without it; its interval combines those of both.
+//! What it adds is the difference of the medians; its interval is of the ratio and the cost without it.
 
 use super::{Evidence, Finding};
 use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
@@ -9,6 +11,7 @@ use crate::compare::Comparison;
 use crate::compare::comparisons::claims_of_blocks;
 use crate::compare::family::Family;
 use crate::compare::groups::{Group, Groups};
+use crate::compare::study::ALONG;
 use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -17,10 +20,11 @@ use syscost_core::decide::Verdict;
 use syscost_core::stats::Estimate;
 use syscost_experiment::run::Run;
 use syscost_host::namespaces::layer;
+use syscost_measure::mechanism::{CONNECTIONS, THREADS};
 use syscost_measure::probe::network::LOOPBACK;
 use syscost_measure::probe::transfer::available::VETH;
-use syscost_measure::probe::transfer::axes::PATH;
-use syscost_measure::probe::{Probe, transfer};
+use syscost_measure::probe::transfer::axes::{COMMON, PATH};
+use syscost_measure::probe::{Alternatives, Probe, transfer};
 
 pub struct Layers;
 
@@ -28,23 +32,24 @@ pub struct Layers;
 const COMPARED: &str = "total_cpu_ns_per_byte";
 const COST: &str = "total_cpu_ns_per_message";
 
-/// One layer beside the path that lacks it.
+/// One layer beside the path that lacks it, or one value of a setting beside the first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayerCost {
-    pub layer: String,
-    pub beside: String,
+    pub axis: String,
+    pub layer: Value,
+    pub beside: Value,
     pub places: Vec<LayerPlace>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayerPlace {
-    /// Without the path.
+    /// Without the axis.
     pub place: Point,
-    /// CPU nanoseconds of a message over the other path.
+    /// CPU nanoseconds of a message without it.
     pub without: f64,
-    /// CPU nanoseconds of a message that the layer adds; below 0: it saves them.
+    /// CPU nanoseconds of a message that it adds; below 0: it saves them.
     pub added: Estimate,
-    /// Of the cost with the layer over that without it.
+    /// Of the cost with it over that without.
     pub verdict: Verdict,
 }
 
@@ -56,9 +61,12 @@ impl Finding for Layers {
     fn asked(&self, evidence: &Evidence<'_>) -> bool {
         let cases = &evidence.run.record.plan.cases;
         let skipped = &evidence.run.record.plan.skips;
-        let points = cases.iter().map(|case| &case.point).chain(skipped.iter().map(|skip| &skip.point));
-        let paths: BTreeSet<&str> = points.filter_map(|point| point.text(PATH)).collect();
-        super::asked_of_transfers(evidence) && paths.iter().filter(|path| base(path).is_some()).count() > 1
+        let points = || cases.iter().map(|case| &case.point).chain(skipped.iter().map(|skip| &skip.point));
+        let varied = |axis: &'static str| {
+            let values = points().filter_map(|point| point.get(axis)).filter(|value| is_layer(axis, value));
+            values.collect::<BTreeSet<&Value>>().len() > 1
+        };
+        super::asked_of_transfers(evidence) && axes().any(varied)
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
@@ -89,6 +97,18 @@ pub(crate) fn places_of(shown: &Shown) -> Option<&[LayerPlace]> {
     if let Says::Layers(cost) = &shown.says { Some(&cost.places) } else { None }
 }
 
+/// What no way chooses, and no other question is asked of.
+fn axes() -> impl Iterator<Item = &'static str> {
+    let asked_of = [ALONG.id, THREADS.id, CONNECTIONS.id];
+    let all = COMMON.iter().map(|axis| axis.id);
+    all.filter(move |id| !transfer::Transfer.chosen(id) && !asked_of.contains(id))
+}
+
+/// Hosts are no layers of each other.
+fn is_layer(axis: &str, value: &Value) -> bool {
+    axis != PATH.id || value.as_text().is_some_and(|path| base(path).is_some())
+}
+
 /// The paths that lack only this layer, the nearest first; `None`: it is no layer of one machine.
 fn base(path: &str) -> Option<&'static [&'static str]> {
     match path {
@@ -100,30 +120,46 @@ fn base(path: &str) -> Option<&'static [&'static str]> {
 
 /// The same transfer with a layer and without it.
 struct LayerPair {
-    layer: String,
-    beside: &'static str,
+    axis: &'static str,
+    layer: Value,
+    beside: Value,
     /// Metric, the case with the layer, the case without.
     asked: (&'static str, usize, usize),
 }
 
-/// By layer, in the order of the paths.
+/// By layer, in the order of the paths; then by setting.
 fn pairs(run: &Run) -> Vec<LayerPair> {
-    let groups = Groups::of(run, PATH.id);
-    let paths: Vec<&str> = groups.values.iter().filter_map(Value::as_text).collect();
-    let beside = |path: &str| base(path)?.iter().find(|base| paths.contains(base)).copied();
-    let layers: Vec<_> = paths.iter().filter_map(|path| Some((*path, beside(path)?))).collect();
+    axes().flat_map(|axis| pairs_along(run, axis)).collect()
+}
+
+fn pairs_along(run: &Run, axis: &'static str) -> Vec<LayerPair> {
+    let groups = Groups::of(run, axis);
+    let found = |base: &&str| groups.values.iter().find(|value| value.as_text() == Some(base));
+    let beside = |value: &Value| match axis == PATH.id {
+        true => base(value.as_text()?)?.iter().find_map(|base| found(&base)),
+        false => first(run, axis),
+    };
+    let layers = groups.values.iter().filter_map(|value| Some((value, beside(value)?)));
+    let layers: Vec<(&Value, &Value)> = layers.filter(|(value, beside)| value != beside).collect();
     let transfers = groups.groups.iter().filter(|group| group.probe == transfer::Transfer.about().id);
     let transfers: Vec<&Group> = transfers.collect();
-    let pair = |(layer, beside): &(&str, &'static str), group: &&Group| {
-        let on = |path: &str| {
-            let over = |case: &&usize| run.case(**case).is_some_and(|c| c.point.text(PATH) == Some(path));
-            group.members.iter().find(over).copied()
+    let pair = |(layer, beside): (&Value, &Value), group: &&Group| {
+        let with = |value: &Value| {
+            let is = |case: &&usize| run.case(**case).is_some_and(|c| c.point.get(axis) == Some(value));
+            group.members.iter().find(is).copied()
         };
-        let asked = (COMPARED, on(layer)?, on(beside)?);
-        Some(LayerPair { layer: layer.to_string(), beside, asked })
+        let asked = (COMPARED, with(layer)?, with(beside)?);
+        Some(LayerPair { axis, layer: layer.clone(), beside: beside.clone(), asked })
     };
-    let of = |layer| transfers.iter().filter_map(move |group| pair(layer, group));
+    let of = |layer: &(&Value, &Value)| {
+        transfers.iter().filter_map(|group| pair(*layer, group)).collect::<Vec<_>>()
+    };
     layers.iter().flat_map(of).collect()
+}
+
+/// The value that was asked for first.
+fn first<'r>(run: &'r Run, axis: &str) -> Option<&'r Value> {
+    run.record.plan.cases.iter().find_map(|case| case.point.get(axis))
 }
 
 fn layers(evidence: &Evidence<'_>) -> Vec<Shown> {
@@ -131,7 +167,7 @@ fn layers(evidence: &Evidence<'_>) -> Vec<Shown> {
     let asked: Vec<_> = pairs.iter().map(|pair| pair.asked).collect();
     let claims = claims_of_blocks(evidence.run, evidence.cells, &asked);
     let of = |pairs: &[LayerPair]| layer_cost(evidence, &claims, pairs);
-    pairs.chunk_by(|a, b| a.layer == b.layer).filter_map(of).collect()
+    pairs.chunk_by(|a, b| (a.axis, &a.layer) == (b.axis, &b.layer)).filter_map(of).collect()
 }
 
 fn layer_cost(evidence: &Evidence<'_>, claims: &[Comparison], pairs: &[LayerPair]) -> Option<Shown> {
@@ -139,26 +175,33 @@ fn layer_cost(evidence: &Evidence<'_>, claims: &[Comparison], pairs: &[LayerPair
     for pair in pairs {
         let (_, with, without) = pair.asked;
         let claim = claims.iter().find(|claim| (claim.metric, claim.a, claim.b) == pair.asked);
-        let (Some(claim), Some(cost)) = (claim, evidence.cells.judged(without, COST)) else { continue };
-        let place = evidence.run.case(with)?.point.without(PATH.id);
-        let added = added(&cost, &claim.seen_from(with));
-        places.push(LayerPlace { place, without: cost.value, added, verdict: claim.decision.verdict });
+        let cost = |case: usize| evidence.cells.judged(case, COST);
+        let (Some(claim), Some(base), Some(all)) = (claim, cost(without), cost(with)) else { continue };
+        let place = evidence.run.case(with)?.point.without(pair.axis);
+        let added = added(&base, all.value, &claim.seen_from(with));
+        // What the figures on the page deny is not told.
+        let verdict = match claim.decision.verdict {
+            Verdict::More if added.value <= 0.0 => Verdict::Undecided,
+            Verdict::Less if added.value >= 0.0 => Verdict::Undecided,
+            verdict => verdict,
+        };
+        places.push(LayerPlace { place, without: base.value, added, verdict });
         comparisons.push(ComparisonRef::from(claim));
         cells.extend([with, without].map(|case| CellRef { case, metric: COST }));
     }
     let first = pairs.first()?;
-    let says = LayerCost { layer: first.layer.clone(), beside: first.beside.into(), places };
+    let LayerPair { axis, layer, beside, .. } = first;
+    let says = LayerCost { axis: axis.to_string(), layer: layer.clone(), beside: beside.clone(), places };
     (!says.places.is_empty()).then(|| Shown::comparing(Says::Layers(says), comparisons, cells))
 }
 
-/// The least and the most that a cost and a ratio within their intervals add.
-fn added(without: &Estimate, ratio: &Estimate) -> Estimate {
+/// The difference of both medians, and the least and the most that a cost and a ratio within their intervals add.
+fn added(without: &Estimate, with: f64, ratio: &Estimate) -> Estimate {
     let ends = [without.low, without.high]
         .into_iter()
         .flat_map(|cost| [cost * (ratio.low - 1.0), cost * (ratio.high - 1.0)]);
-    let (low, high) =
-        ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| (low.min(end), high.max(end)));
-    let value = without.value * (ratio.value - 1.0);
+    let value = with - without.value;
+    let (low, high) = ends.fold((value, value), |(low, high), end| (low.min(end), high.max(end)));
     Estimate { value, low, high, level: ratio.level.min(without.level), n: ratio.n, unit: without.unit }
 }
 
@@ -200,17 +243,36 @@ mod tests {
         let found = answer(&dear).unwrap();
         assert_eq!(found.verdict, AnswerVerdict::Yes);
         let Says::Layers(cost) = &found.shown[0].says else { panic!("{found:?}") };
-        assert_eq!((cost.layer.as_str(), cost.beside.as_str(), cost.places.len()), ("bridge", VETH, 2));
+        let wanted = (&Value::text("bridge"), &Value::text(VETH), 2);
+        assert_eq!((&cost.layer, &cost.beside, cost.places.len()), wanted);
         for place in &cost.places {
             let share = place.added.value / place.without;
             assert!((0.36..0.44).contains(&share), "{place:?}");
             assert!(place.added.low < place.added.value && place.added.value < place.added.high);
         }
         let counted = |reason: &TrustReason| matches!(reason.fact, TrustFact::Decided { comparisons: 2, .. });
-        assert!(Analysis::of(&dear).trust.reasons.iter().any(counted), "both places of the layer are comparisons");
+        assert!(
+            Analysis::of(&dear).trust.reasons.iter().any(counted),
+            "both places of the layer are comparisons"
+        );
         let free = answer(&planted(|_| 1000.0)).unwrap();
         assert_ne!(free.verdict, AnswerVerdict::Yes, "{free:?}");
         assert!(places_of(&free.shown[0]).unwrap().iter().all(|p| p.verdict != Verdict::More), "{free:?}");
+    }
+
+    /// The experiments that vary one ask just this.
+    #[test]
+    fn a_setting_is_held_against_the_first_that_was_asked_for() {
+        let mut run = planted(|p| if p.text_at("mechanism") == Some("sendmsg") { 400.0 } else { 1000.0 });
+        for case in &mut run.record.plan.cases {
+            let same = case.point.text_at(PATH.id) == Some("bridge");
+            case.point.set(PATH.id, Value::text(VETH));
+            case.point.set("placement", Value::text(if same { "same" } else { "different" }));
+        }
+        let found = answer(&run).unwrap();
+        let Says::Layers(cost) = &found.shown[0].says else { panic!("{found:?}") };
+        assert_eq!((cost.axis.as_str(), &cost.layer), ("placement", &Value::text("same")));
+        assert!(found.shown.len() == 1 && cost.places.iter().all(|p| p.verdict == Verdict::Less), "{cost:?}");
     }
 
     #[test]
@@ -223,7 +285,7 @@ mod tests {
         let estimate = |value, low, high, unit| Estimate { value, low, high, level: 0.95, n: 8, unit };
         use syscost_core::units::Unit;
         let cost = estimate(1000.0, 900.0, 1200.0, Unit::Nanoseconds);
-        let both = added(&cost, &estimate(1.1, 0.95, 1.3, Unit::Ratio));
+        let both = added(&cost, 1100.0, &estimate(1.1, 0.95, 1.3, Unit::Ratio));
         assert!((both.value - 100.0).abs() < 1e-6 && (both.low + 60.0).abs() < 1e-6, "{both:?}");
         assert!((both.high - 360.0).abs() < 1e-6, "{both:?}");
     }

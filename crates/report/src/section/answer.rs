@@ -63,13 +63,13 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     cards
 }
 
-/// What each layer of a network costs, where the run asked for that.
+/// What each layer of a network and each setting costs, where the run asked for that.
 fn layers(m: &Material) -> Option<AnswerCard> {
     let answer = m.analysis.answers.iter().find(|answer| answer.question == text::layers::TEXT.id)?;
     let said = text::answer(answer, &Words::of(m.run));
     let cells = answer.shown.iter().flat_map(|shown| shown.cells.clone()).collect();
     let headline = Statement { text: said.headline, cells };
-    let title = "What each layer costs".into();
+    let title = "What each layer and setting costs".into();
     let card = AnswerCard { title, headlines: vec![headline], ..AnswerCard::default() };
     (!said.statements.is_empty()).then(|| folded(card, said.statements))
 }

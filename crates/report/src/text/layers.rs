@@ -1,21 +1,21 @@
-//! What does each layer between two network namespaces cost?
+//! What does each layer and setting between the two ends cost?
 
 use super::figures::rounded;
 use super::{QuestionText, each};
-use crate::text::words::Words;
+use crate::text::words::{Words, capital};
 use syscost_analyze::finding::layers::{LayerCost, LayerPlace};
 use syscost_analyze::finding::{Answer, Says};
-use syscost_core::axis::Point;
+use syscost_core::axis::{Point, Value};
 use syscost_core::decide::Verdict;
 use syscost_core::units::Unit;
 use syscost_measure::mechanism;
-use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES};
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 
 pub const TEXT: QuestionText = QuestionText {
     id: "layers",
-    question: "What does each layer of a network between two namespaces cost?",
+    question: "What does each layer and setting between the two ends cost?",
     headline,
-    told: |answer, words| each(answer, words, |says, _| known(says).map(sentence)),
+    told: |answer, words| each(answer, words, |says, words| known(says).map(|cost| sentence(cost, words))),
 };
 
 fn known(says: &Says) -> Option<&LayerCost> {
@@ -23,25 +23,40 @@ fn known(says: &Says) -> Option<&LayerCost> {
 }
 
 /// `A 64 B message by send takes 8.7 us of CPU over veth: bridge adds 0.41 us, vxlan adds 1.9 us, macvlan is undecided.`
-fn headline(answer: &Answer, _: &Words) -> String {
+fn headline(answer: &Answer, words: &Words) -> String {
     let all: Vec<&LayerCost> = answer.shown.iter().filter_map(|shown| known(&shown.says)).collect();
-    let Some(last) = all.last() else { return String::new() };
-    let firsts: Vec<(&str, &LayerPlace)> = all
+    let axes = all.chunk_by(|a, b| a.axis == b.axis).filter_map(|of_axis| headline_of_axis(of_axis, words));
+    axes.collect::<Vec<String>>().join(" ")
+}
+
+fn headline_of_axis(all: &[&LayerCost], words: &Words) -> Option<String> {
+    let last = all.last()?;
+    let firsts: Vec<(String, &LayerPlace)> = all
         .iter()
         .filter(|cost| cost.beside == last.beside)
-        .filter_map(|cost| Some((cost.layer.as_str(), of_control(cost).next()?)))
+        .filter_map(|cost| Some((words.value(&cost.axis, &cost.layer), of_control(cost).next()?)))
         .collect();
-    let Some((_, first)) = firsts.first() else { return String::new() };
+    let (_, first) = firsts.first()?;
     let parts: Vec<String> =
         firsts.iter().map(|(layer, place)| format!("{layer} {}", change(place))).collect();
     let by = first.place.text(MECHANISM).map(|name| format!(" by {name}")).unwrap_or_default();
-    format!(
-        "A {} message{by} takes {} of CPU over {}: {}.",
+    Some(format!(
+        "A {} message{by} takes {} of CPU {}: {}.",
         size(&first.place),
         time(first.without),
-        last.beside,
+        with(last, &last.beside, words),
         parts.join(", ")
-    )
+    ))
+}
+
+/// `over veth`, `with CPU placement same`
+fn with(cost: &LayerCost, value: &Value, words: &Words) -> String {
+    let value_of = words.value(&cost.axis, value);
+    if cost.axis == PATH.id {
+        format!("over {value_of}")
+    } else {
+        format!("with {} {value_of}", words.title(&cost.axis))
+    }
 }
 
 /// Places of the control, where it was measured.
@@ -52,8 +67,11 @@ fn of_control(cost: &LayerCost) -> impl Iterator<Item = &LayerPlace> {
 }
 
 /// ``vxlan` beside veth, CPU a message: `send` +1.9 us (95 % CI 1.5 to 2.3) at 64 B, ..``
-fn sentence(cost: &LayerCost) -> String {
-    let mut told = format!("`{}` beside {}, CPU time a message:", cost.layer, cost.beside);
+fn sentence(cost: &LayerCost, words: &Words) -> String {
+    let [layer, beside] = [&cost.layer, &cost.beside].map(|value| words.value(&cost.axis, value));
+    let title =
+        if cost.axis == PATH.id { String::new() } else { format!("{} ", capital(words.title(&cost.axis))) };
+    let mut told = format!("{title}`{layer}` beside {beside}, CPU time a message:");
     let mut before: Option<&str> = None;
     for place in &cost.places {
         let name = place.place.text(MECHANISM);
@@ -111,8 +129,6 @@ mod tests {
     use crate::text::answer;
     use syscost_analyze::synthetic::Synthetic;
     use syscost_analyze::whole::Analysis;
-    use syscost_core::axis::Value;
-    use syscost_measure::probe::transfer::axes::PATH;
 
     /// Beside it msg_zerocopy may cost ten times as much.
     #[test]

@@ -111,7 +111,7 @@ impl Words {
         }
     }
 
-    fn title<'s>(&'s self, id: &'s str) -> &'s str {
+    pub fn title<'s>(&'s self, id: &'s str) -> &'s str {
         self.axes.iter().find(|a| a.id == id).map_or(id, |a| a.title)
     }
 
