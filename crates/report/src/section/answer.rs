@@ -6,9 +6,13 @@ use crate::text::words::Words;
 use crate::text::{self, costs, trust};
 use crate::{AnswerCard, Statement, TrustBar};
 use syscost_analyze::compare::study::ALONG;
+use syscost_analyze::finding::Says;
 use syscost_analyze::trust::TrustLevel;
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::State;
+use syscost_measure::probe::Probe;
 use syscost_measure::probe::tcp_latency::axes::RATE;
+use syscost_measure::probe::transfer::Transfer;
 
 /// Sentences of a card in sight, and words that they have together.
 const SHOWN: usize = 3;
@@ -37,8 +41,14 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     let warned = [unfinished(m), empty(m)].into_iter().flatten();
     let mut cards: Vec<AnswerCard> =
         warned.map(|said| AnswerCard { headlines: vec![said], ..AnswerCard::default() }).collect();
-    cards.extend(layers(m));
-    cards.extend(situations.map(card));
+    let layers = layers(m);
+    let advice = situations.map(card);
+    // Where every case has a partner with another value, that is what the run is about.
+    if asks_of_layers(m) {
+        cards.extend(layers.into_iter().chain(advice));
+    } else {
+        cards.extend(advice.chain(layers));
+    }
     // What holds at the same place is said of the first.
     for i in (1..cards.len()).rev() {
         if cards[..i].iter().any(|card| card.note == cards[i].note) {
@@ -61,6 +71,15 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
         cards.push(AnswerCard { title, shown: notes, ..AnswerCard::default() });
     }
     cards
+}
+
+fn asks_of_layers(m: &Material) -> bool {
+    let shown = m.analysis.answers.iter().flat_map(|answer| &answer.shown);
+    let places: usize =
+        shown.map(|shown| if let Says::Layers(cost) = &shown.says { cost.places.len() } else { 0 }).sum();
+    let is_transfer = |case: &&Case| case.twin_of.is_none() && case.probe == Transfer.about().id;
+    let cases = m.run.record.plan.cases.iter().filter(is_transfer);
+    2 * places >= cases.count()
 }
 
 /// What each layer of a network and each setting costs, where the run asked for that.
