@@ -136,7 +136,7 @@ fn pairs_along(run: &Run, axis: &'static str) -> Vec<LayerPair> {
     let groups = Groups::of(run, axis);
     let found = |base: &&str| groups.values.iter().find(|value| value.as_text() == Some(base));
     let beside = |value: &Value| match axis == PATH.id {
-        true => base(value.as_text()?)?.iter().find_map(|base| found(&base)),
+        true => base(value.as_text()?)?.iter().find_map(found),
         false => first(run, axis),
     };
     let layers = groups.values.iter().filter_map(|value| Some((value, beside(value)?)));

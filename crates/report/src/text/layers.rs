@@ -11,6 +11,9 @@ use syscost_core::units::Unit;
 use syscost_measure::mechanism;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 
+/// Places that are told one by one; of more those of the control.
+const LISTED: usize = 8;
+
 pub const TEXT: QuestionText = QuestionText {
     id: "layers",
     question: "What does each layer and setting between the two ends cost?",
@@ -66,28 +69,31 @@ fn of_control(cost: &LayerCost) -> impl Iterator<Item = &LayerPlace> {
     cost.places.iter().filter(move |place| !has || place.place.text(MECHANISM) == Some(control))
 }
 
-/// ``vxlan` beside veth, CPU a message: `send` +1.9 us (95 % CI 1.5 to 2.3) at 64 B, ..``
+/// ``vxlan` beside veth, CPU time a message. `send` at 64 B: +1.9 us (95 % CI 1.5 to 2.3). At 4 KiB: ..``
 fn sentence(cost: &LayerCost, words: &Words) -> String {
     let [layer, beside] = [&cost.layer, &cost.beside].map(|value| words.value(&cost.axis, value));
     let title =
         if cost.axis == PATH.id { String::new() } else { format!("{} ", capital(words.title(&cost.axis))) };
-    let mut told = format!("{title}`{layer}` beside {beside}, CPU time a message:");
+    let mut told = format!("{title}`{layer}` beside {beside}, CPU time a message.");
+    let is_decided = |place: &&LayerPlace| place.verdict != Verdict::Undecided;
+    let mut places: Vec<&LayerPlace> = cost.places.iter().collect();
+    if places.len() > LISTED {
+        places = of_control(cost).filter(is_decided).take(LISTED).collect();
+    }
     let mut before: Option<&str> = None;
-    for place in &cost.places {
+    for place in &places {
         let name = place.place.text(MECHANISM);
         let named = name.filter(|name| before != Some(name));
-        let comma = if before.is_none() {
-            ""
-        } else if named.is_some() {
-            ";"
-        } else {
-            ","
-        };
-        let named = named.map(|name| format!(" `{name}`")).unwrap_or_default();
+        let at = size(&place.place);
+        let at = named.map_or_else(|| format!("At {at}"), |name| format!("`{name}` at {at}"));
         before = name;
-        told += &format!("{comma}{named} {} at {}", with_interval(place), size(&place.place));
+        told += &format!(" {at}: {}.", with_interval(place));
     }
-    told + "."
+    if places.len() < cost.places.len() {
+        let decided = cost.places.iter().filter(is_decided).count();
+        told += &format!(" Decided at {decided} of {} places.", cost.places.len());
+    }
+    told
 }
 
 fn change(place: &LayerPlace) -> String {
