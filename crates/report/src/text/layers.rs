@@ -78,7 +78,10 @@ fn sentence(cost: &LayerCost, words: &Words) -> String {
     let is_decided = |place: &&LayerPlace| place.verdict != Verdict::Undecided;
     let mut places: Vec<&LayerPlace> = cost.places.iter().collect();
     if places.len() > LISTED {
-        places = of_control(cost).filter(is_decided).take(LISTED).collect();
+        let of_control: Vec<&LayerPlace> = of_control(cost).filter(is_decided).collect();
+        let of_all = cost.places.iter().filter(is_decided);
+        places = if of_control.is_empty() { of_all.collect() } else { of_control };
+        places.truncate(LISTED);
     }
     let mut before: Option<&str> = None;
     for place in &places {
