@@ -4,7 +4,7 @@ use super::{capital, grouped, plural, unless_empty};
 use crate::material::Material;
 use crate::{Block, Notice, Section};
 use syscost_analyze::operations::beside::Beside;
-use syscost_experiment::run::Warning;
+use syscost_experiment::run::{LEAVE_OUT, STOOD_STILL, Warning};
 
 pub fn section(m: &Material) -> Option<Section> {
     let blocks = notices(m).into_iter().map(Block::Notice).collect();
@@ -50,12 +50,19 @@ fn failures(m: &Material) -> Vec<Notice> {
         Notice {
             title: format!("{} failed ({message})", plural(times, "round")),
             text: left(m, &cases),
-            remedy: "run `syscost check`, which tries every case once and says where it breaks".into(),
+            remedy: remedy(message).into(),
             cases,
         }
     };
     let cases = m.run.record.failures.iter().map(|failure| (failure.message.as_str(), failure.case));
     grouped(cases).into_iter().map(notice).collect()
+}
+
+fn remedy(message: &str) -> &'static str {
+    if message.contains(STOOD_STILL) {
+        return LEAVE_OUT;
+    }
+    "run `syscost check`, which tries every case once and says where it breaks"
 }
 
 /// What failed rounds leave of their cases.
@@ -101,7 +108,8 @@ mod tests {
     fn a_case_whose_every_round_failed_has_no_figures() {
         let mut run = begun();
         let failure = |case, message: &str| Failure { case, round: 0, message: message.into() };
-        run.record.failures = vec![failure(5, "gone"), failure(0, "gone"), failure(6, "gone"), failure(7, "lost")];
+        run.record.failures =
+            vec![failure(5, "gone"), failure(0, "gone"), failure(6, "gone"), failure(7, "lost")];
         let told = notices_of(&run);
         let rest = "The figures of 1 case rest on the other rounds only.";
         assert_eq!(told[0].text, format!("2 cases have no figures. {rest}"));
@@ -109,5 +117,16 @@ mod tests {
         run.record.failures.truncate(2);
         run.record.failures.remove(0);
         assert_eq!(notices_of(&run)[0].text, rest);
+    }
+
+    /// `syscost check` verified such a case: it was the remedy.
+    #[test]
+    fn a_case_that_stands_still_is_to_be_left_out() {
+        let mut run = begun();
+        let still = Failure { case: 5, round: 0, message: "the work stood still throughout".into() };
+        run.record.failures = vec![still, Failure { case: 6, round: 0, message: "gone".into() }];
+        let told = notices_of(&run);
+        assert!(told[0].remedy.contains("leave out"), "{}", told[0].remedy);
+        assert!(told[1].remedy.contains("syscost check"), "{}", told[1].remedy);
     }
 }
