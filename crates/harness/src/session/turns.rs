@@ -86,6 +86,7 @@ impl Session<'_> {
             }
             Err(RoundError::Interrupted) => Ok(Some(false)),
             Err(error) => {
+                self.spend(|spent| &mut spent.failed_ns, before.0.elapsed());
                 self.play_apart(block, asked, &error.to_string());
                 Ok(None)
             }
