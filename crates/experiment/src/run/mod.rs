@@ -221,6 +221,13 @@ impl Record {
         self.host.iter().find(|fact| fact.id == id)?.value.as_deref()
     }
 
+    /// What the machine was like during all sessions together.
+    pub fn during(&self) -> Option<Conditions> {
+        let sessions: Vec<Conditions> =
+            self.conditions.iter().map(|session| session.during.clone()).collect();
+        Conditions::joined(&sessions)
+    }
+
     /// What emulated every instruction of the machine that was measured: its times mean nothing, its
     /// counts hold.
     pub fn emulator(&self) -> Option<&str> {
