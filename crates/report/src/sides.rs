@@ -68,11 +68,22 @@ pub fn answer(compared: &SideComparison) -> String {
     let same = compared.changes.iter().filter(|change| change.decision.verdict == Verdict::Same).count();
     let open = compared.changes.len() - worse - better - same;
     let margin = percent(compared.replicate.margin());
-    let costs = format!("{worse} worse, {better} better, {same} the same within {margin}, {open} undecided.");
+    let costs = format!(
+        "{worse} worse, {better} better, {same} the same within {margin}, {open} undecided{}.",
+        of_metric(&compared.changes)
+    );
     match [true, false].map(|is| changed(&compared.rivals, is)) {
         _ if compared.rivals.is_empty() => costs,
         [worse, better] => format!("{costs} Against rivals: {worse} worse, {better} better."),
     }
+}
+
+/// What is compared, where it is one thing.
+fn of_metric(changes: &[Change]) -> String {
+    let mut titles: Vec<&str> = changes.iter().map(|change| change.metric.title).collect();
+    titles.sort_unstable();
+    titles.dedup();
+    if let [only] = titles[..] { format!(" ({only})") } else { String::new() }
 }
 
 fn changed(changes: &[Change], worse: bool) -> usize {
@@ -97,7 +108,8 @@ pub fn undecided(decision: &Decision, replicate: Replicate) -> String {
     };
     let fewest = decision.rounds as usize;
     match decision.rounds_needed {
-        _ if fewest < FEWEST => format!("undecided: {} more a side", count(FEWEST - fewest, thing)),
+        // So few have an interval; what it would decide is not known.
+        _ if fewest < FEWEST => format!("undecided: at least {} more a side", count(FEWEST - fewest, thing)),
         Some(needed) if needed < 1e3 && needed as usize > fewest => {
             format!("undecided: {} more a side", count(needed as usize - fewest, thing))
         }
@@ -362,5 +374,15 @@ mod tests {
         assert!(told.contains(sides), "{told}");
         assert!(other_work(&quiet[1..], &[busy(Some(0.4))]).unwrap().contains("an unknown share"));
         assert!(facts(&[]).concat().contains("of the machine"), "other work is no such fact");
+    }
+
+    /// It was said: 1 run more a side, where 2 decide none of many cases; and not that CPU time alone is compared.
+    #[test]
+    fn one_run_a_side_names_the_least_that_may_decide_and_what_is_compared() {
+        let compared = SideComparison::of(&[busy(None)], &[busy(Some(0.4))]);
+        let told = undecided(&compared.changes[0].decision, Replicate::Run);
+        assert_eq!(told, "undecided: at least 1 run more a side");
+        let answer = answer(&compared);
+        assert!(answer.ends_with("30 undecided (CPU per message)."), "{answer}");
     }
 }
