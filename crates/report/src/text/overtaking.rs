@@ -197,15 +197,12 @@ fn sentence(one: &Overtaking, words: &Words) -> String {
     let beats = match (kind(one), one.is_better_throughout()) {
         (OvertakingKind::From, true) => format!("beats {theirs} from {} up", border()),
         (OvertakingKind::UpTo, true) => format!("beats {theirs} only up to {}", border()),
-        (OvertakingKind::From | OvertakingKind::UpTo, false) => {
+        (OvertakingKind::From | OvertakingKind::UpTo, false) | (OvertakingKind::InTurns, _) => {
             format!(
                 "beats {theirs} at {} and loses at {}",
                 sizes(&one.better, words),
                 sizes(&one.worse, words)
             )
-        }
-        (OvertakingKind::InTurns, _) => {
-            format!("beats {theirs} in turns ({})", count(borders(&one.overtakes).len(), "crossing"))
         }
         (OvertakingKind::Always, true) => format!("beats {theirs} at every size tested"),
         (OvertakingKind::Always, false) => format!("beats {theirs} wherever they differ"),
@@ -319,6 +316,17 @@ mod tests {
         let grouped = "msg_zerocopy beats send_fields at some sizes and loses at larger ones (CPU and throughput). The \
                        border lies between 16 KiB and 256 KiB. It is 2x as good at 16 KiB. 10 of 16 points are undecided.";
         assert_eq!(both, [grouped]);
+    }
+
+    /// It was said: in turns, 2 crossings.
+    #[test]
+    fn sizes_are_named_where_they_alternate() {
+        let crossings = Overtakes::Several(vec![(64, 4096), (65536, 1 << 20)]);
+        let (headline, _) = told(vec![line(CPU, &[4096, 65536], &[64, 1 << 20], crossings)]);
+        assert_eq!(
+            headline,
+            "msg_zerocopy beats send_fields at 4 KiB and 64 KiB and loses at 64 B and 1 MiB (CPU, 4 thread counts)."
+        );
     }
 
     /// It was said: what never beats it is at best 1.5x [0.8, 2.9] as good.
