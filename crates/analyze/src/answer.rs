@@ -138,7 +138,7 @@ pub enum Lack {
     PredictedRows,
     /// What a sleep costs, where throughput differs.
     PriceOfASleep,
-    /// A figure of its own, or a neighbour to compare it with.
+    /// Neighbours that both have a figure, or rounds enough to show two levels.
     ComparableFigures,
     /// A two-copy mechanism and one of this class at the same size.
     ClassesAtOneSize {

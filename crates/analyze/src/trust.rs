@@ -329,10 +329,7 @@ fn twins(study: &Study) -> TrustReason {
 }
 
 fn machine(run: &Run) -> Option<TrustReason> {
-    let during: Vec<Conditions> =
-        run.record.conditions.iter().map(|session| session.during.clone()).collect();
-    let during = Conditions::joined(&during)?;
-    let Conditions { others_share, steal_share, cpus, .. } = during;
+    let Conditions { others_share, steal_share, cpus, .. } = run.record.during()?;
     // Load makes a run longer; what it decided holds. Stolen time makes figures wrong.
     // The load average during a run is its own.
     let busy = load_status(others_share, None, cpus) == Status::Bad;

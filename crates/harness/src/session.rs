@@ -25,7 +25,8 @@ use syscost_core::stats::random::Random;
 use syscost_experiment::plan::{Case, Plan, RivalBlock, Skip};
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{
-    Failure, MissingQuantities, RoundSpan, Run, SessionConditions, State, TimeSpent, Warning, settings,
+    Failure, MissingQuantities, RoundSpan, Run, STOOD_STILL, SessionConditions, State, TimeSpent, Warning,
+    settings,
 };
 use syscost_experiment::spec::Spec;
 use syscost_host::conditions::{Conditions, ConditionsWatch};
@@ -453,7 +454,9 @@ impl<'a> Session<'a> {
 /// through every window must show in the report.
 fn with_samples(done: RoundResult) -> Result<RoundResult, RoundError> {
     if done.samples.is_empty() {
-        return Err(RoundError::Failed("no window came to its end: the work stood still throughout".into()));
+        return Err(RoundError::Failed(format!(
+            "no window came to its end: the work {STOOD_STILL} throughout"
+        )));
     }
     Ok(done)
 }

@@ -72,7 +72,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     sections.extend([evidence, careful, cases, machine].into_iter().flatten());
     Report {
         title: title(run),
-        subtitle: subtitle(run),
+        subtitle: subtitle(&material),
         ending: text::ending::ending(&material, &verdict),
         trust: section::answer::trust(&material),
         answers: section::answer::cards(&material),
@@ -111,17 +111,21 @@ fn title(run: &Run) -> String {
 }
 
 /// When, where and how complete: one line.
-fn subtitle(run: &Run) -> String {
+fn subtitle(m: &Material) -> String {
+    let run = m.run;
     let fact = |id: &str| run.record.host.iter().find(|f| f.id == id).and_then(|f| f.value.clone());
-    let cases = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()).count();
+    let asked = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none());
+    let measured = asked.clone().filter(|c| !m.analysis.cells.of_case(c.index).is_empty()).count();
+    let asked = asked.count();
+    let part = if measured < asked { format!("{measured} of ") } else { String::new() };
     let mut parts: Vec<String> = [fact("cpu_model"), fact("kernel_release").map(|k| format!("Linux {k}"))]
         .into_iter()
         .flatten()
         .collect();
     parts.push(date(run.record.started_unix_ns));
     parts.push(format!(
-        "{} in {}",
-        units::count(cases, "case"),
+        "{part}{} in {}",
+        units::count(asked, "case"),
         units::format_duration(Duration::from_nanos(run.record.elapsed_ns))
     ));
     parts.join(" · ")

@@ -13,6 +13,8 @@ use syscost_core::decide::{Decision, Verdict};
 use syscost_core::units::{Unit, count, percent};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_host::conditions::{Conditions, load_status};
+use syscost_host::doctor::Status;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 
 /// Columns of a value of a fact.
@@ -66,11 +68,22 @@ pub fn answer(compared: &SideComparison) -> String {
     let same = compared.changes.iter().filter(|change| change.decision.verdict == Verdict::Same).count();
     let open = compared.changes.len() - worse - better - same;
     let margin = percent(compared.replicate.margin());
-    let costs = format!("{worse} worse, {better} better, {same} the same within {margin}, {open} undecided.");
+    let costs = format!(
+        "{worse} worse, {better} better, {same} the same within {margin}, {open} undecided{}.",
+        of_metric(&compared.changes)
+    );
     match [true, false].map(|is| changed(&compared.rivals, is)) {
         _ if compared.rivals.is_empty() => costs,
         [worse, better] => format!("{costs} Against rivals: {worse} worse, {better} better."),
     }
+}
+
+/// What is compared, where it is one thing.
+fn of_metric(changes: &[Change]) -> String {
+    let mut titles: Vec<&str> = changes.iter().map(|change| change.metric.title).collect();
+    titles.sort_unstable();
+    titles.dedup();
+    if let [only] = titles[..] { format!(" ({only})") } else { String::new() }
 }
 
 fn changed(changes: &[Change], worse: bool) -> usize {
@@ -95,7 +108,8 @@ pub fn undecided(decision: &Decision, replicate: Replicate) -> String {
     };
     let fewest = decision.rounds as usize;
     match decision.rounds_needed {
-        _ if fewest < FEWEST => format!("undecided: {} more a side", count(FEWEST - fewest, thing)),
+        // So few have an interval; what it would decide is not known.
+        _ if fewest < FEWEST => format!("undecided: at least {} more a side", count(FEWEST - fewest, thing)),
         Some(needed) if needed < 1e3 && needed as usize > fewest => {
             format!("undecided: {} more a side", count(needed as usize - fewest, thing))
         }
@@ -227,10 +241,37 @@ pub fn notes(compared: &SideComparison, base: &[RunFigures], candidate: &[RunFig
     if versions(base).iter().any(|version| versions(candidate).iter().any(|other| other != version)) {
         notes.push("warning: the sides were measured by different versions of syscost, which may time differently. Measure both with one.".into());
     }
+    notes.extend(other_work(base, candidate));
     if compared.one_sided > 0 {
         notes.push(format!("Note: {} measured on one side only.", count(compared.one_sided, "case")));
     }
     notes
+}
+
+/// What others took of the CPU time of each side's runs, where a run of either had more of it than a machine at rest.
+fn other_work(base: &[RunFigures], candidate: &[RunFigures]) -> Option<String> {
+    let during = |side: &[RunFigures]| side.iter().filter_map(|run| run.record.during()).collect::<Vec<_>>();
+    let sides = [during(base), during(candidate)];
+    let is_busy = |seen: &Conditions| {
+        matches!(load_status(seen.others_share, None, seen.cpus), Status::Caution | Status::Bad)
+    };
+    let told = |side: &[Conditions]| {
+        let mut shares: Vec<f64> = side.iter().filter_map(|seen| seen.others_share).collect();
+        shares.sort_by(f64::total_cmp);
+        match [shares.first(), shares.last()].map(|share| share.map(|share| percent(*share))) {
+            [Some(low), Some(high)] if low == high => high,
+            [Some(low), Some(high)] => format!("{low} to {high}"),
+            _ => "an unknown share".into(),
+        }
+    };
+    sides.iter().flatten().any(is_busy).then(|| {
+        format!(
+            "Note: other work took {} of the CPU time in the runs of the base, {} in those of the candidate. Measure again on \
+             a quiet machine.",
+            told(&sides[0]),
+            told(&sides[1])
+        )
+    })
 }
 
 /// What differs, by cause.
@@ -243,7 +284,7 @@ pub fn facts(differing: &[DifferingFact]) -> Vec<String> {
         differing.iter().map(|fact| fact.cause).filter(|cause| *cause != IDENTITY).collect();
     causes.dedup();
     let head = match causes.as_slice() {
-        [] => "No recorded fact that could be a cause differs.".to_string(),
+        [] => "No recorded fact of the machine or its settings differs.".to_string(),
         [one] => format!("Only facts of one kind differ: {one}."),
         _ => format!("{} kinds of facts differ, so no change has one cause:", causes.len()),
     };
@@ -307,4 +348,41 @@ fn origins(side: &[RunFigures]) -> [String; 3] {
         each(&|run| Some(run.record.id.clone())),
         each(&|run| run.record.fact(syscost_host::fingerprint::MACHINE).map(str::to_string)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_analyze::synthetic::Synthetic;
+    use syscost_experiment::run::SessionConditions;
+
+    fn busy(others_share: Option<f64>) -> RunFigures {
+        let mut run = Synthetic { rounds: 1, ..Default::default() }.run();
+        let during = Conditions { watched_ns: 1_000_000_000, cpus: 2, others_share, ..Default::default() };
+        run.record.conditions = vec![SessionConditions { before: during.clone(), during }];
+        RunFigures::of(&run)
+    }
+
+    /// It was said: no recorded fact that could be a cause differs, of 55 % to 70 % of other work against 18 % to 73 %.
+    #[test]
+    fn work_of_others_on_either_side_is_said() {
+        let quiet = [busy(Some(0.01)), busy(None)];
+        assert_eq!(other_work(&quiet, &quiet), None);
+        let told = other_work(&[busy(Some(0.7)), busy(Some(0.55))], &quiet).unwrap();
+        let sides =
+            "took 55 % to 70 % of the CPU time in the runs of the base, 1 % in those of the candidate.";
+        assert!(told.contains(sides), "{told}");
+        assert!(other_work(&quiet[1..], &[busy(Some(0.4))]).unwrap().contains("an unknown share"));
+        assert!(facts(&[]).concat().contains("of the machine"), "other work is no such fact");
+    }
+
+    /// It was said: 1 run more a side, where 2 decide none of many cases; and not that CPU time alone is compared.
+    #[test]
+    fn one_run_a_side_names_the_least_that_may_decide_and_what_is_compared() {
+        let compared = SideComparison::of(&[busy(None)], &[busy(Some(0.4))]);
+        let told = undecided(&compared.changes[0].decision, Replicate::Run);
+        assert_eq!(told, "undecided: at least 1 run more a side");
+        let answer = answer(&compared);
+        assert!(answer.ends_with("30 undecided (CPU per message)."), "{answer}");
+    }
 }

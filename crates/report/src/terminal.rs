@@ -45,9 +45,9 @@ pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String 
     head.truncate(LINES / 2);
     head.extend(report.ending.answer.iter().flat_map(|answer| sheet.wrapped(answer, ANSWER)));
     let mut tail = Vec::new();
-    if let Some(left_out) = &report.ending.left_out {
+    if !report.ending.left_out.is_empty() {
         tail.push(String::new());
-        tail.extend(sheet.wrapped(left_out, NOTICE));
+        tail.extend(report.ending.left_out.iter().flat_map(|left_out| sheet.wrapped(left_out, NOTICE)));
     }
     if !report.ending.sessions.is_empty() {
         tail.push(String::new());

@@ -8,7 +8,8 @@ use syscost_measure::probe;
 /// The widest judged interval of a case, and whether it meets what was asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
-    pub half_width: f64,
+    /// `None`: a figure has no interval.
+    pub half_width: Option<f64>,
     pub reached: bool,
 }
 
@@ -22,9 +23,10 @@ impl Precision {
         if judged.is_empty() {
             judged = cells.iter().take(1).collect();
         }
-        let half_width = judged.iter().map(|c| c.estimate.relative_half_width()).max_by(f64::total_cmp)?;
+        let widest = judged.iter().map(|c| c.estimate.relative_half_width()).max_by(f64::total_cmp)?;
         let confident = judged.iter().all(|c| c.estimate.reaches(spec.confidence));
-        Some(Precision { half_width, reached: confident && half_width <= spec.precision })
+        let half_width = judged.iter().all(|c| c.estimate.level > 0.0).then_some(widest);
+        Some(Precision { half_width, reached: confident && widest <= spec.precision })
     }
 
     /// How many of the cases reached what was asked, and how many there are. A twin is the same place again.

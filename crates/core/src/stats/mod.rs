@@ -30,7 +30,7 @@ pub use rank_sum::rank_sum_p;
 pub use ratio::{RatioEstimate, log_ratios, paired_ratio};
 pub use signed_rank::{SignedRank, signed_rank};
 pub use steady::{Steadiness, steadiness, trend_p};
-pub use two_modes::{TwoModes, two_modes};
+pub use two_modes::{TWO_MODES_FEWEST, TwoModes, two_modes};
 
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};

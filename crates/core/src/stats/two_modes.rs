@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 /// Fewer values show two clusters by chance too often.
-const FEWEST: usize = 8;
+pub const TWO_MODES_FEWEST: usize = 8;
 /// A gap below so many widths is seen by chance too often to be worth a simulation: small samples gap more.
 fn least_strength(n: usize) -> f64 {
     (12.0 / n as f64).max(1.0)
@@ -38,7 +38,7 @@ pub struct TwoModes {
 /// or a gap that is no wider than a cluster.
 pub fn two_modes(values: &[f64]) -> Option<TwoModes> {
     let n = values.len();
-    if n < FEWEST {
+    if n < TWO_MODES_FEWEST {
         return None;
     }
     let sorted = sorted(values);

@@ -74,6 +74,11 @@ pub struct RunNames {
 /// Names the warning of a used-up CPU quota: what limits its cases is not to be told from their times.
 pub const CPU_QUOTA: &str = "cpu_quota";
 
+/// In the message of a round in which something was waited for in vain.
+pub const STOOD_STILL: &str = "stood still";
+/// `syscost check` ends before such a case comes to its standstill.
+pub const LEAVE_OUT: &str = "run it again; leave out a case that stands still each time, such as a low-water mark above the data in flight";
+
 /// Something that weakens a figure: what was seen, what it means, what to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
@@ -214,6 +219,13 @@ impl Record {
     /// What a fact of the host says; `None`: the machine did not say, or the run is of before the fact.
     pub fn fact(&self, id: &str) -> Option<&str> {
         self.host.iter().find(|fact| fact.id == id)?.value.as_deref()
+    }
+
+    /// What the machine was like during all sessions together.
+    pub fn during(&self) -> Option<Conditions> {
+        let sessions: Vec<Conditions> =
+            self.conditions.iter().map(|session| session.during.clone()).collect();
+        Conditions::joined(&sessions)
     }
 
     /// What emulated every instruction of the machine that was measured: its times mean nothing, its

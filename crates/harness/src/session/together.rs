@@ -4,7 +4,7 @@ use super::disturbance::marks;
 use super::{Session, with_samples};
 use crate::worker::{self, RoundError};
 use anyhow::Result;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use syscost_experiment::plan::RivalBlock;
 use syscost_host::noise::Noise;
 use syscost_host::settings::clock_counts_instructions;
@@ -21,17 +21,18 @@ impl Session<'_> {
         }
         let task = RivalBlock::together_task(self.plan, &cases, self.seed(block, round));
         let terms = self.terms(self.spec.timing, Duration::ZERO);
-        let before = Noise::now();
+        let before = (Instant::now(), Noise::now());
         let played = match worker::block_round(&self.plan.cases[cases[0]], &task, &terms, &mut self.paths) {
             Ok(played) => played,
             Err(RoundError::Interrupted) => return Ok(Some(false)),
             // Whatever keeps one of them from working then says so of that one.
             Err(_) => {
+                self.spend(|spent| &mut spent.failed_ns, before.0.elapsed());
                 self.apart.insert(block.id(), cases);
                 return Ok(None);
             }
         };
-        let noise = Noise::now().since(&before);
+        let noise = Noise::now().since(&before.1);
         self.account(played.span());
         self.note_quota(&noise, &cases);
         for (index, done) in cases.into_iter().zip(played.rivals) {

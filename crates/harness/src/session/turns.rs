@@ -10,7 +10,7 @@ use syscost_core::axis::Point;
 use syscost_core::decide::{AGAINST_CONTROL, Contrast, Looks, Verdict, decide};
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::RivalBlock;
-use syscost_experiment::run::{OwnShare, RoundRatio, SliceRow, Warning, own_cost};
+use syscost_experiment::run::{LEAVE_OUT, OwnShare, RoundRatio, STOOD_STILL, SliceRow, Warning, own_cost};
 use syscost_host::noise::Noise;
 use syscost_host::settings::clock_counts_instructions;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -86,6 +86,7 @@ impl Session<'_> {
             }
             Err(RoundError::Interrupted) => Ok(Some(false)),
             Err(error) => {
+                self.spend(|spent| &mut spent.failed_ns, before.0.elapsed());
                 self.play_apart(block, asked, &error.to_string());
                 Ok(None)
             }
@@ -166,7 +167,7 @@ impl Session<'_> {
             consequence:
                 "they are measured one after the other: differences of a few per cent stay undecided longer"
                     .into(),
-            remedy: "name fewer mechanisms, threads or connections, or give the run more memory".into(),
+            remedy: remedy(why).into(),
             cases: block.cases.clone(),
         });
     }
@@ -218,5 +219,25 @@ impl Session<'_> {
         let case = &self.plan.cases[case];
         let chosen = probe::find(&case.probe).map(|probe| probe.coordinates(&case.point, true));
         format!("{} {}", case.probe, chosen.unwrap_or_default())
+    }
+}
+
+/// What lets rivals take turns that could not. One that stands still does so however few and however rich they are.
+fn remedy(why: &str) -> &'static str {
+    if why.contains(STOOD_STILL) {
+        return LEAVE_OUT;
+    }
+    "name fewer mechanisms, threads or connections, or give the run more memory"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rival_that_stands_still_is_to_be_left_out() {
+        let silent = "the receiver did not answer in time and was ended: the other side stood still";
+        assert_eq!(remedy(silent), LEAVE_OUT);
+        assert!(remedy("the sender says: cannot open a socket: Too many open files").contains("fewer"));
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
 use syscost_experiment::plan::Case;
+use syscost_experiment::run::STOOD_STILL;
 use syscost_host::scratch::Scratch;
 use syscost_host::{Unavailable, counters, memory_limit, scarce};
 use syscost_measure::probe::{self, BlockTask, Probe, RoleReport, Task, Timing};
@@ -456,7 +457,7 @@ impl<'a> RoundDriver<'a> {
         if error.kind() == std::io::ErrorKind::TimedOut {
             return RoundError::Failed(short(format!(
                 "the {role} did not answer in time and was ended: it, the other side or the link between them \
-                 stood still ({error})"
+                 {STOOD_STILL} ({error})"
             )));
         }
         RoundError::Failed(short(format!("lost the {role}: {error}")))

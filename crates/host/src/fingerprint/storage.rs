@@ -46,6 +46,5 @@ impl Facts {
 }
 
 fn kind(rotational: bool) -> String {
-    // Virtual disks call themselves rotating or not as their host was told to.
     if rotational { "rotating" } else { "not rotating" }.into()
 }

@@ -156,11 +156,35 @@ fn precision(m: &Material, case: &Case) -> String {
         return "counts only".into();
     }
     match Precision::of(m.run, &m.analysis.cells, case) {
-        None => "no usable sample".into(),
-        Some(p) if p.reached => format!("±{:.1} %", p.half_width * 100.0),
-        Some(p) if p.half_width <= m.run.record.spec.precision => {
-            format!("±{:.1} %, too few rounds", p.half_width * 100.0)
+        None if m.run.samples.has(case.index) => "no usable sample".into(),
+        None => "no sample".into(),
+        Some(Precision { half_width: None, .. }) => "no interval, too few rounds".into(),
+        Some(Precision { half_width: Some(width), reached }) => {
+            let short = match (reached, width <= m.run.record.spec.precision) {
+                (true, _) => "",
+                (false, true) => ", too few rounds",
+                (false, false) => ", not reached",
+            };
+            format!("±{:.1} %{short}", width * 100.0)
         }
-        Some(p) => format!("±{:.1} %, not reached", p.half_width * 100.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_analyze::synthetic::Synthetic;
+    use syscost_analyze::whole::Analysis;
+
+    #[test]
+    fn one_round_has_no_precision() {
+        let told = |rounds: u32| {
+            let run = Synthetic { rounds, ..Default::default() }.run();
+            let analysis = Analysis::of(&run);
+            precision(&Material::of(&run, &analysis, &[]), &run.record.plan.cases[0])
+        };
+        assert_eq!(told(0), "no sample");
+        assert_eq!(told(1), "no interval, too few rounds");
+        assert!(told(8).starts_with('±'), "{}", told(8));
     }
 }

@@ -55,7 +55,7 @@ fn order(m: &Material) -> String {
     let length = record.pilot.as_ref().map_or(String::new(), |pilot| {
         let length = units::format_duration(Duration::from_nanos(pilot.slice_ns));
         format!(
-            " Slices are {length} long, as {} of blocks at the start found best.",
+            " Slices last at least {length}, as {} of blocks at the start found best. slices.csv has the time of each.",
             plural(pilot.rounds as usize, "visit")
         )
     });
@@ -115,4 +115,25 @@ fn verification(m: &Material) -> String {
         plural(samples, "sample"),
         if m.compared() { "bytes, pattern, count" } else { "each operation's own check of its work" }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_analyze::synthetic::Synthetic;
+    use syscost_analyze::whole::Analysis;
+    use syscost_experiment::run::{Pilot, SliceRow};
+    use syscost_measure::probe::Slice;
+
+    /// It was said: 250 us long, where 8 messages of 1 MiB took 2 ms.
+    #[test]
+    fn a_slice_lasts_at_least_as_long_as_its_length() {
+        let mut run = Synthetic { rounds: 1, ..Default::default() }.run();
+        let slice = Slice { wall_ns: 2_000_000, messages: 8, ..Slice::default() };
+        run.slices.saw(&[SliceRow { block: 0, round: 0, case: 0, slice }]);
+        run.record.pilot = Some(Pilot { slice_ns: 250_000, rounds: 64, lengths: Vec::new() });
+        let analysis = Analysis::of(&run);
+        let told = order(&Material::of(&run, &analysis, &[]));
+        assert!(told.contains("Slices last at least 250 us,"), "{told}");
+    }
 }

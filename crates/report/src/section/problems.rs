@@ -4,7 +4,7 @@ use super::{capital, grouped, plural, unless_empty};
 use crate::material::Material;
 use crate::{Block, Notice, Section};
 use syscost_analyze::operations::beside::Beside;
-use syscost_experiment::run::{Failure, Warning};
+use syscost_experiment::run::{LEAVE_OUT, STOOD_STILL, Warning};
 
 pub fn section(m: &Material) -> Option<Section> {
     let blocks = notices(m).into_iter().map(Block::Notice).collect();
@@ -12,7 +12,7 @@ pub fn section(m: &Material) -> Option<Section> {
 }
 
 pub fn notices(m: &Material) -> Vec<Notice> {
-    let mut notices = failures(&m.run.record.failures);
+    let mut notices = failures(m);
     notices.extend(m.run.record.warnings.iter().map(warning));
     notices.extend(m.beside.iter().filter_map(|beside| other_c_library(m, beside)));
     notices.extend(super::care::notice(m));
@@ -42,20 +42,39 @@ fn warning(warning: &Warning) -> Notice {
 }
 
 /// Failures by message, with the cases they hit.
-fn failures(failures: &[Failure]) -> Vec<Notice> {
+fn failures(m: &Material) -> Vec<Notice> {
     let notice = |(message, mut cases): (&str, Vec<usize>)| {
         let times = cases.len();
         cases.sort_unstable();
         cases.dedup();
         Notice {
             title: format!("{} failed ({message})", plural(times, "round")),
-            text: format!("The figures of {} rest on the other rounds only.", plural(cases.len(), "case")),
-            remedy: "run `syscost check`, which tries every case once and says where it breaks".into(),
+            text: left(m, &cases),
+            remedy: remedy(message).into(),
             cases,
         }
     };
-    let cases = failures.iter().map(|failure| (failure.message.as_str(), failure.case));
+    let cases = m.run.record.failures.iter().map(|failure| (failure.message.as_str(), failure.case));
     grouped(cases).into_iter().map(notice).collect()
+}
+
+fn remedy(message: &str) -> &'static str {
+    if message.contains(STOOD_STILL) {
+        return LEAVE_OUT;
+    }
+    "run `syscost check`, which tries every case once and says where it breaks"
+}
+
+/// What failed rounds leave of their cases.
+fn left(m: &Material, cases: &[usize]) -> String {
+    let none = cases.iter().filter(|case| m.analysis.cells.of_case(**case).is_empty()).count();
+    let others = cases.len() - none;
+    let has = if none == 1 { "has" } else { "have" };
+    let told = [
+        (none, format!("{} {has} no figures.", plural(none, "case"))),
+        (others, format!("The figures of {} rest on the other rounds only.", plural(others, "case"))),
+    ];
+    told.into_iter().filter(|(n, _)| *n > 0).map(|(_, text)| text).collect::<Vec<_>>().join(" ")
 }
 
 /// With a capital and a full stop.
@@ -65,4 +84,49 @@ fn sentence(text: &str) -> String {
         out.push('.');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_analyze::synthetic::Synthetic;
+    use syscost_analyze::whole::Analysis;
+    use syscost_experiment::run::{Failure, Run};
+
+    /// A run with samples of the first two cases only.
+    fn begun() -> Run {
+        let mut run = Synthetic::default().run();
+        run.samples = run.samples.iter().filter(|sample| sample.case < 2).cloned().collect::<Vec<_>>().into();
+        run
+    }
+
+    fn notices_of(run: &Run) -> Vec<Notice> {
+        notices(&Material::of(run, &Analysis::of(run), &[]))
+    }
+
+    #[test]
+    fn a_case_whose_every_round_failed_has_no_figures() {
+        let mut run = begun();
+        let failure = |case, message: &str| Failure { case, round: 0, message: message.into() };
+        run.record.failures =
+            vec![failure(5, "gone"), failure(0, "gone"), failure(6, "gone"), failure(7, "lost")];
+        let told = notices_of(&run);
+        let rest = "The figures of 1 case rest on the other rounds only.";
+        assert_eq!(told[0].text, format!("2 cases have no figures. {rest}"));
+        assert_eq!(told[1].text, "1 case has no figures.");
+        run.record.failures.truncate(2);
+        run.record.failures.remove(0);
+        assert_eq!(notices_of(&run)[0].text, rest);
+    }
+
+    /// `syscost check` verified such a case: it was the remedy.
+    #[test]
+    fn a_case_that_stands_still_is_to_be_left_out() {
+        let mut run = begun();
+        let still = Failure { case: 5, round: 0, message: "the work stood still throughout".into() };
+        run.record.failures = vec![still, Failure { case: 6, round: 0, message: "gone".into() }];
+        let told = notices_of(&run);
+        assert!(told[0].remedy.contains("leave out"), "{}", told[0].remedy);
+        assert!(told[1].remedy.contains("syscost check"), "{}", told[1].remedy);
+    }
 }

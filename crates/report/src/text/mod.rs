@@ -174,7 +174,9 @@ fn lack(lack: &Lack) -> String {
             "throughput and sleeps of two read sizes, or of a mechanism beside the control".into()
         }
         Lack::PriceOfASleep => "what a sleep costs, which the steps of the path (`tcp_path`) tell".into(),
-        Lack::ComparableFigures => "a case with a figure of its own or a neighbour to compare it with".into(),
+        Lack::ComparableFigures => {
+            "neighbouring cases to compare, or enough rounds to show two levels".into()
+        }
         Lack::ZeroCopyOverSizes => "zero-copy beside a way that copies, at several sizes".into(),
         Lack::ClassesAtOneSize { challenger } => {
             format!("a two-copy and a {challenger} mechanism at the same size and settings")

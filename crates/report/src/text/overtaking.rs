@@ -10,6 +10,7 @@ use syscost_analyze::compare::study::{ALONG, RIVALS};
 use syscost_analyze::finding::overtaking::{Overtakes, Overtaking};
 use syscost_analyze::finding::{Answer, Says, Shown};
 use syscost_analyze::recommend::line::Way;
+use syscost_core::stats::Estimate;
 use syscost_core::units::significant;
 use syscost_measure::probe::transfer::axes::THREADS;
 
@@ -156,7 +157,7 @@ fn borders(overtakes: &Overtakes) -> Vec<(u64, u64)> {
 /// Each is of one size: the smallest at which it is better, else the nearest.
 fn ratios(members: &[&Overtaking], subject: &str, words: &Words) -> String {
     let decisive: Vec<(u64, f64)> =
-        members.iter().filter_map(|one| Some((one.decisive?.0, one.decisive?.1.value))).collect();
+        members.iter().filter_map(|one| decisive(one)).map(|(size, ratio)| (size, ratio.value)).collect();
     let values: Vec<f64> = decisive.iter().map(|(_, ratio)| *ratio).collect();
     let Some((low, high)) = extremes(&values) else { return String::new() };
     let (low, high) = (significant(low), significant(high));
@@ -170,6 +171,11 @@ fn ratios(members: &[&Overtaking], subject: &str, words: &Words) -> String {
     };
     let begin = if is_better { capital(subject) } else { format!("At best {subject}") };
     format!(" {begin} {range} as good{place}.")
+}
+
+/// Where nothing is decided, the ratio is not known to be good or bad.
+fn decisive(one: &Overtaking) -> Option<(u64, Estimate)> {
+    one.decisive.filter(|(size, _)| !one.undecided.contains(size))
 }
 
 /// Nothing was significantly better there.
@@ -191,15 +197,12 @@ fn sentence(one: &Overtaking, words: &Words) -> String {
     let beats = match (kind(one), one.is_better_throughout()) {
         (OvertakingKind::From, true) => format!("beats {theirs} from {} up", border()),
         (OvertakingKind::UpTo, true) => format!("beats {theirs} only up to {}", border()),
-        (OvertakingKind::From | OvertakingKind::UpTo, false) => {
+        (OvertakingKind::From | OvertakingKind::UpTo, false) | (OvertakingKind::InTurns, _) => {
             format!(
                 "beats {theirs} at {} and loses at {}",
                 sizes(&one.better, words),
                 sizes(&one.worse, words)
             )
-        }
-        (OvertakingKind::InTurns, _) => {
-            format!("beats {theirs} in turns ({})", count(borders(&one.overtakes).len(), "crossing"))
         }
         (OvertakingKind::Always, true) => format!("beats {theirs} at every size tested"),
         (OvertakingKind::Always, false) => format!("beats {theirs} wherever they differ"),
@@ -211,7 +214,7 @@ fn sentence(one: &Overtaking, words: &Words) -> String {
         [only] => format!(", {}", count(only as usize, "thread")),
         _ => format!(", {} thread counts", one.threads.len()),
     };
-    let ratio = one.decisive.map_or(String::new(), |(at, ratio)| {
+    let ratio = decisive(one).map_or(String::new(), |(at, ratio)| {
         let word = if one.better.is_empty() { "At best it is" } else { "It is" };
         let value = significant(ratio.value);
         format!(
@@ -255,7 +258,6 @@ mod tests {
     use super::*;
     use syscost_analyze::answer::AnswerVerdict;
     use syscost_analyze::synthetic::{Synthetic, point};
-    use syscost_core::stats::Estimate;
     use syscost_core::units::Unit;
 
     /// Zero-copy along eight sizes, four thread counts together.
@@ -314,6 +316,32 @@ mod tests {
         let grouped = "msg_zerocopy beats send_fields at some sizes and loses at larger ones (CPU and throughput). The \
                        border lies between 16 KiB and 256 KiB. It is 2x as good at 16 KiB. 10 of 16 points are undecided.";
         assert_eq!(both, [grouped]);
+    }
+
+    /// It was said: in turns, 2 crossings.
+    #[test]
+    fn sizes_are_named_where_they_alternate() {
+        let crossings = Overtakes::Several(vec![(64, 4096), (65536, 1 << 20)]);
+        let (headline, _) = told(vec![line(CPU, &[4096, 65536], &[64, 1 << 20], crossings)]);
+        assert_eq!(
+            headline,
+            "msg_zerocopy beats send_fields at 4 KiB and 64 KiB and loses at 64 B and 1 MiB (CPU, 4 thread counts)."
+        );
+    }
+
+    /// It was said: what never beats it is at best 1.5x [0.8, 2.9] as good.
+    #[test]
+    fn what_is_undecided_has_no_best() {
+        let never = |metric, worse: &[u64]| Overtaking {
+            decisive: line(metric, &[], &[], Overtakes::Never).decisive,
+            ..line(metric, &[], worse, Overtakes::Never)
+        };
+        for lines in [vec![never(CPU, &[])], vec![never(CPU, &[256]), never(SPEED, &[1024])]] {
+            let (_, texts) = told(lines);
+            assert!(texts.iter().all(|text| !text.contains("At best")), "{texts:?}");
+        }
+        let (_, decided) = told(vec![never(CPU, &[64, 256])]);
+        assert!(decided[0].contains("At best it is 2x [1.5, 2.5] as good, at 64 B."), "{decided:?}");
     }
 
     /// It was said: wherever they differ 6.6x to 7.2x as good, which is so at the smallest size only.

@@ -48,7 +48,7 @@ fn sentence(pairs: &WakeupPairs, words: &Words) -> String {
     match &pairs.largest {
         Some(most) => largest(pairs, most, words),
         None => format!(
-            "Throughput differs significantly at {} of {} of {}.",
+            "Throughput differs significantly at {} of {} of {}, each at one size and thread count.",
             pairs.differ,
             count(pairs.pairs, "pair"),
             compared(pairs)
@@ -73,23 +73,20 @@ fn largest(pairs: &WakeupPairs, most: &DecidedPair, words: &Words) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syscost_analyze::synthetic::Synthetic;
 
     #[test]
     fn what_is_ruled_out_is_said_of_some_differences_too() {
-        let of = |ruled_out| {
+        let pairs = |ruled_out| {
             let (axis, largest) = (MECHANISM.id, None);
-            headline(&WakeupPairs {
-                axis,
-                pairs: 32,
-                differ: 26,
-                undecided: 6,
-                decided: 0,
-                ruled_out,
-                largest,
-            })
+            WakeupPairs { axis, pairs: 32, differ: 26, undecided: 6, decided: 0, ruled_out, largest }
         };
+        let of = |ruled_out| headline(&pairs(ruled_out));
         assert!(of(0).starts_with("Undecided: none of 26 significant differences"), "{}", of(0));
         assert!(of(23).starts_with("Sleeps explain less than half of 23 of 26 significant"), "{}", of(23));
         assert!(of(26).starts_with("No: sleeps explain less than half of each of 26"), "{}", of(26));
+        // Beside answers over thread counts it was read as one of these.
+        let places = sentence(&pairs(0), &Words::of(&Synthetic::default().run()));
+        assert!(places.ends_with("and the control, each at one size and thread count."), "{places}");
     }
 }

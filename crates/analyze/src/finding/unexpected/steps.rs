@@ -127,12 +127,13 @@ fn asked(
     known.iter().flat_map(|(_, m)| steps.iter().map(|(a, b)| (m.id, *a, *b))).collect()
 }
 
-/// The figures of these pairs.
+/// The figures of these pairs, where both ends have one.
 fn figures(evidence: &Evidence<'_>, asked: &[(&'static str, usize, usize)]) -> Vec<CellRef> {
     let mut figures: Vec<CellRef> = asked
         .iter()
-        .flat_map(|(metric, a, b)| [(*a, *metric), (*b, *metric)])
-        .filter(|(case, metric)| evidence.cells.cell(*case, metric).is_some())
+        .map(|(metric, a, b)| [(*a, *metric), (*b, *metric)])
+        .filter(|ends| ends.iter().all(|(case, metric)| evidence.cells.cell(*case, metric).is_some()))
+        .flatten()
         .map(|(case, metric)| CellRef { case, metric })
         .collect();
     figures.sort();

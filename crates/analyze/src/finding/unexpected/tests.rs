@@ -108,6 +108,19 @@ fn a_smooth_run_has_no_surprise_and_says_what_was_looked_at() {
     );
 }
 
+/// It was said: nothing unexpected was found, where no case had a neighbour with figures and each had one round.
+#[test]
+fn what_could_not_be_looked_at_is_not_found_out_to_be_absent() {
+    let mut run = Synthetic { rounds: 1, ..shape(smooth) }.run();
+    let every_other =
+        |case: usize| matches!(run.case(case).and_then(|c| c.point.int_at("message_bytes")), Some(64 | 1024));
+    let samples: Vec<Sample> =
+        run.samples.iter().filter(|sample| every_other(sample.case)).cloned().collect();
+    run.samples = samples.into();
+    assert_eq!(answered(&run).lacks, Some(Lack::ComparableFigures));
+    assert_eq!(answered(&Synthetic { rounds: 1, ..shape(smooth) }.run()).verdict, AnswerVerdict::Undecided);
+}
+
 /// It was said: nothing unexpected was found, where 309 of 420 steps were undecided.
 #[test]
 fn what_is_mostly_undecided_is_not_found_out_to_be_absent() {

@@ -10,7 +10,7 @@ use crate::finding::Evidence;
 use crate::problem::{Problem, ProblemKind};
 use std::collections::BTreeSet;
 use syscost_core::sample::Better;
-use syscost_core::stats::two_modes;
+use syscost_core::stats::{TWO_MODES_FEWEST, two_modes};
 use syscost_core::units::Unit;
 use syscost_measure::probe;
 
@@ -25,12 +25,13 @@ impl SurpriseKind for TwoLevels {
     }
 }
 
-/// The figures that decide something, of every case that is no repeat.
+/// The figures that decide something and could show two levels, of every case that is no repeat.
 fn decisive(evidence: &Evidence<'_>) -> Vec<CellRef> {
     let mut cells = Vec::new();
     for case in evidence.run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         let metrics = probe::find(&case.probe).map_or(&[][..], |p| p.decisive());
         let found = metrics.iter().filter_map(|metric| evidence.cells.cell(case.index, metric));
+        let found = found.filter(|cell| cell.rounds.values().len() >= TWO_MODES_FEWEST);
         cells.extend(found.map(|cell| CellRef { case: case.index, metric: cell.metric }));
     }
     cells

@@ -7,6 +7,7 @@ mod operations;
 
 use crate::Statement;
 use crate::material::Material;
+use crate::section::missing;
 
 /// What a terminal shows, before it is laid out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,7 +19,7 @@ pub struct Ending {
     /// The most wanted first.
     pub tables: Vec<EndTable>,
     /// What the run left out, and the command that measures it.
-    pub left_out: Option<String>,
+    pub left_out: Vec<String>,
     /// What other sessions of the run answer, a line each.
     pub sessions: Vec<String>,
 }
@@ -54,7 +55,7 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
         trust: super::trust::headline(&analysis.trust),
         answer,
         tables,
-        left_out: super::rulers::left_out(m.run),
+        left_out: missing::late_sentence(m).into_iter().chain(super::rulers::left_out(m.run)).collect(),
         sessions: Vec::new(),
     }
 }
