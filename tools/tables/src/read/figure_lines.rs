@@ -36,7 +36,9 @@ impl FigureLine<'_> {
 pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>, Vec<String>)> {
     let lines = text.lines().enumerate().filter(|(_, line)| line.contains(char::is_alphanumeric));
     let many = lines.clone().count();
-    let (mut all, mut title, mut left): (Vec<FigureLine>, &str, usize) = (Vec::new(), "", 0);
+    let (mut all, mut left): (Vec<FigureLine>, usize) = (Vec::new(), 0);
+    // Where no line of words does, `processes: 2` tells figures apart.
+    let (mut title, mut number) = ("", "");
     for (at, line) in lines {
         let Some((label, figure, unit)) = figure(line) else {
             title = title_of(line, mapping).unwrap_or(title);
@@ -46,6 +48,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
         match (unit, dimension) {
             (Some(unit), Some(of)) if MEASURED.contains(&of) => {
                 let spread = naming::column_of(label).is_some_and(|of| of.column == TableColumn::Spread);
+                let title = if title.is_empty() { number } else { title };
                 if !spread && !naming::is_deviation(label) {
                     all.push(FigureLine { line: at + 1, label, figure, unit, title, deviation: None });
                 } else if !deviates(all.last_mut(), [label, title, figure, unit]) {
@@ -54,6 +57,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
             }
             // `Sequential read: 1 Mbytes` says of what the figures below are.
             (Some(_), Some(Dimension::Size)) => title = title_of(line, mapping).unwrap_or(title),
+            (None, _) => number = title_of(line, mapping).unwrap_or(number),
             _ => {}
         }
     }
@@ -71,13 +75,18 @@ fn dimension(unit: &str) -> Option<Dimension> {
     unit::parse(unit).ok().or_else(|| unit::cycles(unit)).map(|unit| unit.dimension)
 }
 
-/// `label: figure unit`
+/// `label: figure unit`, `label (unit): figure`
 fn figure(line: &str) -> Option<(&str, &str, Option<&str>)> {
     let (label, value) = line.rsplit_once([':', '='])?;
     let label = label.trim_matches(|c: char| c.is_whitespace() || "-*•#>`".contains(c));
     let value = cells::plain(value.trim());
     let (.., unit) = unit::number(value, DecimalMark::Point)?;
     let figure = value[..value.len() - unit.map_or(0, str::len)].trim();
+    let bracketed = || {
+        let (name, of) = label.strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
+        dimension(of).filter(|of| MEASURED.contains(of)).map(|_| (name.trim(), Some(of)))
+    };
+    let (label, unit) = bracketed().filter(|_| unit.is_none()).unwrap_or((label, unit));
     let named = label.starts_with(char::is_alphabetic) && label.len() <= LONGEST;
     (named && !has_result(label)).then_some((label, figure, unit))
 }
@@ -132,8 +141,7 @@ fn rows(all: &[FigureLine]) -> Vec<TableRecord> {
         TableRecord { line: line.line, cells: cells.collect() }
     };
     let headings = ["operation", "measured", "unit"].into_iter();
-    let headings =
-        headings.chain(titled.then_some("variant")).chain(deviates.then_some("standard deviation"));
+    let headings = headings.chain(titled.then_some("variant")).chain(deviates.then_some("spread"));
     let first = TableRecord { line: all[0].line, cells: headings.map(str::to_string).collect() };
     std::iter::once(first).chain(all.iter().map(row)).collect()
 }
