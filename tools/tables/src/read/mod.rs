@@ -21,6 +21,7 @@ mod perf;
 mod perf_program;
 mod reshape;
 mod row_labels;
+mod row_units;
 mod rows;
 mod script;
 mod script_builtin;
@@ -161,12 +162,13 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     if curves::is_gnuplot(text) {
         return Err(whole(name, "a gnuplot script without figures: give the file that it plots"));
     }
-    if let Some((all, figures)) = pairs::records(text, mapping) {
+    if let Some(pairs::PairsRecords { all, figures, said }) = pairs::records(text, mapping) {
         let table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
         let instead = if figures || table.is_err() { of_words(name, text, mapping) } else { None };
         return match instead {
             Some(table) => Ok(table),
             None => table.map(|mut table| {
+                table.understood.extend(said);
                 sections::entitle(&mut table, text, mapping);
                 table
             }),
