@@ -271,6 +271,11 @@ fn of_objects(name: &str, json: &Value, mapping: &ColumnMapping) -> Result<Publi
 /// A log's lines may begin with a bracket, too: `[two_copy] size=64`.
 fn looks_like_json(text: &str) -> bool {
     let Some(inside) = text.trim_start().strip_prefix('[') else { return text.trim_start().starts_with('{') };
+    // `[2026-02-04 10:00:01] [INFO] impl=A1`
+    let behind = inside.lines().next().and_then(|line| Some(line.split_once(']')?.1.trim_start()));
+    if behind.is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || c == '[')) {
+        return false;
+    }
     inside.trim_start().starts_with(|c: char| "{[\"-]".contains(c) || c.is_ascii_digit())
 }
 
