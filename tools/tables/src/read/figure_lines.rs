@@ -12,7 +12,8 @@ const FEWEST: usize = 2;
 /// A longer label, or a longer line above, is a sentence.
 const LONGEST: usize = 80;
 /// What an operation costs or moves.
-const MEASURED: [Dimension; 4] = [Dimension::Time, Dimension::Cycles, Dimension::Rate, Dimension::Calls];
+const MEASURED: [Dimension; 5] =
+    [Dimension::Time, Dimension::Cycles, Dimension::Rate, Dimension::Calls, Dimension::TimePerByte];
 
 struct FigureLine<'t> {
     /// From 1.
@@ -37,6 +38,8 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
     let lines = text.lines().enumerate().filter(|(_, line)| line.contains(char::is_alphanumeric));
     let many = lines.clone().count();
     let (mut all, mut left): (Vec<FigureLine>, usize) = (Vec::new(), 0);
+    // Figures without a unit, where none has one.
+    let mut unsaid: Vec<FigureLine> = Vec::new();
     // Where no line of words does, `processes: 2` tells figures apart.
     let (mut title, mut number) = ("", "");
     for (at, line) in lines {
@@ -57,9 +60,23 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
             }
             // `Sequential read: 1 Mbytes` says of what the figures below are.
             (Some(_), Some(Dimension::Size)) => title = title_of(line, mapping).unwrap_or(title),
-            (None, _) => number = title_of(line, mapping).unwrap_or(number),
+            (None, _) => {
+                unsaid.push(FigureLine { line: at + 1, label, figure, unit: "", title, deviation: None });
+                number = title_of(line, mapping).unwrap_or(number);
+            }
             _ => {}
         }
+    }
+    // A number that was set is whole, and a known one.
+    let fractions = unsaid.iter().filter(|line| line.figure.contains('.')).count();
+    let known = |line: &FigureLine| TableHeading::of(line.label, mapping).is_understood();
+    if all.is_empty()
+        && left == 0
+        && fractions > FEWEST
+        && fractions * 2 > unsaid.len()
+        && !unsaid.iter().any(known)
+    {
+        all = unsaid;
     }
     let figures = all.len() + left + all.iter().filter(|line| line.deviation.is_some()).count();
     if all.len() < FEWEST || (figures as f64) < MOST * many as f64 {
@@ -127,6 +144,7 @@ fn rows(all: &[FigureLine]) -> Vec<TableRecord> {
     }
     // The lines above tell the figures of one label apart.
     let titled = all.iter().any(|line| !line.is_bare() && below[line.label].len() > 1);
+    let units = all.iter().any(|line| !line.unit.is_empty());
     let deviates = all.iter().any(|line| line.deviation.is_some());
     let row = |line: &FigureLine| {
         let operation = match line.is_bare() {
@@ -136,11 +154,11 @@ fn rows(all: &[FigureLine]) -> Vec<TableRecord> {
         };
         let variant = titled.then(|| if line.is_bare() { String::new() } else { line.title.to_string() });
         let deviation = deviates.then(|| line.deviation.unwrap_or_default().to_string());
-        let cells =
-            [operation, line.figure.into(), line.unit.into()].into_iter().chain(variant).chain(deviation);
+        let unit = units.then(|| line.unit.to_string());
+        let cells = [operation, line.figure.into()].into_iter().chain(unit).chain(variant).chain(deviation);
         TableRecord { line: line.line, cells: cells.collect() }
     };
-    let headings = ["operation", "measured", "unit"].into_iter();
+    let headings = ["operation", "measured"].into_iter().chain(units.then_some("unit"));
     let headings = headings.chain(titled.then_some("variant")).chain(deviates.then_some("spread"));
     let first = TableRecord { line: all[0].line, cells: headings.map(str::to_string).collect() };
     std::iter::once(first).chain(all.iter().map(row)).collect()

@@ -102,6 +102,9 @@ impl RowReading<'_> {
         self.title_of_middles(headings, below, title.as_ref());
         let of_rows = headings.iter().position(|h| h.is_plain() && h.column == Some(TableColumn::Unit));
         let of_rows = of_rows.and_then(|at| below.only_text(at)).and_then(|text| unit::parse(text).ok());
+        // Runs whose unit nobody says are left out where their mean stands beside them.
+        let averaged = headings.iter().any(|h| h.is_plain() && h.column == Some(TableColumn::Measured));
+        let is_run = |place: &HeadingPlace| place.repetition.is_some() && place.axes().is_empty();
         for (at, heading) in headings.iter_mut().enumerate().filter(|(_, h)| unnamed(h)) {
             if let Some(title) = &title {
                 if of_file {
@@ -115,7 +118,9 @@ impl RowReading<'_> {
                 heading.column = figures_in(unit);
                 heading.unit = Some(unit);
             }
-            if heading.column.is_none() {
+            if heading.column.is_none() && averaged && heading.place.as_ref().is_some_and(is_run) {
+                heading.forget();
+            } else if heading.column.is_none() {
                 return Err(format!(
                     "what are the figures under {:?}? Write a line such as \"Throughput (Gbit/s)\" above the headings, or \
                      give --unit Gbit/s",
