@@ -30,6 +30,9 @@ pub fn has_failed(text: &str) -> bool {
 pub fn no_figure(text: &str) -> &'static str {
     match unit::number(plain(text), DecimalMark::Point) {
         Some((.., Some(unit))) if unit.starts_with(['-', '\u{2013}']) => "is a range",
+        Some((.., Some(unit))) if unit.starts_with(['/', ';', '|']) => {
+            "holds several figures, and nothing says what each is"
+        }
         Some((.., Some(_))) => "has a unit that is not read here",
         _ => "is no number",
     }

@@ -175,6 +175,8 @@ struct RunsReading<'t> {
     runs: Vec<Vec<ReportLine<'t>>>,
     /// The run of each stream that was connected.
     connected: BTreeMap<&'t str, usize>,
+    /// The ports of each: its own, and the other end's.
+    ports: BTreeMap<&'t str, [&'t str; 2]>,
     role: &'static str,
     /// The next line is what the other end saw of the stream.
     of_server: bool,
@@ -187,17 +189,20 @@ impl<'t> RunsReading<'t> {
         if line.contains("onnecting to ") || begins.iter().any(|words| line.starts_with(words)) {
             self.begin();
             self.connected.clear();
+            self.ports.clear();
             self.role = "";
         }
         if line.starts_with("Reverse mode") {
             self.role = REVERSE;
         }
-        if let Some(id) = connection(line) {
+        if let Some((id, ports)) = connection(line) {
             // Streams of one run are all connected before any of them reports.
             if !self.last().is_empty() {
                 self.begin();
+                self.ports.clear();
             }
             self.connected.insert(id, self.runs.len() - 1);
+            self.ports.insert(id, ports);
         }
         if let Some(report) = ReportLine::of(line) {
             self.report(ReportLine { at, ..report });
@@ -209,7 +214,8 @@ impl<'t> RunsReading<'t> {
         let line = if line.role.is_empty() { ReportLine { role: self.role, ..line } } else { line };
         let of_server = std::mem::take(&mut self.of_server);
         if let Some(run) = self.connected.get(line.id) {
-            self.runs[*run].push(line);
+            let role = self.duplex(line.id).unwrap_or(line.role);
+            self.runs[*run].push(ReportLine { role, ..line });
             return;
         }
         let of_stream = |known: &&ReportLine| (known.id, known.role) == (line.id, line.role);
@@ -218,6 +224,17 @@ impl<'t> RunsReading<'t> {
             self.begin();
         }
         self.runs.last_mut().expect("never empty").push(line);
+    }
+
+    /// `iperf -d`: one stream goes to the port to which the other comes. Of two logs of one stream each is the other's end.
+    fn duplex(&self, id: &str) -> Option<&'static str> {
+        let [own, far] = self.ports.get(id)?;
+        let mut others = self.ports.values().filter(|[other, remote]| !(other == far && remote == own));
+        others.find_map(|[other, remote]| match () {
+            () if remote == own => Some(RECEIVED),
+            () if other == far => Some(SENT),
+            () => None,
+        })
     }
 
     fn last(&self) -> &[ReportLine<'t>] {
@@ -229,10 +246,15 @@ impl<'t> RunsReading<'t> {
     }
 }
 
-/// `[  4] local 10.0.0.1 port 5001 connected with 10.0.0.2 port 45678`: its stream.
-fn connection(line: &str) -> Option<&str> {
+/// `[  4] local 10.0.0.1 port 5001 connected with 10.0.0.2 port 45678`: its stream and the ports of both ends.
+fn connection(line: &str) -> Option<(&str, [&str; 2])> {
     let (id, rest) = line.trim().strip_prefix('[')?.split_once(']')?;
-    (rest.trim_start().starts_with("local ") && rest.contains(" connected ")).then(|| id.trim())
+    let (own, far) = rest.trim_start().strip_prefix("local ")?.split_once(" connected ")?;
+    Some((id.trim(), [port(own), port(far)]))
+}
+
+fn port(end: &str) -> &str {
+    end.split_once(" port ").and_then(|(_, of)| of.split_whitespace().next()).unwrap_or_default()
 }
 
 /// Of a run that was cut off: each stream's intervals as one line. `None`: a line says all of it.
@@ -255,12 +277,17 @@ fn summed<'t>(lines: &[ReportLine<'t>]) -> Option<Vec<ReportLine<'t>>> {
 /// The server sends.
 const REVERSE: &str = "reverse";
 
+const SENT: &str = "sent";
+const RECEIVED: &str = "received";
+
 /// A row for each way that data went, as the end that prints calls them.
-const DIRECTIONS: [(&str, [&str; 2]); 4] = [
+const DIRECTIONS: [(&str, [&str; 2]); 6] = [
     ("", ["", ""]),
     (REVERSE, [REVERSE, REVERSE]),
     ("bidirectional, to the server", ["TX-C", "RX-S"]),
     ("bidirectional, to the client", ["RX-C", "TX-S"]),
+    ("bidirectional, sent by the end that prints", [SENT, SENT]),
+    ("bidirectional, received by the end that prints", [RECEIVED, RECEIVED]),
 ];
 
 fn directions(lines: &[ReportLine]) -> Vec<PublishedRow> {
@@ -274,7 +301,9 @@ fn directions(lines: &[ReportLine]) -> Vec<PublishedRow> {
         }
         Some(row)
     };
-    DIRECTIONS.iter().filter_map(of).collect()
+    // A sum of two directions is of neither.
+    let duplex = lines.iter().any(|line| [SENT, RECEIVED].contains(&line.role));
+    DIRECTIONS.iter().filter(|(way, _)| !duplex || !way.is_empty()).filter_map(of).collect()
 }
 
 /// Of the lines from begin to end: the sum of the streams, of the receiver where it says so.

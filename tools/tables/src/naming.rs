@@ -23,7 +23,7 @@ const WHOLE: &[&str] = &[
     "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "cnt", "nr", "hw", "hardware", "u", "all", "data",
 ];
 /// Short for throughput, before its unit; alone they are something else.
-const RATES: &[&str] = &["thr", "tp", "thru", "perf"];
+pub const RATES: &[&str] = &["thr", "tp", "thru", "perf"];
 const SUMS: &[&str] = &["total", "overall", "aggregate", "aggregated", "agg", "sum", "net"];
 /// Is it a total?
 pub fn sums_up(text: &str) -> bool {

@@ -77,6 +77,7 @@ const HEADINGS: &[(&str, &str)] = &[
     ("Local Send Size", "LOCAL_SEND_SIZE"),
     ("Request Size Bytes", "LOCAL_SEND_SIZE"),
     ("Mean Latency Microseconds", "MEAN_LATENCY"),
+    ("50th Percentile Latency Microseconds", "P50_LATENCY"),
     ("Stddev Latency Microseconds", "STDDEV_LATENCY"),
     ("Local Transport Retransmissions", "LOCAL_TRANSPORT_RETRANS"),
     ("Local CPU Util %", "LOCAL_CPU_UTIL"),
@@ -84,31 +85,43 @@ const HEADINGS: &[(&str, &str)] = &[
     ("Service Demand Units", "SD_UNITS"),
 ];
 
-/// What `-o` prints: a line of headings, a line of figures. `None`: none of it.
+/// What `-o` prints: headings, broken where a line is full, and a line of figures. `None`: none of it.
 fn selected(text: &str) -> Option<Result<Vec<PublishedRow>, String>> {
     let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
-    let lines: Vec<Vec<String>> = text.lines().map(cells).collect();
-    let is_heading = |cells: &Vec<String>| cells.iter().any(|cell| cell == "Throughput Units");
-    let heads = (0..lines.len()).filter(|at| is_heading(&lines[*at])).filter(|at| at + 1 < lines.len());
-    let of = |at: usize, below: usize| {
-        let cells = lines[at].iter().zip(&lines[below]);
-        let known = cells.filter_map(|(heading, cell)| {
-            let (_, key) = HEADINGS.iter().find(|(text, _)| text == heading)?;
-            Some((key.to_string(), cell.clone()))
-        });
-        Ok(PublishedRow { line: below + 1, ..row(&known.collect())? })
+    let lines: Vec<&str> = text.lines().collect();
+    let is_figures =
+        |line: &str| line.contains(',') && line.split(',').any(|cell| cell.trim().parse::<f64>().is_ok());
+    // Its headings, and the first line below them.
+    let headings = |at: usize| {
+        let end = at + lines[at..].iter().position(|line| is_figures(line))?;
+        let headings = cells(&lines[at..end].join(" "));
+        (headings.contains(&"Throughput Units".to_string()) && end > at).then_some((headings, end))
     };
-    // A line a test below one of headings: scripts put them so.
-    let below = |at: usize| {
-        let is_row = |below: &usize| {
-            lines[*below].len() == lines[at].len()
-                && lines[*below].iter().any(|cell| cell.parse::<f64>().is_ok())
+    let begins = |at: &usize| {
+        let first = lines[*at].split(',').next().unwrap_or_default().trim();
+        lines[*at].contains(',') && HEADINGS.iter().any(|(text, _)| *text == first)
+    };
+    let mut rows = Vec::new();
+    let mut end = 0;
+    for at in (0..lines.len()).filter(begins) {
+        let Some((headings, from)) = headings(at).filter(|(_, from)| at >= end && *from > at) else {
+            continue;
         };
-        (at + 1..lines.len()).take_while(is_row).map(move |below| (at, below)).collect::<Vec<_>>()
-    };
-    let rows: Result<Vec<PublishedRow>, String> =
-        heads.flat_map(below).map(|(at, below)| of(at, below)).collect();
-    rows.as_ref().is_ok_and(Vec::is_empty).then_some(()).map_or(Some(rows), |()| None)
+        end = from;
+        // A line a test below one of headings: scripts put them so.
+        while let Some(own) = lines.get(end).filter(|line| is_figures(line)).map(|line| cells(line)) {
+            if own.len() != headings.len() {
+                break;
+            }
+            let known = headings.iter().zip(own).filter_map(|(heading, cell)| {
+                let (_, key) = HEADINGS.iter().find(|(text, _)| text == heading)?;
+                Some((key.to_string(), cell))
+            });
+            end += 1;
+            rows.push(row(&known.collect()).map(|row| PublishedRow { line: end, ..row }));
+        }
+    }
+    (!rows.is_empty()).then(|| rows.into_iter().collect())
 }
 
 fn of_messages(name: &str, rows: Result<Vec<PublishedRow>, String>) -> Result<PublishedTable, BadTable> {
@@ -206,7 +219,7 @@ fn row(keys: &Keys) -> Result<PublishedRow, String> {
             rate,
             (TableColumn::Elapsed, known("ELAPSED_TIME", 1e9)),
             (TableColumn::MessageBytes, known("LOCAL_SEND_SIZE", 1.0)),
-            (TableColumn::Latency, known("MEAN_LATENCY", 1e3)),
+            (TableColumn::Latency, known("MEAN_LATENCY", 1e3).or_else(|| known("P50_LATENCY", 1e3))),
             (TableColumn::Spread, known("STDDEV_LATENCY", 1e3)),
             (TableColumn::Retransmits, known("LOCAL_TRANSPORT_RETRANS", 1.0)),
             (TableColumn::CpuPercent, known("LOCAL_CPU_UTIL", 1.0)),

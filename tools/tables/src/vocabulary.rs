@@ -147,8 +147,10 @@ fn exact_role_of(name: &str) -> Option<Class> {
     if let Some(class) = exact(name) {
         return Some(class);
     }
-    let closed = name.trim_end().ends_with([')', ']']);
-    if let Some((outside, inside)) = name.split_once(['(', '[']).filter(|_| closed) {
+    // `Two-copy (A1) Throughput (Gbps)` says more.
+    let closes =
+        |inside: &str| inside.trim_end().find([')', ']']).is_some_and(|at| at + 1 == inside.trim_end().len());
+    if let Some((outside, inside)) = name.split_once(['(', '[']).filter(|(_, inside)| closes(inside)) {
         return exact(outside).filter(|_| role(name).is_some() && super::unit::parse(inside).is_err());
     }
     let tokens = tokens(name);

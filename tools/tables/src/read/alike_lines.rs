@@ -24,7 +24,8 @@ const FILLING: [&str; 14] = [
     "in", "at", "of", "for", "took", "is", "was", "and", "with", "read", "wrote", "written", "copied", "per",
 ];
 
-const STAMPS: [&str; 6] = ["start", "started", "end", "ended", "began", "now"];
+/// When something was.
+pub const STAMPS: [&str; 6] = ["start", "started", "end", "ended", "began", "now"];
 
 enum LineToken<'t> {
     Word(&'t str),
@@ -161,17 +162,22 @@ fn largest<'t>(text: &'t str, mapping: &ColumnMapping) -> Option<Vec<AlikeLine<'
         })
     };
     let (most, many) = shapes.iter().max_by_key(|(shape, many)| (timed(shape), **many))?;
-    let (mut alike, mut above) = (Vec::new(), "");
+    let (mut alike, mut above): (Vec<AlikeLine>, &str) = (Vec::new(), "");
+
     for (at, line) in lines() {
         let tokens = tokens(line);
         if shape(&tokens) == *most {
             alike.push(AlikeLine { line: at + 1, tokens, above });
         } else if line.len() <= LONGEST {
             // `1024+0 records in` of dd is no title.
-            let title =
-                figure_lines::title_of(line, mapping).filter(|of| of.starts_with(char::is_alphabetic));
-            above = title.unwrap_or(above);
+            let titles = |of: &&str| of.starts_with(char::is_alphabetic) || of.parse::<u64>().is_ok();
+            above = figure_lines::title_of(line, mapping).filter(titles).unwrap_or(above);
         }
+    }
+    // A number above each line counts them; above several it is that of a group.
+    let grouped = alike.windows(2).any(|pair| pair[0].above == pair[1].above);
+    for line in alike.iter_mut().filter(|line| !grouped && line.above.parse::<u64>().is_ok()) {
+        line.above = "";
     }
     let enough = *many >= FEWEST && *many as f64 >= MOST * lines().count() as f64;
     (is_of_dd(&alike[0]) || enough).then_some(alike)
@@ -204,9 +210,15 @@ fn heading(lines: &[AlikeLine], at: usize) -> Option<String> {
     let dimension = tokens[at].dimension();
     let alone =
         |dimension: Dimension| tokens.iter().filter(|of| of.dimension() == Some(dimension)).count() == 1;
+    // `0.18 ms per block`
+    let of_each = || {
+        let each = tokens.get(at + 1).and_then(LineToken::word) == Some("per");
+        each || tokens[at].number().is_some_and(|(_, unit)| unit.is_some_and(|unit| unit.contains('/')))
+    };
     let by_unit = || match dimension? {
         Dimension::Rate => Some(("throughput".into(), TableColumn::Throughput)),
         Dimension::Calls => Some(("message rate".into(), TableColumn::MessageRate)),
+        Dimension::Time if of_each() => Some(("latency".into(), TableColumn::Latency)),
         Dimension::Time if alone(Dimension::Time) && !stamp => Some(("time".into(), TableColumn::Elapsed)),
         Dimension::Cycles if alone(Dimension::Cycles) => Some(("time".into(), TableColumn::Elapsed)),
         Dimension::Size if alone(Dimension::Size) && is_total(lines, at) => {

@@ -20,7 +20,10 @@ pub fn done(all: &mut [TableRecord], at: usize, mark: DecimalMark) -> Vec<String
 fn of_power(heading: &str) -> Option<String> {
     let text = heading.trim().to_ascii_lowercase();
     let behind = ["(log2)", "[log2]", "_log2", " log2", "(2^n)", "(2^x)", "(power of 2)", "(power of two)"];
-    let name = text.strip_prefix("log2").or_else(|| behind.iter().find_map(|end| text.strip_suffix(end)))?;
+    let name = text
+        .strip_prefix("log2")
+        .or_else(|| text.strip_prefix("pow "))
+        .or_else(|| behind.iter().find_map(|end| text.strip_suffix(end)))?;
     let name = name.trim_matches(|c: char| !c.is_alphanumeric()).to_string();
     naming::column_of(&name).filter(|named| named.column.is_place()).map(|_| name)
 }

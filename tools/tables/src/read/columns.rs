@@ -1,11 +1,11 @@
 //! What a column holds, by its values: a heading alone says too little (`bytes`, `time`, `test`, `type`).
 
-use super::heading::{HeadingPlace, TableHeading};
+use super::heading::TableHeading;
 use super::layout::TableRecord;
 use crate::cells::{self, CellReading};
 use crate::unit::{self, Dimension, UnitScale};
 use crate::vocabulary::{self, bare};
-use crate::{PublishedRow, TableColumn, naming};
+use crate::{TableColumn, naming};
 use std::collections::BTreeSet;
 
 /// Rows that decide what a column is.
@@ -163,9 +163,15 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
     if below.rows() == 0 {
         return;
     }
+    let cycles = headings.iter().all(|h| h.column.is_none_or(|c| c.is_text() || of_cycles(c)));
     for (at, heading) in headings.iter_mut().enumerate() {
         if heading.is_plain() && !is_possible(heading, below, at) {
+            // `12.1` below `cycles` alone is what one operation took.
+            let of_one = cycles && heading.column == Some(TableColumn::Cycles) && below.has_figures(at);
             heading.forget();
+            if of_one {
+                (heading.column, heading.unit) = (Some(TableColumn::Measured), unit::cycles("cycles"));
+            }
         }
     }
     for (at, heading) in headings.iter_mut().enumerate() {
@@ -187,6 +193,10 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
     of_cells(headings, below);
     operations(headings);
     of_runs(headings);
+}
+
+fn of_cycles(column: TableColumn) -> bool {
+    [TableColumn::Cycles, TableColumn::Spread].contains(&column)
 }
 
 fn has(headings: &[TableHeading], column: TableColumn) -> bool {
@@ -427,16 +437,10 @@ fn operations(headings: &mut [TableHeading]) {
     }
 }
 
-/// Runs of an operation that stand side by side.
-pub fn unit_of_runs(headings: &[TableHeading], place: &HeadingPlace, row: &mut PublishedRow) {
-    let timed = |heading: &TableHeading| {
-        heading.column == Some(TableColumn::Measured)
-            && heading.place.as_ref() == Some(place)
-            && heading.unit.is_some_and(|unit| unit.dimension == Dimension::Time)
-    };
-    if headings.iter().any(timed) {
-        row.texts.insert(TableColumn::Unit, "ns".into());
-    }
+/// `Cycles/msg`
+pub fn costs_of_messages(headings: &[TableHeading]) -> bool {
+    let each = |h: &TableHeading| vocabulary::has_word(&h.text, &["msg", "message"]);
+    headings.iter().any(|h| h.column == Some(TableColumn::CyclesPerMessage) && each(h))
 }
 
 /// How a heading is understood, where that is not literal; `bare`: its figures have no unit of their own.
@@ -455,33 +459,4 @@ pub fn said(heading: &TableHeading, bare: bool) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// Times of operations are in ns, or in cycles, where all of a row have a unit; figures without one stay out of such a row.
-pub fn one_unit(headings: &[TableHeading], cells: &[String], row: &mut PublishedRow) {
-    let dimension = |heading: &TableHeading, cell: &String| {
-        let own = unit::number(cells::plain(cell), unit::DecimalMark::Point).and_then(|(.., unit)| unit);
-        let own = own.and_then(|text| unit::parse(text).ok().or(unit::cycles(text)));
-        own.or(heading.unit).map(|unit| unit.dimension)
-    };
-    let of = headings.iter().zip(cells).filter_map(|(heading, cell)| {
-        let column = heading.column.filter(|column| column.is_of_operations())?;
-        row.figures.contains_key(&column).then(|| (column, dimension(heading, cell)))
-    });
-    let of: Vec<(TableColumn, Option<Dimension>)> = of.collect();
-    let units = [
-        (Dimension::Time, "ns"),
-        (Dimension::Cycles, "cycles"),
-        (Dimension::Rate, "bit/s"),
-        (Dimension::Size, "bytes"),
-        (Dimension::Calls, "/s"),
-    ];
-    let Some((kept, unit)) = units.into_iter().find(|(unit, _)| of.iter().any(|(_, of)| *of == Some(*unit)))
-    else {
-        return;
-    };
-    for (column, _) in of.into_iter().filter(|(_, of)| *of != Some(kept)) {
-        row.figures.remove(&column);
-    }
-    row.texts.insert(TableColumn::Unit, unit.into());
 }

@@ -12,7 +12,8 @@ const FEWEST: usize = 2;
 /// A longer label, or a longer line above, is a sentence.
 const LONGEST: usize = 80;
 /// What an operation costs or moves.
-const MEASURED: [Dimension; 4] = [Dimension::Time, Dimension::Cycles, Dimension::Rate, Dimension::Calls];
+const MEASURED: [Dimension; 5] =
+    [Dimension::Time, Dimension::Cycles, Dimension::Rate, Dimension::Calls, Dimension::TimePerByte];
 
 struct FigureLine<'t> {
     /// From 1.
@@ -36,7 +37,11 @@ impl FigureLine<'_> {
 pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>, Vec<String>)> {
     let lines = text.lines().enumerate().filter(|(_, line)| line.contains(char::is_alphanumeric));
     let many = lines.clone().count();
-    let (mut all, mut title, mut left): (Vec<FigureLine>, &str, usize) = (Vec::new(), "", 0);
+    let (mut all, mut left): (Vec<FigureLine>, usize) = (Vec::new(), 0);
+    // Figures without a unit, where none has one.
+    let mut unsaid: Vec<FigureLine> = Vec::new();
+    // Where no line of words does, `processes: 2` tells figures apart.
+    let (mut title, mut number) = ("", "");
     for (at, line) in lines {
         let Some((label, figure, unit)) = figure(line) else {
             title = title_of(line, mapping).unwrap_or(title);
@@ -46,6 +51,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
         match (unit, dimension) {
             (Some(unit), Some(of)) if MEASURED.contains(&of) => {
                 let spread = naming::column_of(label).is_some_and(|of| of.column == TableColumn::Spread);
+                let title = if title.is_empty() { number } else { title };
                 if !spread && !naming::is_deviation(label) {
                     all.push(FigureLine { line: at + 1, label, figure, unit, title, deviation: None });
                 } else if !deviates(all.last_mut(), [label, title, figure, unit]) {
@@ -54,8 +60,23 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
             }
             // `Sequential read: 1 Mbytes` says of what the figures below are.
             (Some(_), Some(Dimension::Size)) => title = title_of(line, mapping).unwrap_or(title),
+            (None, _) => {
+                unsaid.push(FigureLine { line: at + 1, label, figure, unit: "", title, deviation: None });
+                number = title_of(line, mapping).unwrap_or(number);
+            }
             _ => {}
         }
+    }
+    // A number that was set is whole, and a known one.
+    let fractions = unsaid.iter().filter(|line| line.figure.contains('.')).count();
+    let known = |line: &FigureLine| TableHeading::of(line.label, mapping).is_understood();
+    if all.is_empty()
+        && left == 0
+        && fractions > FEWEST
+        && fractions * 2 > unsaid.len()
+        && !unsaid.iter().any(known)
+    {
+        all = unsaid;
     }
     let figures = all.len() + left + all.iter().filter(|line| line.deviation.is_some()).count();
     if all.len() < FEWEST || (figures as f64) < MOST * many as f64 {
@@ -71,13 +92,18 @@ fn dimension(unit: &str) -> Option<Dimension> {
     unit::parse(unit).ok().or_else(|| unit::cycles(unit)).map(|unit| unit.dimension)
 }
 
-/// `label: figure unit`
+/// `label: figure unit`, `label (unit): figure`
 fn figure(line: &str) -> Option<(&str, &str, Option<&str>)> {
     let (label, value) = line.rsplit_once([':', '='])?;
     let label = label.trim_matches(|c: char| c.is_whitespace() || "-*•#>`".contains(c));
     let value = cells::plain(value.trim());
     let (.., unit) = unit::number(value, DecimalMark::Point)?;
     let figure = value[..value.len() - unit.map_or(0, str::len)].trim();
+    let bracketed = || {
+        let (name, of) = label.strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
+        dimension(of).filter(|of| MEASURED.contains(of)).map(|_| (name.trim(), Some(of)))
+    };
+    let (label, unit) = bracketed().filter(|_| unit.is_none()).unwrap_or((label, unit));
     let named = label.starts_with(char::is_alphabetic) && label.len() <= LONGEST;
     (named && !has_result(label)).then_some((label, figure, unit))
 }
@@ -118,6 +144,7 @@ fn rows(all: &[FigureLine]) -> Vec<TableRecord> {
     }
     // The lines above tell the figures of one label apart.
     let titled = all.iter().any(|line| !line.is_bare() && below[line.label].len() > 1);
+    let units = all.iter().any(|line| !line.unit.is_empty());
     let deviates = all.iter().any(|line| line.deviation.is_some());
     let row = |line: &FigureLine| {
         let operation = match line.is_bare() {
@@ -127,13 +154,12 @@ fn rows(all: &[FigureLine]) -> Vec<TableRecord> {
         };
         let variant = titled.then(|| if line.is_bare() { String::new() } else { line.title.to_string() });
         let deviation = deviates.then(|| line.deviation.unwrap_or_default().to_string());
-        let cells =
-            [operation, line.figure.into(), line.unit.into()].into_iter().chain(variant).chain(deviation);
+        let unit = units.then(|| line.unit.to_string());
+        let cells = [operation, line.figure.into()].into_iter().chain(unit).chain(variant).chain(deviation);
         TableRecord { line: line.line, cells: cells.collect() }
     };
-    let headings = ["operation", "measured", "unit"].into_iter();
-    let headings =
-        headings.chain(titled.then_some("variant")).chain(deviates.then_some("standard deviation"));
+    let headings = ["operation", "measured"].into_iter().chain(units.then_some("unit"));
+    let headings = headings.chain(titled.then_some("variant")).chain(deviates.then_some("spread"));
     let first = TableRecord { line: all[0].line, cells: headings.map(str::to_string).collect() };
     std::iter::once(first).chain(all.iter().map(row)).collect()
 }

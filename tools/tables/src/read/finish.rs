@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 /// `sizes` are headings of sizes, each with its place among what was understood.
 pub fn finished(mut table: PublishedTable, sizes: Vec<(usize, String)>) -> Result<PublishedTable, BadTable> {
     if table.rows.is_empty() && table.notes == 0 {
-        return Err(whole(&table.name, "no row below its headings is read"));
+        let left = table.understood.iter().find(|told| told.contains(": left out (line "));
+        let why = left.map_or(String::new(), |left| format!(" ({left})"));
+        return Err(whole(&table.name, &format!("no row below its headings is read{why}")));
     }
     let measured =
         |row: &PublishedRow| row.figures.keys().any(|c| c.is_measure() && *c != TableColumn::Spread);

@@ -15,20 +15,64 @@ struct GroupedHeadings {
     names_above: bool,
 }
 
-/// Makes a row for each name; `false`: other headings.
-pub fn taken_apart(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
-    let Some([groups, headings]) = all.get(at..at + 2) else { return false };
-    let Some(grouped) = grouped(&groups.cells, &headings.cells, mapping) else { return false };
+/// Makes a row for each name; what was done. `None`: other headings.
+pub fn taken_apart(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> Option<&'static str> {
+    let [first, second] = all.get(at..at + 2)? else { return None };
+    let in_two = grouped(&first.cells, &second.cells, mapping)
+        .map(|of| (of, 2, "headings are two lines: a row for each name and line"));
+    let in_one = || {
+        let of = joined(&first.cells, mapping)?;
+        Some((of, 1, "a heading is a name and a quantity: a row for each name and line"))
+    };
+    let (grouped, lines, told) = in_two.or_else(in_one)?;
     let is_row = |record: &TableRecord| record.cells[1..].iter().any(|cell| cells::is_number(cell));
-    let below = &all[at + 2..];
-    let end = at + 2 + below.iter().position(|record| !is_row(record)).unwrap_or(below.len());
-    if end == at + 2 {
-        return false;
+    let below = &all[at + lines..];
+    let end = at + lines + below.iter().position(|record| !is_row(record)).unwrap_or(below.len());
+    if end == at + lines {
+        return None;
     }
-    let heading = TableRecord { line: headings.line, cells: grouped.headings() };
-    let rows: Vec<TableRecord> = all[at + 2..end].iter().flat_map(|record| grouped.rows(record)).collect();
+    let heading = TableRecord { line: all[at + lines - 1].line, cells: grouped.headings() };
+    let rows: Vec<TableRecord> =
+        all[at + lines..end].iter().flat_map(|record| grouped.rows(record)).collect();
     all.splice(at..end, std::iter::once(heading).chain(rows));
-    true
+    Some(told)
+}
+
+/// `stock_iops,stock_p99_us,coop_iops,coop_p99_us`: what would stand in two lines.
+fn joined(headings: &[String], mapping: &ColumnMapping) -> Option<GroupedHeadings> {
+    let unknown = |text: &String| !is_number_alone(text) && !TableHeading::of(text, mapping).is_understood();
+    let parts_by = |behind: bool| -> Option<(usize, Vec<[String; 2]>)> {
+        let part = |text: &String| name_and_quantity(text, behind).filter(|_| unknown(text));
+        let first = headings.iter().position(|text| part(text).is_some()).filter(|first| *first > 0)?;
+        Some((first, headings[first..].iter().map(part).collect::<Option<_>>()?))
+    };
+    let (first, parts) = parts_by(true).or_else(|| parts_by(false))?;
+    let blank = || std::iter::repeat_n(String::new(), first);
+    // What stands above is what neighbours share.
+    let upper = usize::from(parts.windows(2).any(|pair| pair[0][1] == pair[1][1]));
+    let begins = |at: usize| at == 0 || parts[at - 1][upper] != parts[at][upper];
+    let above = (0..parts.len()).map(|at| if begins(at) { parts[at][upper].clone() } else { String::new() });
+    let below = headings[..first].iter().cloned().chain(parts.iter().map(|of| of[1 - upper].clone()));
+    grouped(&blank().chain(above).collect::<Vec<_>>(), &below.collect::<Vec<_>>(), mapping)
+}
+
+/// The longest end, or beginning, of a heading that is a quantity, and the name.
+fn name_and_quantity(text: &str, behind: bool) -> Option<[String; 2]> {
+    let cuts = text.char_indices().filter(|(at, c)| *at > 0 && matches!(c, '_' | ' ' | '-'));
+    let cuts = cuts.map(|(at, _)| [&text[..at], text[at + 1..].trim()]);
+    let said = |[name, of]: [&str; 2]| match of {
+        // `50_lat_us` begins with a part of the name.
+        _ if !of.starts_with(char::is_alphabetic) => None,
+        _ if quantity(of) => Some([name.to_string(), of.to_string()]),
+        // Beside a name it is no word of another meaning.
+        _ if naming::RATES.contains(&of) => Some([name.into(), "throughput".into()]),
+        _ => None,
+    };
+    if behind {
+        cuts.filter_map(said).next()
+    } else {
+        cuts.filter_map(|[of, name]| said([name, of])).next_back()
+    }
 }
 
 fn grouped(groups: &[String], headings: &[String], mapping: &ColumnMapping) -> Option<GroupedHeadings> {

@@ -209,6 +209,14 @@ pub fn cut_unit(text: &str) -> Option<(&str, UnitScale)> {
     Some((name.trim(), unit::parse(unit).ok()?))
 }
 
+/// `splice cycles`, `splice_us`: the unit stands behind the name.
+pub fn unit_behind(text: &str) -> Option<(&str, UnitScale)> {
+    let (name, unit) = text.trim().rsplit_once([' ', '_'])?;
+    let measured = [Dimension::Cycles, Dimension::Time, Dimension::Rate];
+    let unit = unit::parse(unit).ok().filter(|of| unit.len() > 1 && measured.contains(&of.dimension))?;
+    Some((name.trim(), unit))
+}
+
 /// A way to send, as the table calls it or as its reader says.
 fn named(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
     let placed = |word: &str| {
@@ -240,7 +248,9 @@ fn cut(text: &str, mapping: &ColumnMapping, cuts: usize) -> Option<HeadingPart> 
     if cuts == 0 {
         return None;
     }
-    let separators = text.char_indices().filter(|(_, c)| !c.is_alphanumeric());
+    // `A1 (2-copy` is no part.
+    let whole = |at: usize| text[..at].matches('(').count() == text[..at].matches(')').count();
+    let separators = text.char_indices().filter(|(at, c)| !c.is_alphanumeric() && whole(*at));
     separators
         .filter_map(|(at, c)| {
             part(&text[..at], mapping)?.and(cut(&text[at + c.len_utf8()..], mapping, cuts - 1)?)

@@ -1,6 +1,7 @@
 //! Which columns tell rows apart: of two headings for one column one is it, and a column that is not known joins the
 //! name of a row where rows would be equal without it.
 
+use super::alike_lines::STAMPS;
 use super::columns::Below;
 use super::heading::{HeadingPlace, TableHeading};
 use crate::unit::{self, DecimalMark, UnitScale};
@@ -39,7 +40,9 @@ pub fn choose(
     }
     let mut said = Vec::new();
     for ((column, _), mut group) in groups {
-        group.sort_by_key(|at| (below.is_zero(*at), rank(&headings[*at], column), *at));
+        // A figure whose unit is said before one of which nobody knows it.
+        let unsaid = |at: usize| column.is_measure() && headings[at].unit.is_none() && below.has_no_units(at);
+        group.sort_by_key(|at| (below.is_zero(*at), unsaid(*at), rank(&headings[*at], column), *at));
         let Some((best, others)) = group.split_first() else { continue };
         for other in others {
             differ.extend(disagreement(&headings[*best], &headings[*other], below, [*best, *other]));
@@ -81,7 +84,9 @@ fn demote(
     let key = column.is_text() || column.is_place();
     if !key || follows(&below.column(best), &below.column(other)) {
         headings[other].forget();
-        return Ok(format!("{kept:?} is {}, and {text:?} beside it is left out", column.title()));
+        // Whether it is one of messages, the whole table says.
+        let title = if column == TableColumn::MessageBytes { "the size".to_string() } else { column.title() };
+        return Ok(format!("{kept:?} is {title}, and {text:?} beside it is left out"));
     }
     if column == TableColumn::MessageBytes
         && !naming::is_field(&text)
@@ -246,6 +251,7 @@ fn name_alone(headings: &[TableHeading], below: &Below) -> Option<usize> {
     let unnamed = |at: &usize| {
         headings[*at].column.is_none()
             && !headings[*at].text.is_empty()
+            && !vocabulary::has_word(&headings[*at].text, &STAMPS)
             && (below.is_text(*at) || numbered(*at))
     };
     let at = (0..headings.len()).find(unnamed)?;

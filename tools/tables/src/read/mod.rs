@@ -21,6 +21,7 @@ mod perf;
 mod perf_program;
 mod reshape;
 mod row_labels;
+mod row_units;
 mod rows;
 mod script;
 mod script_builtin;
@@ -161,12 +162,13 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     if curves::is_gnuplot(text) {
         return Err(whole(name, "a gnuplot script without figures: give the file that it plots"));
     }
-    if let Some((all, figures)) = pairs::records(text, mapping) {
+    if let Some(pairs::PairsRecords { all, figures, said }) = pairs::records(text, mapping) {
         let table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
         let instead = if figures || table.is_err() { of_words(name, text, mapping) } else { None };
         return match instead {
             Some(table) => Ok(table),
             None => table.map(|mut table| {
+                table.understood.extend(said);
                 sections::entitle(&mut table, text, mapping);
                 table
             }),
@@ -269,6 +271,11 @@ fn of_objects(name: &str, json: &Value, mapping: &ColumnMapping) -> Result<Publi
 /// A log's lines may begin with a bracket, too: `[two_copy] size=64`.
 fn looks_like_json(text: &str) -> bool {
     let Some(inside) = text.trim_start().strip_prefix('[') else { return text.trim_start().starts_with('{') };
+    // `[2026-02-04 10:00:01] [INFO] impl=A1`
+    let behind = inside.lines().next().and_then(|line| Some(line.split_once(']')?.1.trim_start()));
+    if behind.is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || c == '[')) {
+        return false;
+    }
     inside.trim_start().starts_with(|c: char| "{[\"-]".contains(c) || c.is_ascii_digit())
 }
 

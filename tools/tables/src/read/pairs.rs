@@ -3,10 +3,11 @@
 
 use super::heading::TableHeading;
 use super::layout::TableRecord;
-use super::titles;
 use super::worded::{self, WordedLine};
-use crate::{ColumnMapping, TableColumn, cells, naming, unit};
+use super::{row_labels, titles};
+use crate::{ColumnMapping, TableColumn, cells, naming, unit, vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::units::count;
 
 /// Of the lines, so many must hold pairs or names.
 const MOST: f64 = 0.5;
@@ -15,8 +16,16 @@ const FEWEST_KEYS: usize = 3;
 /// A longer key is a sentence.
 const LONGEST_KEY: usize = 40;
 
-/// And whether a line that was taken for a name says figures. `None`: another text.
-pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>, bool)> {
+pub struct PairsRecords {
+    pub all: Vec<TableRecord>,
+    /// A line that was taken for a name says figures.
+    pub figures: bool,
+    /// What is left out.
+    pub said: Option<String>,
+}
+
+/// `None`: another text.
+pub fn records(text: &str, mapping: &ColumnMapping) -> Option<PairsRecords> {
     let lines = text.lines().enumerate().filter(|(_, line)| line.chars().any(char::is_alphanumeric));
     let known = lines.clone().filter(|(_, line)| !pairs(line).1.is_empty()).count();
     // To look for names costs time.
@@ -24,10 +33,15 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
         return None;
     }
     let mut blocks = PairsReading::default();
-    let mut figures = false;
+    let (mut figures, mut sums) = (false, 0);
     for (index, line) in lines {
         let (before, pairs) = pairs(line);
         let alone = pairs.is_empty();
+        if blocks.is_sum(&pairs) {
+            blocks.end();
+            sums += 1;
+            continue;
+        }
         figures = figures || alone && worded::lines(line, mapping).iter().any(WordedLine::has_figures);
         let place = titles::of(before, mapping).map(|title| title.place).unwrap_or_default();
         let name = place.mechanism.clone();
@@ -38,11 +52,16 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
                     place.as_cells().into_iter().filter(|(heading, _)| *heading != "mechanism").collect();
             }
             blocks.named = name.is_some() || blocks.named;
-            blocks.name = name.unwrap_or_else(|| before.trim_matches(|c: char| !c.is_alphanumeric()).into());
+            blocks.name = name.unwrap_or_else(|| named(before).into());
+        } else if let Some(label) = label(before, mapping) {
+            blocks.end();
+            blocks.name = label.into();
         }
         pairs.into_iter().for_each(|(key, value)| blocks.add(index + 1, key, value));
     }
     blocks.end();
+    blocks.without_repeated();
+    let said = (sums > 0).then(|| format!("{} of averages of others left out", count(sums, "line")));
     let understood = |key: &&String| TableHeading::of(key, mapping).is_plain();
     // One row alone must say what its figures are.
     let measured = |row: &PairsRow| {
@@ -52,7 +71,11 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
         })
     };
     let enough = blocks.rows.len() > 1 || blocks.rows.iter().any(measured);
-    (enough && blocks.keys.iter().filter(understood).count() > 1).then(|| (blocks.records(), figures))
+    (enough && blocks.keys.iter().filter(understood).count() > 1).then(|| PairsRecords {
+        all: blocks.records(),
+        figures,
+        said,
+    })
 }
 
 /// The figures of one run whose keys are known. `None`: it has none.
@@ -70,6 +93,20 @@ pub fn of_one_run(text: &str) -> Option<Vec<TableRecord>> {
         cells: [vec![first.into()], cells].concat(),
     };
     (!keys.is_empty()).then(|| vec![record(1, "mechanism", keys), record(2, "program", values)])
+}
+
+fn named(line: &str) -> &str {
+    let name = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    // `call (0 args)`
+    name.trim_end_matches(|c: char| !(c.is_alphanumeric() || c == ')' && name.contains('(')))
+}
+
+/// `getpid: mean = 25.7, sd = 3.6`: whose pairs these are. The number of a run is no name.
+fn label<'t>(before: &'t str, mapping: &ColumnMapping) -> Option<&'t str> {
+    let name = before.trim().strip_suffix(':').filter(|name| name.starts_with(char::is_alphabetic))?;
+    let last = name.rsplit([' ', '#']).next().unwrap_or_default();
+    let counts = last.bytes().all(|b| b.is_ascii_digit()) || TableHeading::of(name, mapping).place.is_some();
+    (!counts).then_some(named(name))
 }
 
 /// Among other lines, those of results have the same keys.
@@ -119,7 +156,6 @@ impl PairsReading {
     fn end(&mut self) {
         if !self.row.is_empty() {
             let mut pairs = std::mem::take(&mut self.row);
-            let column = |key: &str| naming::column_of(key).map(|named| named.column);
             for (heading, text) in self.places.clone() {
                 if !pairs.iter().any(|(known, _)| column(known) == column(heading)) {
                     if !self.keys.iter().any(|known| known == heading) {
@@ -132,6 +168,30 @@ impl PairsReading {
         }
     }
 
+    /// `size: 64, average time: 12.1, average cycles: 320` below rows with a time and cycles.
+    fn is_sum(&self, pairs: &[(&str, String)]) -> bool {
+        let of_others = |key: &str| {
+            let (first, rest) = key.split_once([' ', '_']).unwrap_or((key, ""));
+            naming::MEANS.contains(&first.to_lowercase().as_str())
+                && self.keys.iter().any(|known| known == rest)
+        };
+        let results: Vec<&str> = pairs.iter().map(|(key, _)| *key).filter(|key| is_result(key)).collect();
+        results.len() > 1 && results.into_iter().all(of_others)
+    }
+
+    /// What the next row says, too, beside its results is no row.
+    fn without_repeated(&mut self) {
+        let results = |row: &PairsRow| row.pairs.iter().any(|(key, _)| is_result(key));
+        let columns = |row: &PairsRow| row.pairs.iter().map(|(key, _)| column(key)).collect::<BTreeSet<_>>();
+        let repeated = |pair: &[PairsRow]| {
+            !results(&pair[0]) && results(&pair[1]) && columns(&pair[0]).is_subset(&columns(&pair[1]))
+        };
+        let mut kept = self.rows.windows(2).map(|pair| !repeated(pair)).collect::<Vec<_>>().into_iter();
+        self.rows.retain(|_| kept.next().unwrap_or(true));
+        let used = |key: &String| self.rows.iter().any(|row| row.pairs.iter().any(|(known, _)| known == key));
+        self.keys = self.keys.iter().filter(|key| used(key)).cloned().collect();
+    }
+
     fn records(self) -> Vec<TableRecord> {
         let names: BTreeSet<&String> = self.rows.iter().map(|row| &row.name).collect();
         // `IPC-Method: pipe`: a key that all names have is no part of them.
@@ -139,12 +199,19 @@ impl PairsReading {
         let keyed = keys.len() == 1 && !keys.contains(&None);
         let bare =
             |name: &String| name.split_once(": ").filter(|_| keyed).map_or(name.clone(), |(_, of)| of.into());
+        // A name above a mean and its deviation is no way to send.
+        let mean = |key: &&String| row_labels::MEANS.contains(&vocabulary::bare(key).as_str());
+        let spread = |key: &String| column(key) == Some(TableColumn::Spread);
+        let means = self.keys.iter().find(mean).filter(|mean| {
+            !self.named && self.keys.len() > 1 && self.keys.iter().all(|key| key == *mean || spread(key))
+        });
         // Rows that name the way themselves take no name from the lines between them.
-        let own =
-            |key: &String| naming::column_of(key).is_some_and(|named| named.column == TableColumn::Mechanism);
+        let own = |key: &String| column(key) == Some(TableColumn::Mechanism);
         let named = (self.named || names.len() > 1) && !self.keys.iter().any(own);
         let name = |text: &str| named.then(|| text.to_string());
-        let first = name("mechanism").into_iter().chain(self.keys.iter().cloned()).collect();
+        let whose = name(if means.is_some() { "operation" } else { "mechanism" });
+        let heading = |key: &String| if means == Some(key) { "measured".into() } else { key.clone() };
+        let first = whose.into_iter().chain(self.keys.iter().map(heading)).collect();
         let row = |row: &PairsRow| {
             let cell = |key: &String| {
                 row.pairs
@@ -159,6 +226,15 @@ impl PairsReading {
         let rows: Vec<TableRecord> = self.rows.iter().map(row).collect();
         std::iter::once(TableRecord { line: 1, cells: first }).chain(rows).collect()
     }
+}
+
+fn column(key: &str) -> Option<TableColumn> {
+    naming::column_of(key).map(|named| named.column)
+}
+
+/// What a run is made for: how many messages there were is told of it.
+fn is_result(key: &str) -> bool {
+    column(key).is_some_and(|of| of.is_measure() && of != TableColumn::Messages)
 }
 
 /// What stands before the pairs of a line, and the pairs.
@@ -177,13 +253,16 @@ fn pairs(line: &str) -> (&str, Vec<(&str, String)>) {
         // `Procedure call, 7 args: 12.9 cycles` is one name.
         let whole = mark == ':' && at == 0 && line.matches(mark).count() == 1;
         let from = if whole && naming::column_of(head[from..].trim()).is_none() { 0 } else { from };
-        let key = head[from..].trim();
+        let key = head[from..].trim_start_matches(['.', ' ']).trim_end();
         let rest = &line[found + 1..];
         let next = rest.find(mark).map_or(rest.len(), |next| {
             let until = rest[..next].trim_end();
             // `12 us, Avg Latency: `: a key of several words stands behind a mark.
-            let several = until.rfind([',', ';', '|', '\t']).filter(|_| mark == ':');
-            several.or_else(|| until.rfind([' ', ',', ';', '\t'])).unwrap_or(next)
+            let several =
+                until.rfind([',', ';', '|', '\t']).or_else(|| until.rfind(". ")).filter(|_| mark == ':');
+            // `683732 per elem: 0.68 ns`
+            let each = || until.rfind(" per ");
+            several.or_else(each).or_else(|| until.rfind([' ', ',', ';', '\t'])).unwrap_or(next)
         });
         let value = rest[..next].trim().trim_end_matches([',', ';', ']', ')', '|']).trim();
         let is_key =
@@ -205,7 +284,7 @@ mod tests {
     #[test]
     fn lines_and_blocks_are_rows() {
         let of = |text: &str| -> Vec<String> {
-            let (records, _) = records(text, &ColumnMapping::default()).unwrap_or_default();
+            let records = records(text, &ColumnMapping::default()).map_or(Vec::new(), |records| records.all);
             records.iter().map(|record| record.cells.join("|")).collect()
         };
         let rows = ["mechanism|size|threads|throughput", "two_copy|64|1|0.25 Gbps", "one_copy|64|1|0.5 Gbps"];

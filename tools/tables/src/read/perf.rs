@@ -5,8 +5,8 @@ use super::heading::HeadingPlace;
 use super::{perf_program, titles};
 use crate::file_name::{self, NamePlace};
 use crate::unit::{self, DecimalMark};
-use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn, naming};
-use std::collections::BTreeMap;
+use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn, naming, vocabulary};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An event, its count (`None`: not counted), and the share of the time that it was on the counter.
 struct PerfCount {
@@ -72,6 +72,7 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
     };
     let (mut rows, told): (Vec<PublishedRow>, Vec<Vec<String>>) = cases.into_iter().unzip();
     let beside = if blocks.is_empty() { Vec::new() } else { told_beside(&mut rows, name, text) };
+    without_commands(&mut rows);
     let mut understood = vec!["perf stat: each set of counts is a case".to_string()];
     told.into_iter().flatten().for_each(|text| {
         if !understood.contains(&text) {
@@ -82,6 +83,17 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
     let none = rows.iter().all(|row| row.figures.is_empty());
     let rows = if none { Err("perf stat: no count that is known here".to_string()) } else { Ok(rows) };
     Some(PublishedTable::of_one(name, rows, understood))
+}
+
+/// Where ways to send, sizes and threads tell the rows apart, their commands say no more.
+fn without_commands(rows: &mut [PublishedRow]) {
+    let mut bare = rows.to_vec();
+    bare.iter_mut().for_each(|row| drop(row.texts.remove(&TableColumn::Variant)));
+    let role = |row: &PublishedRow| vocabulary::role(row.text(TableColumn::Mechanism)?);
+    let keys: BTreeSet<_> = bare.iter().map(PublishedRow::key).collect();
+    if keys.len() == rows.len() && bare.iter().all(|row| role(row).is_some()) {
+        rows.clone_from_slice(&bare);
+    }
 }
 
 /// What programs printed above their counts is added to the rows; the lines that are left out.

@@ -2,7 +2,7 @@
 
 use super::{pairs, titles};
 use crate::unit::DecimalMark;
-use crate::{ColumnMapping, PublishedFigure, PublishedRow, PublishedTable};
+use crate::{ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, TableColumn, vocabulary};
 
 /// Last lines that perf writes of a command.
 const ENDS: [&str; 3] = ["seconds time elapsed", "seconds user", "seconds sys"];
@@ -20,7 +20,12 @@ pub fn tell<'t>(row: &mut PublishedRow, name: &str, own: &'t str) -> Vec<&'t str
     let plain = ColumnMapping::default();
     // `Threads: 4`, the nearest line first.
     let titled = own.lines().rev().filter_map(|line| titles::of(line, &plain));
-    for place in titled.map(|title| title.place) {
+    let places: Vec<_> = titled.map(|title| title.place).collect();
+    let known = row.text(TableColumn::Mechanism).is_some_and(|name| vocabulary::role(name).is_some());
+    if let Some(name) = places.iter().find_map(|place| place.mechanism.clone()).filter(|_| !known) {
+        row.texts.insert(TableColumn::Mechanism, name);
+    }
+    for place in places {
         for (column, number) in place.numbers() {
             row.figures.entry(column).or_insert(PublishedFigure::exact(number));
         }

@@ -60,9 +60,7 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
         if units_below(&mut records.all, at) {
             done.push("units are in a line of their own".to_string());
         }
-        if grouped::taken_apart(&mut records.all, at, mapping) {
-            done.push("headings are two lines: a row for each name and line".to_string());
-        }
+        done.extend(grouped::taken_apart(&mut records.all, at, mapping).map(str::to_string));
         if two_lines(&mut records.all, at, mapping) {
             done.push("headings are two lines".to_string());
         }
@@ -76,8 +74,8 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
             }
         }
         done.extend(arithmetic::done(&mut records.all, at, records.decimal));
-        if unit_columns::taken_apart(&mut records.all, at, records.decimal, mapping) {
-            done.push("each column is an operation, and its rows are runs".to_string());
+        if let Some(told) = unit_columns::taken_apart(&mut records.all, at, records.decimal, mapping) {
+            done.push(told.to_string());
             done.dedup();
         }
         if let Some(told) = row_labels::read(&mut records.all, at, mapping) {

@@ -5,7 +5,7 @@ use super::heading::TableHeading;
 use super::layout::TableRecord;
 use crate::{ColumnMapping, TableColumn, cells, unit, vocabulary};
 
-const MEANS: &[&str] = &["mean", "average", "avg"];
+pub const MEANS: &[&str] = &["mean", "average", "avg"];
 const CYCLES: &str = "cycles";
 const DEVIATIONS: &[&str] = &["standarddeviation", "stddev", "stdev", "stdeviation", "sd", "deviation"];
 
@@ -83,7 +83,8 @@ fn mean(all: &mut [TableRecord], at: usize, mapping: &ColumnMapping) -> bool {
 fn label(cell: &str) -> Option<(String, &str, bool)> {
     let (name, unit) = cell.trim().strip_suffix(')')?.rsplit_once('(')?;
     let counts = ["cycle", "cycles"].contains(&unit.trim());
-    let known = counts || is_time(unit.trim());
+    let measured = [unit::Dimension::Time, unit::Dimension::Rate, unit::Dimension::Calls];
+    let known = counts || unit::parse(unit).is_ok_and(|unit| measured.contains(&unit.dimension));
     let words: Vec<&str> = name.split_whitespace().collect();
     let ends = (0..words.len())
         .find(|from| DEVIATIONS.contains(&vocabulary::bare(&words[*from..].concat()).as_str()));
@@ -97,19 +98,27 @@ fn by_unit(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bo
     let headings = &all[at];
     let [_, operations @ ..] = &headings.cells[..] else { return false };
     let unknown = |cell: &String| !cells::is_number(cell) && known(cell, mapping).is_none();
-    let below = &all[at + 1..];
-    if operations.is_empty() || below.len() < 2 || !operations.iter().all(unknown) {
+    if operations.is_empty() || !operations.iter().all(unknown) {
         return false;
     }
+    // What follows a line of another width is another table.
+    let width = |record: &&TableRecord| record.cells.len() == headings.cells.len();
+    let end = at + 1 + all[at + 1..].iter().take_while(width).count();
+    let below = &all[at + 1..end];
     let labels: Option<Vec<_>> = below.iter().map(|record| label(record.cells.first()?)).collect();
-    let Some(labels) = labels else { return false };
-    let mut rows = vec![TableRecord {
-        line: headings.line,
-        cells: ["operation", "measured", "unit", "standard deviation"].map(String::from).into(),
-    }];
+    let Some(labels) = labels.filter(|labels| labels.len() > 1) else { return false };
+    // What was sent at a rate is a transfer, where ways to send are the columns.
+    let rated = labels.iter().any(|(_, unit, _)| *unit != CYCLES && !is_time(unit));
+    if rated && operations.iter().any(|cell| vocabulary::role(cell).is_some()) {
+        return false;
+    }
+    let deviates = labels.iter().any(|(.., deviation)| *deviation);
+    let columns = ["operation", "measured", "unit"].into_iter().chain(deviates.then_some("spread"));
+    let mut rows = vec![TableRecord { line: headings.line, cells: columns.map(str::to_string).collect() }];
     for (record, (whose, unit, _)) in below.iter().zip(&labels).filter(|(_, (.., deviation))| !deviation) {
         for (column, operation) in operations.iter().enumerate() {
-            let Some(figure) = record.cells.get(column + 1) else { continue };
+            let figure = record.cells.get(column + 1).filter(|cell| !cells::is_empty(cell));
+            let Some(figure) = figure else { continue };
             let own = |(_, (of, in_unit, deviation)): &(&TableRecord, &(String, &str, bool))| {
                 *deviation && of == whose && in_unit == unit
             };
@@ -117,15 +126,11 @@ fn by_unit(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bo
             // Times and cycles of one operation are no runs of it.
             let counted = if *unit == CYCLES { " (cycles)" } else { "" };
             let operation = format!("{operation} {}{counted}", whose.to_lowercase());
-            let cells = [
-                operation.trim().into(),
-                figure.clone(),
-                unit.to_string(),
-                spread.cloned().unwrap_or_default(),
-            ];
-            rows.push(TableRecord { line: record.line, cells: cells.into() });
+            let cells = [operation.trim().into(), figure.clone(), unit.to_string()];
+            let spread = deviates.then(|| spread.cloned().unwrap_or_default());
+            rows.push(TableRecord { line: record.line, cells: cells.into_iter().chain(spread).collect() });
         }
     }
-    all.splice(at.., rows);
+    all.splice(at..end, rows);
     true
 }

@@ -3,7 +3,7 @@
 use super::columns::{self, Below};
 use super::heading::{self, AXES, HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
-use super::{finish, keys, no_headings};
+use super::{finish, keys, no_headings, row_units};
 use super::{titles, whole};
 use crate::cells::{self, CellReading};
 use crate::mapping::NameMeaning;
@@ -239,7 +239,7 @@ impl RowReading<'_> {
     fn note_messages(&mut self, headings: &[TableHeading]) {
         let sizes = headings.iter().filter(|h| h.is_plain() && h.column == Some(TableColumn::MessageBytes));
         for heading in sizes {
-            self.table.messages |= naming::is_message(&heading.text);
+            self.table.messages |= naming::is_message(&heading.text) || columns::costs_of_messages(headings);
             self.table.fields |= naming::is_field(&heading.text);
         }
     }
@@ -337,7 +337,7 @@ impl RowReading<'_> {
                 self.once(format!("{cell:?} {why}: left out (line {})", record.line));
             }
         }
-        columns::one_unit(headings, &record.cells, &mut base);
+        row_units::one_unit(headings, &record.cells, &mut base);
         self.merged(headings, above, &mut base);
         above.clone_from(&base);
         self.named_above(&along.keys().flat_map(|place| place.axes()).collect(), &mut base);
@@ -350,7 +350,7 @@ impl RowReading<'_> {
                 continue;
             }
             row.line = base.line;
-            columns::unit_of_runs(headings, place, &mut row);
+            row_units::unit_of_runs(headings, place, &mut row);
             row.texts.extend(base.texts.clone());
             row.figures.extend(base.figures.clone());
             if let Some(mechanism) = &place.mechanism {

@@ -2,6 +2,7 @@
 
 use super::heading::TableHeading;
 use super::layout::TableRecord;
+use super::titles;
 use crate::unit::{self, DecimalMark, Dimension};
 use crate::{ColumnMapping, TableColumn, cells, naming};
 
@@ -33,7 +34,8 @@ pub fn taken_apart(
     // From the right: the columns at the left stay where they are.
     for figures in found.into_iter().rev() {
         let heading = all[at].cells[figures.column].clone();
-        match headings(&heading, &figures, &all[at + 1..], mark, mapping) {
+        let titled = || listed(&heading, &all[..at], &figures, mapping);
+        match headings(&heading, &figures, &all[at + 1..], mark, mapping).or_else(titled) {
             Some(named) => said.extend(columns(all, at, &figures, &named, mark)),
             None if TableHeading::of(&heading, mapping).column.is_some_and(TableColumn::is_measure) => {
                 runs.push(figures)
@@ -83,7 +85,10 @@ fn headings(
     mapping: &ColumnMapping,
 ) -> Option<Vec<Option<String>>> {
     let list = heading.split_whitespace().find(|word| {
-        word.split('/').count() == figures.many && unit::parse(word).is_err() && !word.contains("/s")
+        word.split('/').count() == figures.many
+            && word.len() > 1
+            && unit::parse(word).is_err()
+            && !word.contains("/s")
     });
     if let Some(list) = list {
         return Some(list.split('/').map(|one| Some(heading.replacen(list, one, 1))).collect());
@@ -104,6 +109,36 @@ fn headings(
         Some(if placed { format!("{heading} {title}") } else { title })
     };
     Some(units.iter().map(named).collect())
+}
+
+/// `Throughput (Gbps) / latency (us)` above the headings, or as one of them, names the figures of each cell.
+fn listed(
+    heading: &str,
+    above: &[TableRecord],
+    figures: &SeveralFigures,
+    mapping: &ColumnMapping,
+) -> Option<Vec<Option<String>>> {
+    let quantities = |text: &str| -> Option<Vec<String>> {
+        // What follows a comma is a remark.
+        let by = [" / ", "; ", " | "].into_iter().find(|by| text.contains(by))?;
+        let parts: Vec<&str> = text.split(by).collect();
+        let named = |part: &&str| {
+            let title = titles::of(part.split(',').next().unwrap_or(part), mapping)?.figures?;
+            Some(title.text.trim().to_string()).filter(|_| title.unit.is_some())
+        };
+        let named: Option<Vec<String>> = parts.iter().map(named).collect();
+        named.filter(|named| named.len() == figures.many)
+    };
+    if let Some(own) = quantities(heading) {
+        return Some(own.into_iter().map(Some).collect());
+    }
+    TableHeading::of(heading, mapping).place.filter(|place| place.is_some())?;
+    let alone = |record: &TableRecord| {
+        let mut filled = record.cells.iter().filter(|cell| !cells::is_empty(cell));
+        filled.next().filter(|_| filled.next().is_none()).cloned()
+    };
+    let title = above.iter().rev().filter_map(alone).find_map(|title| quantities(&title))?;
+    Some(title.into_iter().map(|quantity| Some(format!("{heading} {quantity}"))).collect())
 }
 
 /// Units of one dimension are of one kind; of those that are not known, each is its own.

@@ -61,12 +61,17 @@ pub fn of(line: &str, mapping: &ColumnMapping) -> Option<TitleLine> {
         let numbered = parts
             .into_iter()
             .filter(|text| text.contains(char::is_numeric) && !is_cut_before_unit(line, text));
-        let places: Vec<HeadingPlace> = numbered.filter_map(|text| place(text, mapping)).collect();
+        let numbered: Vec<&str> = numbered.collect();
+        let places: Vec<HeadingPlace> = numbered.iter().filter_map(|text| place(text, mapping)).collect();
         let listed = || if of_machine { None } else { listed_size(line, mapping) };
         let bracketed = || bracketed_size(line, mapping).filter(|_| title.figures.is_some());
         let told = only(places.iter().filter_map(|place| place.bytes));
-        title.place.bytes = told.or_else(listed).or_else(bracketed);
         title.place.threads = only(places.iter().filter_map(|place| place.threads));
+        // `Running A1 with 64 bytes and 4 threads`
+        let whole = title.place.mechanism.is_some() && title.place.threads.is_some() && !of_machine;
+        let sizes = || numbered.iter().filter_map(|text| TableHeading::of(text, mapping).place?.bytes);
+        let beside = || only(sizes()).filter(|bytes| whole && *bytes <= LARGEST);
+        title.place.bytes = told.or_else(listed).or_else(bracketed).or_else(beside);
     }
     (title.figures.is_some() || title.place.is_some()).then_some(title)
 }

@@ -1,19 +1,74 @@
-//! `read (GB/s), write (GB/s)` and nothing else: each column is an operation, and each row a run of all of them.
+//! `read (GB/s), write (GB/s)`: each column is an operation. Beside names of rows, `RTT` and `Setup` under
+//! `Test, Local (ms), Remote (ms)`, each cell is one; without them each row is a run.
 
 use super::heading::{TableHeading, cut_unit};
 use super::layout::TableRecord;
 use super::rows::SUMMARIES;
 use crate::unit::{self, DecimalMark, Dimension};
-use crate::{ColumnMapping, TableColumn};
+use crate::{ColumnMapping, TableColumn, cells, naming};
 use std::collections::BTreeSet;
 
-/// Rows become one for each column.
+/// Rows become one for each column; what was done.
 pub fn taken_apart(
     all: &mut Vec<TableRecord>,
     at: usize,
     decimal: DecimalMark,
     mapping: &ColumnMapping,
+) -> Option<&'static str> {
+    if beside_names(all, at, decimal, mapping) {
+        return Some("each row below a column is an operation");
+    }
+    runs(all, at, decimal, mapping).then_some("each column is an operation, and its rows are runs")
+}
+
+/// Words name the rows, and no column is a quantity that is known.
+fn beside_names(
+    all: &mut Vec<TableRecord>,
+    at: usize,
+    decimal: DecimalMark,
+    mapping: &ColumnMapping,
 ) -> bool {
+    let [first, columns @ ..] = &all[at].cells[..] else { return false };
+    let names: Option<Vec<_>> = columns.iter().map(|text| named(text, mapping)).collect();
+    let unknown =
+        |(name, column): &(&str, Option<TableColumn>)| column.is_none() && !naming::is_deviation(name);
+    let Some(names) = names.filter(|names| names.len() > 1 && names.iter().all(unknown)) else {
+        return false;
+    };
+    let heading = TableHeading::of(first, mapping);
+    let of_operations = heading.place.is_none()
+        && heading.column.is_none_or(|of| of == TableColumn::Operation || of == TableColumn::Measured);
+    let number = |cell: &String| unit::number(cells::plain(cell), decimal).is_some();
+    let is_row = |record: &&TableRecord| {
+        let [name, figures @ ..] = &record.cells[..] else { return false };
+        !cells::is_empty(name) && !number(name) && figures.len() == names.len() && figures.iter().any(number)
+    };
+    let many = all[at + 1..].iter().take_while(is_row).count();
+    if many == 0 || !of_operations {
+        return false;
+    }
+    let unit = |text: &String, name: &str| {
+        text.trim()[name.len()..].trim_matches(['(', ')', '[', ']', ' ']).to_string()
+    };
+    let columns: Vec<(String, String)> =
+        columns.iter().zip(&names).map(|(text, (name, _))| (name.to_string(), unit(text, name))).collect();
+    let row = |TableRecord { line, cells }: TableRecord| {
+        let of = |((name, unit), cell): (&(String, String), &String)| {
+            let plain = unit::number(cell, decimal).is_some_and(|(.., own)| own.is_none());
+            let figure = if plain { format!("{cell} {unit}") } else { cell.clone() };
+            TableRecord { line, cells: vec![format!("{} {name}", cells[0]), figure] }
+        };
+        let filled = columns.iter().zip(&cells[1..]).filter(|(_, cell)| !cells::is_empty(cell));
+        filled.map(of).collect::<Vec<_>>()
+    };
+    let rows: Vec<TableRecord> = all.drain(at + 1..at + 1 + many).collect();
+    let rows: Vec<TableRecord> = rows.into_iter().flat_map(row).collect();
+    all[at].cells = vec!["operation".into(), "measured".into()];
+    all.splice(at + 1..at + 1, rows);
+    true
+}
+
+fn runs(all: &mut Vec<TableRecord>, at: usize, decimal: DecimalMark, mapping: &ColumnMapping) -> bool {
     let headings = all[at].cells.clone();
     let names: Option<Vec<_>> = headings.iter().map(|text| named(text, mapping)).collect();
     let Some(names) = names.filter(|names| names.len() > 1) else { return false };

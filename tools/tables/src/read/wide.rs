@@ -1,11 +1,11 @@
 //! Tables that are wider than long: what the figures under names, sizes and thread counts are.
 
 use super::columns::{Below, along_mechanisms};
-use super::heading::{AXES, HeadingPlace, TableHeading, cut_unit};
+use super::heading::{AXES, HeadingPlace, TableHeading, cut_unit, unit_behind};
 use super::layout::TableRecord;
 use super::rows::RowReading;
 use super::titles;
-use crate::unit::{self, Dimension};
+use crate::unit::{self, Dimension, UnitScale};
 use crate::vocabulary;
 use crate::{TableColumn, cells, naming};
 
@@ -102,6 +102,9 @@ impl RowReading<'_> {
         self.title_of_middles(headings, below, title.as_ref());
         let of_rows = headings.iter().position(|h| h.is_plain() && h.column == Some(TableColumn::Unit));
         let of_rows = of_rows.and_then(|at| below.only_text(at)).and_then(|text| unit::parse(text).ok());
+        // Runs whose unit nobody says are left out where their mean stands beside them.
+        let averaged = headings.iter().any(|h| h.is_plain() && h.column == Some(TableColumn::Measured));
+        let is_run = |place: &HeadingPlace| place.repetition.is_some() && place.axes().is_empty();
         for (at, heading) in headings.iter_mut().enumerate().filter(|(_, h)| unnamed(h)) {
             if let Some(title) = &title {
                 if of_file {
@@ -112,10 +115,12 @@ impl RowReading<'_> {
             } else if let Some(unit) =
                 heading.unit.or_else(|| below.unit(at)).or(of_rows).or_else(|| self.mapping.only_unit())
             {
-                heading.column = naming::measured(Some(unit));
+                heading.column = figures_in(unit);
                 heading.unit = Some(unit);
             }
-            if heading.column.is_none() {
+            if heading.column.is_none() && averaged && heading.place.as_ref().is_some_and(is_run) {
+                heading.forget();
+            } else if heading.column.is_none() {
                 return Err(format!(
                     "what are the figures under {:?}? Write a line such as \"Throughput (Gbit/s)\" above the headings, or \
                      give --unit Gbit/s",
@@ -134,8 +139,11 @@ impl RowReading<'_> {
         title: Option<&TableHeading>,
     ) {
         let other = |h: &TableHeading| {
-            h.column
-                .is_some_and(|c| c.is_measure() && ![TableColumn::Measured, TableColumn::Spread].contains(&c))
+            h.column.is_some_and(|c| {
+                // Units of rows say more than a title.
+                c == TableColumn::Unit
+                    || c.is_measure() && ![TableColumn::Measured, TableColumn::Spread].contains(&c)
+            })
         };
         let rated = [TableColumn::Latency, TableColumn::Throughput, TableColumn::MessageRate];
         let quantity = title.and_then(|title| title.column).filter(|column| rated.contains(column));
@@ -180,6 +188,12 @@ const COMPARES: &[&str] = &[
     "winner", "normalized", "normalised", "relative", "factor", "vs", "versus", "over", "percent", "pct", "%", "x",
 ];
 
+/// What figures of a unit are.
+fn figures_in(unit: UnitScale) -> Option<TableColumn> {
+    let cycles = || (unit.dimension == Dimension::Cycles).then_some(TableColumn::Measured);
+    naming::measured(Some(unit)).or_else(cycles)
+}
+
 /// Columns of figures beside sizes or thread counts, with headings that say nothing else, are those of names: of ways
 /// to send where one is known, or where the table's title or the units of its cells say what its figures are.
 fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) {
@@ -194,20 +208,28 @@ fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) 
                 vocabulary::exact_role(one).is_some() && vocabulary::exact_role(other).is_some()
             });
             let compares = of_two || vocabulary::has_word(&heading.text, COMPARES);
-            !heading.is_understood() && !heading.text.is_empty() && !compares && below.has_figures(*at)
+            // `filesize(log2)` beside a size
+            let exponent = vocabulary::bare(&heading.text).contains("log2");
+            let silent = heading.text.is_empty() || heading.is_understood();
+            !silent && !compares && !exponent && below.has_figures(*at)
         })
         .collect();
     let known = along_mechanisms(headings);
-    let unit = |at: usize| below.unit(at).or(headings[at].unit);
+    let name_and_unit = |text: &str| -> (String, Option<UnitScale>) {
+        // Beside names that are known, `A1 instructions and cycles` is no time of one.
+        let cut = cut_unit(text).or_else(|| unit_behind(text).filter(|_| !known));
+        cut.map_or((text.into(), None), |(name, unit)| (name.into(), Some(unit)))
+    };
+    let unit = |at: usize| below.unit(at).or(headings[at].unit).or(name_and_unit(&headings[at].text).1);
     let clock = names.iter().any(|at| vocabulary::has_word(&headings[*at].text, CLOCKS));
-    let with_units = !clock && names.iter().all(|at| naming::measured(unit(*at)).is_some());
+    let with_units = !clock && names.iter().all(|at| unit(*at).and_then(figures_in).is_some());
     let named = known && !names.is_empty() || (titled || with_units) && names.len() > 1;
     if !named || !headings.iter().any(axis) || headings.iter().any(measured) {
         return;
     }
     for at in names {
-        let text = &headings[at].text;
-        let mechanism = Some(cut_unit(text).map_or(text.as_str(), |(name, _)| name).to_string());
-        headings[at].place = Some(HeadingPlace { mechanism, ..Default::default() });
+        let (name, unit) = name_and_unit(&headings[at].text);
+        headings[at].unit = headings[at].unit.or(unit);
+        headings[at].place = Some(HeadingPlace { mechanism: Some(name), ..Default::default() });
     }
 }

@@ -1,0 +1,47 @@
+//! The unit that figures of a row have in common.
+
+use super::heading::{HeadingPlace, TableHeading};
+use crate::unit::{self, Dimension};
+use crate::{PublishedRow, TableColumn, cells};
+
+/// The base units of what is measured.
+const UNITS: [(Dimension, &str); 5] = [
+    (Dimension::Time, "ns"),
+    (Dimension::Cycles, "cycles"),
+    (Dimension::Rate, "bit/s"),
+    (Dimension::Size, "bytes"),
+    (Dimension::Calls, "/s"),
+];
+
+/// Runs of an operation that stand side by side.
+pub fn unit_of_runs(headings: &[TableHeading], place: &HeadingPlace, row: &mut PublishedRow) {
+    let of_place = |heading: &&TableHeading| {
+        heading.column == Some(TableColumn::Measured) && heading.place.as_ref() == Some(place)
+    };
+    let dimensions =
+        headings.iter().filter(of_place).filter_map(|heading| heading.unit).map(|unit| unit.dimension);
+    let unit = dimensions.filter_map(|of| UNITS.iter().find(|(known, _)| *known == of)).next();
+    row.texts.extend(unit.map(|(_, unit)| (TableColumn::Unit, unit.to_string())));
+}
+
+/// Times of operations are in ns, or in cycles, where all of a row have a unit; figures without one stay out of such a row.
+pub fn one_unit(headings: &[TableHeading], cells: &[String], row: &mut PublishedRow) {
+    let dimension = |heading: &TableHeading, cell: &String| {
+        let own = unit::number(cells::plain(cell), unit::DecimalMark::Point).and_then(|(.., unit)| unit);
+        let own = own.and_then(|text| unit::parse(text).ok().or(unit::cycles(text)));
+        own.or(heading.unit).map(|unit| unit.dimension)
+    };
+    let of = headings.iter().zip(cells).filter_map(|(heading, cell)| {
+        let column = heading.column.filter(|column| column.is_of_operations())?;
+        row.figures.contains_key(&column).then(|| (column, dimension(heading, cell)))
+    });
+    let of: Vec<(TableColumn, Option<Dimension>)> = of.collect();
+    let Some((kept, unit)) = UNITS.iter().find(|(unit, _)| of.iter().any(|(_, of)| *of == Some(*unit)))
+    else {
+        return;
+    };
+    for (column, _) in of.iter().filter(|(_, of)| *of != Some(*kept)) {
+        row.figures.remove(column);
+    }
+    row.texts.insert(TableColumn::Unit, unit.to_string());
+}
