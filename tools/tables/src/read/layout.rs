@@ -46,7 +46,8 @@ impl TableRecords {
                 return Err(format!("a line has {} columns: is this a table of results?", record.len()));
             }
             if !record.iter().all(cells::is_empty) {
-                let line = record.position().map_or(0, |p| p.line() as usize);
+                let line =
+                    record.position().map_or(0, |p| p.line() as usize + skipped(text, p.byte() as usize));
                 all.push(TableRecord { line, cells: record.iter().map(str::to_string).collect() });
             }
         }
@@ -57,6 +58,12 @@ impl TableRecords {
         };
         Ok(TableRecords { all, decimal })
     }
+}
+
+/// Lines that the reader of CSV takes for the beginning of the row below them.
+fn skipped(text: &str, at: usize) -> usize {
+    let no_row = |line: &&str| line.starts_with('#') || line.trim_end_matches(['\n', '\r']).is_empty();
+    text[at..].split_inclusive('\n').take_while(no_row).count()
 }
 
 /// The separator that most lines have. A comma may be decimal: among equals another mark comes before it.

@@ -78,7 +78,8 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
 
 /// Reads a table; `name` is the file's, for messages. Whatever reads it, a table has a row.
 pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
-    let table = any(name, text, mapping)?;
+    let mut table = any(name, text, mapping)?;
+    table.understood.retain(|said| !of_own_heading(said, text));
     if table.rows.is_empty() {
         let said = [table.understood.join("; "), table.left_out.join(", ")].join(" ");
         let why = if said.trim().is_empty() { String::new() } else { format!(" ({})", said.trim()) };
@@ -88,6 +89,25 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
         ));
     }
     Ok(table)
+}
+
+/// Headings that readers write where a text has none.
+const OWN: [&str; 8] =
+    ["mechanism", "variant", "size", "threads", "operation", "measured", "run", "standard deviation"];
+
+/// Nothing needs saying of a heading that the text does not have.
+fn of_own_heading(said: &str, text: &str) -> bool {
+    let Some(own) = OWN
+        .into_iter()
+        .find(|own| said.strip_prefix('"').is_some_and(|said| said.starts_with(&format!("{own}\" is "))))
+    else {
+        return false;
+    };
+    let marks = [',', ';', '|', '\t', '&', '"', ':', '='];
+    let heads = |line: &str| {
+        line.split_whitespace().next() == Some(own) || line.split(marks).any(|cell| cell.trim() == own)
+    };
+    !text.lines().any(heads)
 }
 
 fn any(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
@@ -181,13 +201,10 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
 }
 
 fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
-    let (barred, others) =
-        markup::with_bars(text).map_or((None, 0), |(barred, others)| (Some(barred), others));
+    let barred = markup::with_bars(text);
     let records =
         TableRecords::of(barred.as_deref().unwrap_or(text), mapping).map_err(|why| whole(name, &why))?;
-    let mut table = own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))?;
-    table.understood.extend(page::others_left(others));
-    Ok(table)
+    own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))
 }
 
 /// Lines that say the same again with other figures. `None`: another text.

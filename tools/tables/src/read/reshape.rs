@@ -70,15 +70,13 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
             done.push("a column holds names, sizes or threads together".to_string());
             done.dedup();
         }
-        for told in several::taken_apart(&mut records.all, at, records.decimal, mapping) {
+        let several = several::taken_apart(&mut records.all, at, records.decimal, mapping);
+        let computed = arithmetic::done(&mut records.all, at, records.decimal);
+        let columns = unit_columns::taken_apart(&mut records.all, at, records.decimal, mapping);
+        for told in [several, computed, columns].concat() {
             if !done.contains(&told) {
                 done.push(told);
             }
-        }
-        done.extend(arithmetic::done(&mut records.all, at, records.decimal));
-        if unit_columns::taken_apart(&mut records.all, at, records.decimal, mapping) {
-            done.push("each column is an operation, and its rows are runs".to_string());
-            done.dedup();
         }
         if let Some(told) = row_labels::read(&mut records.all, at, mapping) {
             done.push(told.to_string());

@@ -83,7 +83,8 @@ fn mean(all: &mut [TableRecord], at: usize, mapping: &ColumnMapping) -> bool {
 fn label(cell: &str) -> Option<(String, &str, bool)> {
     let (name, unit) = cell.trim().strip_suffix(')')?.rsplit_once('(')?;
     let counts = ["cycle", "cycles"].contains(&unit.trim());
-    let known = counts || is_time(unit.trim());
+    let rate = unit::parse(unit).is_ok_and(|unit| unit.dimension == unit::Dimension::Rate);
+    let known = counts || rate || is_time(unit.trim());
     let words: Vec<&str> = name.split_whitespace().collect();
     let ends = (0..words.len())
         .find(|from| DEVIATIONS.contains(&vocabulary::bare(&words[*from..].concat()).as_str()));
@@ -96,20 +97,20 @@ fn label(cell: &str) -> Option<(String, &str, bool)> {
 fn by_unit(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
     let headings = &all[at];
     let [_, operations @ ..] = &headings.cells[..] else { return false };
-    let unknown = |cell: &String| !cells::is_number(cell) && known(cell, mapping).is_none();
+    let unknown = |cell: &String| !cells::is_number(cell) && !TableHeading::of(cell, mapping).is_understood();
     let below = &all[at + 1..];
     if operations.is_empty() || below.len() < 2 || !operations.iter().all(unknown) {
         return false;
     }
     let labels: Option<Vec<_>> = below.iter().map(|record| label(record.cells.first()?)).collect();
     let Some(labels) = labels else { return false };
-    let mut rows = vec![TableRecord {
-        line: headings.line,
-        cells: ["operation", "measured", "unit", "standard deviation"].map(String::from).into(),
-    }];
+    let told = ["operation", "measured", "unit", "standard deviation"].map(String::from);
+    let width = if labels.iter().any(|(.., deviation)| *deviation) { 4 } else { 3 };
+    let mut rows = vec![TableRecord { line: headings.line, cells: told[..width].into() }];
     for (record, (whose, unit, _)) in below.iter().zip(&labels).filter(|(_, (.., deviation))| !deviation) {
         for (column, operation) in operations.iter().enumerate() {
-            let Some(figure) = record.cells.get(column + 1) else { continue };
+            let figure = record.cells.get(column + 1).filter(|cell| !cells::is_empty(cell));
+            let Some(figure) = figure else { continue };
             let own = |(_, (of, in_unit, deviation)): &(&TableRecord, &(String, &str, bool))| {
                 *deviation && of == whose && in_unit == unit
             };
@@ -123,7 +124,7 @@ fn by_unit(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bo
                 unit.to_string(),
                 spread.cloned().unwrap_or_default(),
             ];
-            rows.push(TableRecord { line: record.line, cells: cells.into() });
+            rows.push(TableRecord { line: record.line, cells: cells[..width].into() });
         }
     }
     all.splice(at.., rows);

@@ -112,7 +112,7 @@ impl RowReading<'_> {
         if let [alone] = filled[..]
             && let Some(title) = titles::of(alone, self.mapping)
             // `64-byte messages` is a size, and looks like a number with a unit.
-            && (!self.cells.is_number(alone) || title.place.bytes.is_some())
+            && (!self.cells.is_number(alone) || title.place.bytes.or(title.place.threads).is_some())
         {
             self.title = title.figures.or(self.title.take());
             self.begin_rows_of(title.place);

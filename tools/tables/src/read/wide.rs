@@ -133,9 +133,10 @@ impl RowReading<'_> {
         below: &Below,
         title: Option<&TableHeading>,
     ) {
+        // Where each row has its unit, it says what it is of.
         let other = |h: &TableHeading| {
-            h.column
-                .is_some_and(|c| c.is_measure() && ![TableColumn::Measured, TableColumn::Spread].contains(&c))
+            let middle = [TableColumn::Measured, TableColumn::Spread];
+            h.column.is_some_and(|c| c == TableColumn::Unit || c.is_measure() && !middle.contains(&c))
         };
         let rated = [TableColumn::Latency, TableColumn::Throughput, TableColumn::MessageRate];
         let quantity = title.and_then(|title| title.column).filter(|column| rated.contains(column));
