@@ -147,8 +147,9 @@ fn exact_role_of(name: &str) -> Option<Class> {
     if let Some(class) = exact(name) {
         return Some(class);
     }
-    let closed = name.trim_end().ends_with([')', ']']);
-    if let Some((outside, inside)) = name.split_once(['(', '[']).filter(|_| closed) {
+    // `Two-copy (A1) latency (us)` says more.
+    let alone = |inside: &str| inside.trim_end().find([')', ']']) == Some(inside.trim_end().len() - 1);
+    if let Some((outside, inside)) = name.split_once(['(', '[']).filter(|(_, inside)| alone(inside)) {
         return exact(outside).filter(|_| role(name).is_some() && super::unit::parse(inside).is_err());
     }
     let tokens = tokens(name);

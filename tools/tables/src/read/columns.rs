@@ -1,11 +1,12 @@
 //! What a column holds, by its values: a heading alone says too little (`bytes`, `time`, `test`, `type`).
 
-use super::heading::{HeadingPlace, TableHeading};
+use super::heading::TableHeading;
 use super::layout::TableRecord;
 use crate::cells::{self, CellReading};
+use crate::english::english;
 use crate::unit::{self, Dimension, UnitScale};
 use crate::vocabulary::{self, bare};
-use crate::{PublishedRow, TableColumn, naming};
+use crate::{TableColumn, naming};
 use std::collections::BTreeSet;
 
 /// Rows that decide what a column is.
@@ -19,6 +20,9 @@ const FEWEST_TOTAL: f64 = 1e6;
 
 /// Of a whole run.
 const FEWEST_CYCLES: f64 = 1e5;
+
+/// Of a distribution, and no end of an interval.
+const TAILS: &[&str] = &["p90", "p95", "p99", "p999", "p9999", "90th", "95th", "99th", "tail", "percentile"];
 
 /// How names count copies.
 pub const COPIES: [&str; 3] = ["zero", "one", "two"];
@@ -125,6 +129,12 @@ impl<'r> Below<'r> {
         self.filled(at).into_iter().all(|cell| own(cell).is_none())
     }
 
+    /// `+21 %`, `1.4x`: figures of two others.
+    pub fn compares(&self, at: usize) -> bool {
+        let of = |cell: &str| unit::number(cells::plain(cell), self.cells.decimal)?.2.map(str::to_string);
+        self.filled(at).into_iter().filter_map(of).any(|unit| ["%", "x", "X", "×"].contains(&unit.as_str()))
+    }
+
     /// The unit that all its figures have.
     pub fn unit(&self, at: usize) -> Option<unit::UnitScale> {
         let figures = self.filled(at).into_iter();
@@ -179,6 +189,7 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
         }
     }
     totals(headings, below);
+    parts_of_buffers(headings);
     extremes(headings);
     one_sided(headings);
     mechanism(headings, below);
@@ -252,8 +263,13 @@ fn one_sided(headings: &mut [TableHeading]) {
         (0..headings.len()).filter(|at| is(&headings[*at])).collect()
     };
     let (low, high) = (sides(naming::LOWS), sides(naming::HIGHS));
+    let spreads = headings.iter().filter(|h| h.is_plain() && h.column == Some(TableColumn::Spread)).count();
+    let tails = sides(TAILS);
+    // Beside a deviation or an interval a tail is another figure, too.
     if low.is_empty() || high.is_empty() {
         low.into_iter().chain(high).for_each(|at| headings[at].forget());
+    } else if spreads > tails.len() {
+        tails.into_iter().for_each(|at| headings[at].forget());
     }
 }
 
@@ -283,6 +299,17 @@ fn totals(headings: &mut [TableHeading], below: &Below) {
         if sizes > 1 || large {
             heading.column = Some(TableColumn::Bytes);
         }
+    }
+}
+
+/// What is read into a buffer fills a part of it: its packets are no messages of that size.
+fn parts_of_buffers(headings: &mut [TableHeading]) {
+    let says = |h: &TableHeading, column, word: &str| {
+        h.is_plain() && h.column == Some(column) && bare(&english(&h.text)).contains(word)
+    };
+    if headings.iter().any(|h| says(h, TableColumn::MessageBytes, "buffer")) {
+        let packets = headings.iter_mut().filter(|h| says(h, TableColumn::Messages, "packet"));
+        packets.for_each(TableHeading::forget);
     }
 }
 
@@ -427,18 +454,6 @@ fn operations(headings: &mut [TableHeading]) {
     }
 }
 
-/// Runs of an operation that stand side by side.
-pub fn unit_of_runs(headings: &[TableHeading], place: &HeadingPlace, row: &mut PublishedRow) {
-    let timed = |heading: &TableHeading| {
-        heading.column == Some(TableColumn::Measured)
-            && heading.place.as_ref() == Some(place)
-            && heading.unit.is_some_and(|unit| unit.dimension == Dimension::Time)
-    };
-    if headings.iter().any(timed) {
-        row.texts.insert(TableColumn::Unit, "ns".into());
-    }
-}
-
 /// How a heading is understood, where that is not literal; `bare`: its figures have no unit of their own.
 pub fn said(heading: &TableHeading, bare: bool) -> Option<String> {
     let (text, column) = (&heading.text, heading.column.filter(|_| heading.place.is_none())?);
@@ -455,33 +470,4 @@ pub fn said(heading: &TableHeading, bare: bool) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// Times of operations are in ns, or in cycles, where all of a row have a unit; figures without one stay out of such a row.
-pub fn one_unit(headings: &[TableHeading], cells: &[String], row: &mut PublishedRow) {
-    let dimension = |heading: &TableHeading, cell: &String| {
-        let own = unit::number(cells::plain(cell), unit::DecimalMark::Point).and_then(|(.., unit)| unit);
-        let own = own.and_then(|text| unit::parse(text).ok().or(unit::cycles(text)));
-        own.or(heading.unit).map(|unit| unit.dimension)
-    };
-    let of = headings.iter().zip(cells).filter_map(|(heading, cell)| {
-        let column = heading.column.filter(|column| column.is_of_operations())?;
-        row.figures.contains_key(&column).then(|| (column, dimension(heading, cell)))
-    });
-    let of: Vec<(TableColumn, Option<Dimension>)> = of.collect();
-    let units = [
-        (Dimension::Time, "ns"),
-        (Dimension::Cycles, "cycles"),
-        (Dimension::Rate, "bit/s"),
-        (Dimension::Size, "bytes"),
-        (Dimension::Calls, "/s"),
-    ];
-    let Some((kept, unit)) = units.into_iter().find(|(unit, _)| of.iter().any(|(_, of)| *of == Some(*unit)))
-    else {
-        return;
-    };
-    for (column, _) in of.into_iter().filter(|(_, of)| *of != Some(kept)) {
-        row.figures.remove(&column);
-    }
-    row.texts.insert(TableColumn::Unit, unit.into());
 }

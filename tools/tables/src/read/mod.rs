@@ -21,6 +21,7 @@ mod perf;
 mod perf_program;
 mod reshape;
 mod row_labels;
+mod row_units;
 mod rows;
 mod script;
 mod script_builtin;
@@ -369,7 +370,8 @@ mod tests {
     #[test]
     fn rows_that_sum_up_are_no_runs_and_cells_may_say_what_they_are() {
         let runs = table("Part,Size,Run,Gbps\nA1,64,1,2\nA1,64,2,3\nA1,64,avg,2.5\n");
-        assert_eq!((runs.rows.len(), runs.notes), (2, 1));
+        assert_eq!((runs.rows.len(), runs.notes), (2, 0));
+        assert_eq!(runs.understood[0], "a row where \"Run\" is \"avg\" is left out (line 4)");
         let wide = table("Impl,Size,T=1,T=4\nA1,64,2 Gbps,3 Gbps\nA2,64,2 Gbps,4 Gbps\n");
         assert_eq!((wide.rows.len(), wide.rows[3].value(TableColumn::Throughput)), (4, Some(4e9)));
         let lines =

@@ -2,7 +2,7 @@
 //! that title it.
 
 use super::heading::{HeadingPlace, TableHeading, cut_unit};
-use super::{one, sections, tex, titles, whole};
+use super::{layout, one, sections, tex, titles, whole};
 use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn, unit, vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,8 @@ impl PageTable {
     }
 
     /// At the lines where it stands in its page.
-    fn read(&self, name: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+    fn read(&self, name: &str, page: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+        let mapping = &mapping.with_decimal(layout::mark_of_page(&self.text, page));
         let titles: String = self.titles.iter().map(|title| title.clone() + "\n").collect();
         let above = "\n".repeat(self.line.saturating_sub(self.titles.len()));
         let mut table = one(name, &(above + &titles + &self.text), mapping)?;
@@ -89,7 +90,7 @@ pub fn table(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<P
         table.holds_results && (table.has_headings(mapping) || table.has_figures() && named())
     };
     for table in tables.iter().filter(asked) {
-        match table.read(name, mapping) {
+        match table.read(name, text, mapping) {
             Ok(done) => read.push((table, done)),
             Err(why) => refused.push((table, why)),
         }
@@ -97,11 +98,14 @@ pub fn table(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<P
     if read.is_empty() {
         return Some(Err(none(name, &tables, refused)));
     }
-    let is_read = |table: &&PageTable| read.iter().any(|(known, _)| std::ptr::eq(*known, *table));
-    let others =
-        others_left(tables.iter().filter(|table| !is_read(table)).map(|table| table.line + 1).collect());
+    refused.retain(|(table, _)| table.has_figures());
+    let told = read.iter().map(|(table, _)| table.line).chain(refused.iter().map(|(table, _)| table.line));
+    let told: BTreeSet<usize> = told.collect();
+    let lines = tables.iter().map(|table| table.line).filter(|line| !told.contains(line));
+    let others = others_left(lines.map(|line| line + 1).collect());
     join_predictions(&mut read);
     let mut all = together(name, read, mapping);
+    all.understood.extend(refused.into_iter().map(|(table, why)| table_left(table.line + 1, &why)));
     all.understood.extend(others);
     Some(Ok(all))
 }
@@ -275,6 +279,14 @@ fn together(name: &str, read: Vec<(&PageTable, PublishedTable)>, mapping: &Colum
         all.understood.push("the titles of the page's tables are a part of the name".into());
     }
     all
+}
+
+/// What a table of figures would have to say, without the advice.
+fn table_left(line: usize, why: &BadTable) -> String {
+    let (BadTable::Whole { message, .. } | BadTable::At { message, .. }) = why;
+    let end =
+        message.find("? ").map_or_else(|| message.find(": name them").unwrap_or(message.len()), |at| at + 1);
+    format!("the table of line {line} is left out: {}", &message[..end])
 }
 
 /// More tables are not told one by one.

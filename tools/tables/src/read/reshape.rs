@@ -5,6 +5,7 @@ use super::heading::{HeadingPlace, TableHeading, is_number_alone, quantity, sett
 use super::layout::{TableRecord, TableRecords};
 use super::{arithmetic, grouped, row_labels, several, unit_columns};
 use crate::cells;
+use crate::english::english;
 use crate::unit;
 use crate::vocabulary::{self, NOT, YES, bare};
 use crate::{ColumnMapping, TableColumn, naming};
@@ -360,8 +361,8 @@ struct TurnedRow {
 fn pivoted(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
     places_below(all, at, mapping);
     let headings = all[at].cells.clone();
-    let find =
-        |words: &[&str]| words.iter().find_map(|word| headings.iter().position(|cell| bare(cell) == *word));
+    let names: Vec<String> = headings.iter().map(|cell| bare(&english(cell))).collect();
+    let find = |words: &[&str]| words.iter().find_map(|word| names.iter().position(|name| name == word));
     let (Some(name), Some(value)) = (find(QUANTITIES), find(VALUES)) else { return false };
     let unit = find(&["unit", "units", "metricunit"]);
     let width = headings.len();

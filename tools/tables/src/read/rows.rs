@@ -4,7 +4,7 @@ use super::columns::{self, Below};
 use super::heading::{self, AXES, HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
 use super::{finish, keys, no_headings};
-use super::{titles, whole};
+use super::{row_units, titles, whole};
 use crate::cells::{self, CellReading};
 use crate::mapping::NameMeaning;
 use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
@@ -63,7 +63,7 @@ pub fn table(
         return Err(whole(name, &no_headings::unknown(&records.all)));
     }
     finish::without_failed(&mut reading.table, &reading.failed);
-    finish::finished(reading.table, reading.sizes)
+    finish::finished(reading.table, reading.sizes, &records.all)
 }
 
 /// A row of headings and what stands under it; a file may have several.
@@ -299,19 +299,18 @@ impl RowReading<'_> {
             heading.column == Some(TableColumn::Repetition)
                 && SUMMARIES.contains(&vocabulary::bare(cell).as_str())
         };
-        if SUMMARIES.iter().any(|word| vocabulary::bare(word) == first)
-            || titles::NOTES.iter().any(|word| first.starts_with(word))
-            || section.headings.iter().zip(&record.cells).any(sums_up)
-            || !section.headings.iter().zip(&record.cells).any(figure)
-        {
+        let cells = section.headings.iter().zip(&record.cells);
+        if titles::NOTES.iter().any(|word| first.starts_with(word)) || !cells.clone().any(figure) {
             self.table.notes += 1;
             return Ok(());
         }
-        let failed = |(heading, cell): (&TableHeading, &String)| {
-            (!heading.is_understood() && cells::has_failed(cell))
-                .then(|| format!("{:?} is {cell:?}", heading.text))
+        let summary = SUMMARIES.iter().any(|word| vocabulary::bare(word) == first);
+        let left = |(at, (heading, cell)): (usize, (&TableHeading, &String))| {
+            let failed = !heading.is_understood() && cells::has_failed(cell);
+            let sums_up = summary && at == 0 || sums_up((heading, cell));
+            (failed || sums_up).then(|| format!("{:?} is {cell:?}", heading.text))
         };
-        if let Some(told) = section.headings.iter().zip(&record.cells).find_map(failed) {
+        if let Some(told) = cells.enumerate().find_map(left) {
             self.failed.entry(told).or_default().push(record.line);
             return Ok(());
         }
@@ -337,7 +336,7 @@ impl RowReading<'_> {
                 self.once(format!("{cell:?} {why}: left out (line {})", record.line));
             }
         }
-        columns::one_unit(headings, &record.cells, &mut base);
+        row_units::one_unit(headings, &record.cells, &mut base);
         self.merged(headings, above, &mut base);
         above.clone_from(&base);
         self.named_above(&along.keys().flat_map(|place| place.axes()).collect(), &mut base);
@@ -350,7 +349,7 @@ impl RowReading<'_> {
                 continue;
             }
             row.line = base.line;
-            columns::unit_of_runs(headings, place, &mut row);
+            row_units::unit_of_runs(headings, place, &mut row);
             row.texts.extend(base.texts.clone());
             row.figures.extend(base.figures.clone());
             if let Some(mechanism) = &place.mechanism {

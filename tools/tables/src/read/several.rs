@@ -26,6 +26,11 @@ pub fn taken_apart(
     if !all[at].cells.iter().any(|cell| TableHeading::of(cell, mapping).is_plain()) {
         return Vec::new();
     }
+    let titles: Vec<Vec<String>> = all[..at]
+        .iter()
+        .filter(|above| above.cells.len() == 1)
+        .map(|above| listed(&above.cells[0], mapping))
+        .collect();
     let found: Vec<SeveralFigures> =
         (0..width).filter_map(|column| several(&all[at + 1..], column, mark)).collect();
     let mut said = Vec::new();
@@ -33,7 +38,8 @@ pub fn taken_apart(
     // From the right: the columns at the left stay where they are.
     for figures in found.into_iter().rev() {
         let heading = all[at].cells[figures.column].clone();
-        match headings(&heading, &figures, &all[at + 1..], mark, mapping) {
+        let title = titles.iter().rev().find(|title| title.len() == figures.many).map(Vec::as_slice);
+        match headings(&heading, &figures, title, &all[at + 1..], mark, mapping) {
             Some(named) => said.extend(columns(all, at, &figures, &named, mark)),
             None if TableHeading::of(&heading, mapping).column.is_some_and(TableColumn::is_measure) => {
                 runs.push(figures)
@@ -45,6 +51,25 @@ pub fn taken_apart(
         said.push("the figures of a cell are its runs".into());
     }
     said
+}
+
+/// `Throughput (Gbps) / average latency (us), 15 s each`: the quantities that a title lists.
+fn listed(title: &str, mapping: &ColumnMapping) -> Vec<String> {
+    let title = title.trim_matches(['#', '*', ' ', ':']);
+    let quantity = |part: &str| {
+        let part = part.split([',', ';', ':']).next().unwrap_or_default().trim();
+        let heading = TableHeading::of(part, mapping);
+        let is = heading.is_plain() && heading.column.is_some_and(TableColumn::is_measure);
+        is.then(|| part.to_string())
+    };
+    let parts = |by: &str| title.split(by).map(quantity).collect::<Option<Vec<String>>>();
+    let lists = [" / ", "/", " | ", " and ", " & "].into_iter().filter_map(parts);
+    lists.max_by_key(Vec::len).filter(|list| list.len() > 1).unwrap_or_default()
+}
+
+/// The first cell of several figures.
+pub fn first(all: &[TableRecord]) -> Option<&String> {
+    all.iter().flat_map(|record| &record.cells).find(|cell| parts(cell, DecimalMark::Point).len() > 1)
 }
 
 /// The figures of a cell; one alone is none to take apart.
@@ -78,6 +103,7 @@ fn several(below: &[TableRecord], column: usize, mark: DecimalMark) -> Option<Se
 fn headings(
     heading: &str,
     figures: &SeveralFigures,
+    title: Option<&[String]>,
     below: &[TableRecord],
     mark: DecimalMark,
     mapping: &ColumnMapping,
@@ -95,10 +121,16 @@ fn headings(
     let unit =
         |part: &str| unit::number(cells::plain(part), mark).and_then(|(.., of)| of.map(str::to_string));
     let units: Vec<Option<String>> = first.iter().map(|part| unit(part)).collect();
-    if units.windows(2).all(|pair| kind(&pair[0]) == kind(&pair[1])) {
-        return None;
-    }
     let placed = TableHeading::of(heading, mapping).place.is_some();
+    if units.windows(2).all(|pair| kind(&pair[0]) == kind(&pair[1])) {
+        let of_title = title.filter(|_| placed && units.iter().all(Option::is_none))?;
+        let named = |quantity: &String| {
+            let text = format!("{heading} {quantity}");
+            let known = TableHeading::of(&text, mapping);
+            (known.place.is_some() && known.column.is_some()).then_some(Some(text))
+        };
+        return of_title.iter().map(named).collect();
+    }
     let named = |of: &Option<String>| {
         let title = naming::measured(unit::parse(of.as_deref()?).ok())?.title();
         Some(if placed { format!("{heading} {title}") } else { title })

@@ -178,7 +178,7 @@ const CLOCKS: &[&str] = &["real", "user", "sys", "system", "cpu", "wall", "setup
 #[rustfmt::skip]
 const COMPARES: &[&str] = &[
     "speedup", "speedups", "improvement", "improved", "gain", "gains", "ratio", "reduction", "change", "diff", "difference", "delta",
-    "winner", "normalized", "normalised", "relative", "factor", "vs", "versus", "over", "percent", "pct", "%", "x",
+    "winner", "advantage", "benefit", "normalized", "normalised", "relative", "factor", "vs", "versus", "over", "percent", "pct", "%", "x",
 ];
 
 /// Columns of figures beside sizes or thread counts, with headings that say nothing else, are those of names: of ways
@@ -194,7 +194,7 @@ fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) 
             let of_two = heading.text.split_once('/').is_some_and(|(one, other)| {
                 vocabulary::exact_role(one).is_some() && vocabulary::exact_role(other).is_some()
             });
-            let compares = of_two || vocabulary::has_word(&heading.text, COMPARES);
+            let compares = of_two || below.compares(*at) || vocabulary::has_word(&heading.text, COMPARES);
             !heading.is_understood() && !heading.text.is_empty() && !compares && below.has_figures(*at)
         })
         .collect();
