@@ -140,6 +140,8 @@ fn page_or_one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Publis
 }
 
 fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+    // It takes time to look for them.
+    let documents = std::cell::LazyCell::new(|| tools::documents(text).map(|(documents, _)| documents));
     if looks_like_json(text) {
         let json = serde_json::from_str(text).or_else(|error| objects::lines(text).ok_or(error));
         match json {
@@ -153,7 +155,7 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
                 return tools::of_json(name, &json).unwrap_or_else(|| of_objects(name, &json, mapping));
             }
             // A log's lines may begin with the time in brackets.
-            Err(error) if tools::documents(text).is_none() => {
+            Err(error) if documents.is_none() => {
                 let read =
                     tools::table(name, text).or_else(|| of_lines(name, text, mapping)).filter(Result::is_ok);
                 return read.unwrap_or_else(|| Err(whole(name, &format!("this is not JSON: {error}"))));
@@ -164,8 +166,8 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     if let Some(table) = tools::table(name, text) {
         return table;
     }
-    if let Some((documents, _)) = tools::documents(text) {
-        return of_objects(name, &Value::Array(documents), mapping);
+    if let Some(documents) = &*documents {
+        return of_objects(name, &Value::Array(documents.clone()), mapping);
     }
     if let Some(instead) = tools::refused(text).next() {
         return Err(whole(name, instead));
@@ -277,7 +279,7 @@ fn notebook(json: &Value) -> Option<String> {
 }
 
 fn of_objects(name: &str, json: &Value, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
-    let none = "JSON, but neither of iperf3 (-J), of fio nor of netperf's omni test: a CSV would do";
+    let none = "JSON without a list of results that is known here, and of no tool (iperf3 -J, fio, netperf): a CSV would do";
     let (all, said) = objects::records_and_left(json, mapping).ok_or_else(|| whole(name, none))?;
     let mut table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping)?;
     table.understood.extend(said);
@@ -347,7 +349,7 @@ mod tests {
                 .contains("\"small\" is no number")
         );
         assert!(told("colour,flavour\nred,sour\n").contains("mapping file"));
-        assert!(told("{\"a\": 1}").contains("neither"));
+        assert!(told("{\"a\": 1}").contains("no tool"));
         assert!(told("x").contains("no table"));
     }
 
