@@ -218,6 +218,12 @@ impl PublishedRow {
         (self.texts.clone(), places.map(|(column, figure)| (*column, figure.value.to_bits())).collect())
     }
 
+    /// Does it say all that another row says?
+    fn says(&self, other: &PublishedRow) -> bool {
+        let mut measured = other.figures.iter().filter(|(column, _)| !column.is_place());
+        self.key() == other.key() && measured.all(|(column, figure)| self.figure(*column) == Some(*figure))
+    }
+
     fn set(&mut self, figures: impl IntoIterator<Item = (TableColumn, f64)>) {
         let exact = |(column, value)| (column, PublishedFigure::exact(value));
         self.figures.extend(figures.into_iter().map(exact));

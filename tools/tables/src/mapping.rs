@@ -124,6 +124,11 @@ impl ColumnMapping {
         self.decimal
     }
 
+    /// Where nobody says another.
+    pub(super) fn with_decimal(&self, mark: Option<DecimalMark>) -> ColumnMapping {
+        ColumnMapping { decimal: self.decimal.or(mark), ..self.clone() }
+    }
+
     /// Values for columns that a table lacks; true: it must lack them.
     pub(super) fn fixed(&self) -> impl Iterator<Item = (TableColumn, &str, bool)> {
         let fixed = self.fixed.iter().map(|(column, text)| (*column, text.as_str(), true));

@@ -275,6 +275,8 @@ fn qualified(name: &str) -> Option<(TableColumn, u8)> {
     }
     let column =
         vocabulary::column(&core.join(" ")).filter(|_| !core.is_empty()).or_else(|| counter(&core))?;
+    // `Total of Bytes received`
+    let column = if core == ["bytes"] && sums_up(name) { TableColumn::Bytes } else { column };
     // `Threads: 50` is no median of threads.
     if column.is_place() && words.iter().any(|word| word.bytes().all(|b| b.is_ascii_digit())) {
         return None;
@@ -288,8 +290,7 @@ fn qualified(name: &str) -> Option<(TableColumn, u8)> {
 /// Counters of perf, however they are written.
 fn counter(core: &[&str]) -> Option<TableColumn> {
     let any = |of: &[&str]| core.iter().any(|word| of.contains(word));
-    // `A1 LLC misses`: a name, and a counter of it.
-    // `llc_misses_t4`: at a place.
+    // `A1 LLC misses`, `llc_misses_t4`: a counter of a name, or at a place.
     let place = |word: &&str| word.strip_prefix('t').is_some_and(|number| number.parse::<u64>().is_ok());
     let number = |word: &&str| word.bytes().all(|b| b.is_ascii_digit());
     if any(OTHER)

@@ -140,6 +140,18 @@ const FLAWS: &[(&str, FlawedTable)] = &[
         }
         of_rows(&rows)
     }),
+    ("same_counters", |seed| {
+        let mut rows = measured(seed);
+        let first = rows[0].mechanism;
+        let counted: Vec<MeasuredRow> = rows.iter().filter(|row| row.mechanism == first).cloned().collect();
+        for row in &mut rows {
+            let of =
+                |one: &&MeasuredRow| (one.size, one.threads, one.run) == (row.size, row.threads, row.run);
+            let of = counted.iter().find(of).expect("one of each");
+            (row.cycles, row.misses) = (of.cycles, of.misses);
+        }
+        of_rows(&rows)
+    }),
     ("row_twice", |seed| of_rows(&[measured(seed), measured(seed)].concat())),
     ("no_replicates", |seed| {
         let rows: Vec<MeasuredRow> = measured(seed).into_iter().filter(|row| row.run == 1.0).collect();

@@ -161,6 +161,7 @@ fn tables_of_many_hands_are_read_at_first_try() {
         include_str!("strangers-q.toml"),
         include_str!("strangers-r.toml"),
         include_str!("strangers-s.toml"),
+        include_str!("strangers-t.toml"),
         include_str!("strangers-u.toml"),
     ];
     let tables: Vec<StrangersTable> = all.into_iter().flat_map(parsed).collect();

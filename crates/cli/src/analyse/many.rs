@@ -79,7 +79,7 @@ fn short(id: &str) -> &str {
         "not_its_totals" => "totals",
         "not_a_sum" => "sums",
         "better_than_hardware" => "hardware",
-        "same_figures" => "copied",
+        "same_figures" | "same_counters" => "copied",
         other => other,
     }
 }

@@ -16,9 +16,10 @@ impl Session<'_> {
             warnings.push(Warning {
                 id: CPU_QUOTA.into(),
                 observed: "the control group used up its CPU quota during these cases".into(),
-                consequence: "throughput is what the quota allows, not what the machine can do; CPU time per \
+                consequence:
+                    "throughput is what the quota allows, not what the machine can do; CPU time per \
                               message stands, but where a side sleeps at other times"
-                    .into(),
+                        .into(),
                 remedy: "run outside the container, or with a larger CPU quota".into(),
                 cases: Vec::new(),
             });

@@ -121,8 +121,10 @@ pub fn bars(m: &Material) -> Vec<StackedBars> {
 fn parts(bars: &StackedBars) -> Table {
     let used = bars.legend();
     let names = used.iter().map(|(name, _)| *name);
-    let columns: Vec<&str> =
-        std::iter::once("").chain(names).chain(["sum", "not explained", "measured (a steady stream)"]).collect();
+    let columns: Vec<&str> = std::iter::once("")
+        .chain(names)
+        .chain(["sum", "not explained", "measured (a steady stream)"])
+        .collect();
     let row = |bar: &StackedBar| {
         let sum: f64 = bar.parts.iter().sum();
         let figures = used.iter().map(|(_, part)| bar.parts[*part]);

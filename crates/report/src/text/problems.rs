@@ -112,7 +112,10 @@ pub fn summary(problems: &[&Problem]) -> String {
             )
         }
         ProblemKind::TwoLevels { .. } => {
-            format!("{have} two levels, {} apart. The median may be of one of them or lie between.", span(&signed))
+            format!(
+                "{have} two levels, {} apart. The median may be of one of them or lie between.",
+                span(&signed)
+            )
         }
         ProblemKind::Outliers { .. } => {
             let rounds = span(&|n| n.to_string());

@@ -112,7 +112,8 @@ fn walk(kind: SentenceKind) -> Walk {
             ..inference(worlds::layered, |seen| {
                 seen.any(|says| match says {
                     Says::Layers(cost) => {
-                        cost.layer.as_text() == Some("bridge") && cost.places.iter().all(|p| p.verdict == Verdict::More)
+                        cost.layer.as_text() == Some("bridge")
+                            && cost.places.iter().all(|p| p.verdict == Verdict::More)
                     }
                     _ => false,
                 })

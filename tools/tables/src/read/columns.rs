@@ -3,6 +3,7 @@
 use super::heading::TableHeading;
 use super::layout::TableRecord;
 use crate::cells::{self, CellReading};
+use crate::english::english;
 use crate::unit::{self, Dimension, UnitScale};
 use crate::vocabulary::{self, bare};
 use crate::{TableColumn, naming};
@@ -19,6 +20,9 @@ const FEWEST_TOTAL: f64 = 1e6;
 
 /// Of a whole run.
 const FEWEST_CYCLES: f64 = 1e5;
+
+/// Of a distribution, and no end of an interval.
+const TAILS: &[&str] = &["p90", "p95", "p99", "p999", "p9999", "90th", "95th", "99th", "tail", "percentile"];
 
 /// How names count copies.
 pub const COPIES: [&str; 3] = ["zero", "one", "two"];
@@ -125,6 +129,12 @@ impl<'r> Below<'r> {
         self.filled(at).into_iter().all(|cell| own(cell).is_none())
     }
 
+    /// `+21 %`, `1.4x`: figures of two others.
+    pub fn compares(&self, at: usize) -> bool {
+        let of = |cell: &str| unit::number(cells::plain(cell), self.cells.decimal)?.2.map(str::to_string);
+        self.filled(at).into_iter().filter_map(of).any(|unit| ["%", "x", "X", "×"].contains(&unit.as_str()))
+    }
+
     /// The unit that all its figures have.
     pub fn unit(&self, at: usize) -> Option<unit::UnitScale> {
         let figures = self.filled(at).into_iter();
@@ -185,6 +195,7 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
         }
     }
     totals(headings, below);
+    parts_of_buffers(headings);
     extremes(headings);
     one_sided(headings);
     mechanism(headings, below);
@@ -262,8 +273,13 @@ fn one_sided(headings: &mut [TableHeading]) {
         (0..headings.len()).filter(|at| is(&headings[*at])).collect()
     };
     let (low, high) = (sides(naming::LOWS), sides(naming::HIGHS));
+    let spreads = headings.iter().filter(|h| h.is_plain() && h.column == Some(TableColumn::Spread)).count();
+    let tails = sides(TAILS);
+    // Beside a deviation or an interval a tail is another figure, too.
     if low.is_empty() || high.is_empty() {
         low.into_iter().chain(high).for_each(|at| headings[at].forget());
+    } else if spreads > tails.len() {
+        tails.into_iter().for_each(|at| headings[at].forget());
     }
 }
 
@@ -293,6 +309,17 @@ fn totals(headings: &mut [TableHeading], below: &Below) {
         if sizes > 1 || large {
             heading.column = Some(TableColumn::Bytes);
         }
+    }
+}
+
+/// What is read into a buffer fills a part of it: its packets are no messages of that size.
+fn parts_of_buffers(headings: &mut [TableHeading]) {
+    let says = |h: &TableHeading, column, word: &str| {
+        h.is_plain() && h.column == Some(column) && bare(&english(&h.text)).contains(word)
+    };
+    if headings.iter().any(|h| says(h, TableColumn::MessageBytes, "buffer")) {
+        let packets = headings.iter_mut().filter(|h| says(h, TableColumn::Messages, "packet"));
+        packets.for_each(TableHeading::forget);
     }
 }
 

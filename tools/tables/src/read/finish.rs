@@ -1,11 +1,25 @@
 //! What is asked of a table once all its rows are read: figures, and something that tells its rows apart.
 
-use super::whole;
+use super::layout::TableRecord;
+use super::{several, whole};
 use crate::{BadTable, PublishedRow, PublishedTable, TableColumn, vocabulary};
 use std::collections::BTreeMap;
 
 /// `sizes` are headings of sizes, each with its place among what was understood.
-pub fn finished(mut table: PublishedTable, sizes: Vec<(usize, String)>) -> Result<PublishedTable, BadTable> {
+pub fn finished(
+    mut table: PublishedTable,
+    sizes: Vec<(usize, String)>,
+    records: &[TableRecord],
+) -> Result<PublishedTable, BadTable> {
+    if table.rows.is_empty()
+        && let Some(cell) = several::first(records)
+    {
+        let why = format!(
+            "cells such as {cell:?} hold several figures, and nothing says what each is: write it into the headings or a \
+             line above them, such as \"Throughput (Gbps) / Latency (us)\""
+        );
+        return Err(whole(&table.name, &why));
+    }
     if table.rows.is_empty() && table.notes == 0 {
         let left = table.understood.iter().find(|told| told.contains(": left out (line "));
         let why = left.map_or(String::new(), |left| format!(" ({left})"));

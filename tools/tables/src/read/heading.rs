@@ -233,6 +233,9 @@ fn named(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
         }
         None => return None,
     };
+    // `Two-copy (A1)` in front of a quantity is cut before its bracket closes.
+    let open = mechanism.contains('(') && !mechanism.contains(')');
+    let mechanism = mechanism + if open { ")" } else { "" };
     Some(HeadingPart {
         place: HeadingPlace { mechanism: Some(mechanism), ..Default::default() },
         ..Default::default()

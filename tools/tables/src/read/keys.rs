@@ -209,7 +209,8 @@ fn set(headings: &[TableHeading], below: &Below) -> Vec<usize> {
         let unknown = heading.column.is_none() && heading.place.is_none() && !heading.text.is_empty();
         let called = heading.is_plain() && heading.column.is_some_and(|column| settable.contains(&column));
         let few = (2..=MOST_SET).contains(&below.distinct(at)) && below.distinct(at) * 2 <= below.rows();
-        let counted = heading.is_plain() && heading.column == Some(TableColumn::Messages);
+        let amounts = [Some(TableColumn::Messages), Some(TableColumn::Bytes)];
+        let counted = heading.is_plain() && amounts.contains(&heading.column);
         // What is called like a measure has to be one of many rows, beside something that was measured.
         let allowed = unknown
             || counted

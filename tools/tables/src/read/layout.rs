@@ -46,7 +46,8 @@ impl TableRecords {
                 return Err(format!("a line has {} columns: is this a table of results?", record.len()));
             }
             if !record.iter().all(cells::is_empty) {
-                let line = record.position().map_or(0, |p| p.line() as usize);
+                let line =
+                    record.position().map_or(0, |p| p.line() as usize + skipped(text, p.byte() as usize));
                 all.push(TableRecord { line, cells: record.iter().map(str::to_string).collect() });
             }
         }
@@ -57,6 +58,12 @@ impl TableRecords {
         };
         Ok(TableRecords { all, decimal })
     }
+}
+
+/// Lines that the reader of CSV takes for the beginning of the row below them.
+fn skipped(text: &str, at: usize) -> usize {
+    let no_row = |line: &&str| line.starts_with('#') || line.trim_end_matches(['\n', '\r']).is_empty();
+    text[at..].split_inclusive('\n').take_while(no_row).count()
 }
 
 /// The separator that most lines have. A comma may be decimal: among equals another mark comes before it.
@@ -247,33 +254,77 @@ fn starts_with_group(text: &str) -> bool {
     text.bytes().take_while(u8::is_ascii_digit).count() == 3
 }
 
-/// Three digits behind a mark may be decimals or a group of thousands; anything else is decided.
-fn decimal<'c>(cells: impl Iterator<Item = &'c String>, delimiter: u8) -> Result<DecimalMark, String> {
-    let (mut comma, mut point, mut doubtful) = (false, false, None);
-    for cell in cells {
-        // Two of a mark group thousands.
-        match [',', '.']
-            .map(|mark| cell.split(mark).skip(1).filter(|part| starts_with_group(part)).count() > 1)
-        {
-            [true, false] => point = true,
-            [false, true] => comma = true,
-            _ => {}
+/// What the figures of a text say of its marks.
+#[derive(Default)]
+struct SeenMarks<'t> {
+    comma: bool,
+    point: bool,
+    /// Three digits behind a mark may be decimals or a group of thousands.
+    doubtful: Option<&'t str>,
+}
+
+impl<'t> SeenMarks<'t> {
+    fn of(cells: impl Iterator<Item = &'t str>) -> SeenMarks<'t> {
+        let mut seen = SeenMarks::default();
+        for cell in cells {
+            // Two of a mark group thousands.
+            match [',', '.']
+                .map(|mark| cell.split(mark).skip(1).filter(|part| starts_with_group(part)).count() > 1)
+            {
+                [true, false] => seen.point = true,
+                [false, true] => seen.comma = true,
+                _ => {}
+            }
+            let Some((whole, mark, digits)) = marked(cell) else { continue };
+            let decided = digits.len() != 3 || whole.starts_with('0') || whole.len() > 3;
+            match (mark, decided) {
+                (',', true) => seen.comma = true,
+                (',', false) => seen.doubtful = seen.doubtful.or(Some(cell)),
+                (_, true) => seen.point = true,
+                _ => {}
+            }
         }
-        let Some((whole, mark, digits)) = marked(cell) else { continue };
-        let decided = digits.len() != 3 || whole.starts_with('0') || whole.len() > 3;
-        match (mark, decided) {
-            (',', true) => comma = true,
-            (',', false) => doubtful = doubtful.or(Some(cell)),
-            (_, true) => point = true,
-            _ => {}
-        }
+        seen
     }
-    match doubtful {
-        _ if comma && !point => Ok(DecimalMark::Comma),
-        Some(cell) if delimiter != b',' && !point => Err(format!(
+
+    /// A figure that may be either, where no other decides.
+    fn undecided(&self) -> Option<&'t str> {
+        self.doubtful.filter(|_| !self.comma && !self.point)
+    }
+}
+
+fn decimal<'c>(cells: impl Iterator<Item = &'c String>, delimiter: u8) -> Result<DecimalMark, String> {
+    let seen = SeenMarks::of(cells.map(String::as_str));
+    match seen.undecided() {
+        _ if seen.comma && !seen.point => Ok(DecimalMark::Comma),
+        Some(cell) if delimiter != b',' => Err(format!(
             "is {cell:?} decimal or in thousands? Say decimal = \",\" or decimal = \".\" in a mapping file (--mapping FILE)"
         )),
         _ => Ok(DecimalMark::Point),
+    }
+}
+
+/// The mark of a page's figures with units, for a table that does not decide it; `None`: the table does, or the page
+/// does not.
+pub fn mark_of_page(table: &str, page: &str) -> Option<DecimalMark> {
+    let marks = ['|', '*', '`', '(', '~', '≈', '+', '&', '$'];
+    let words: Vec<&str> = page
+        .split(|c: char| c.is_whitespace() || marks.contains(&c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let figure = |at: usize| {
+        let word = words[at].trim_end_matches([',', '.', ';', ':', ')']);
+        let end = word.find(|c: char| !c.is_ascii_digit() && c != ',' && c != '.').unwrap_or(word.len());
+        let next = words.get(at + 1).map(|next| next.trim_end_matches([',', '.', ';', ':', ')']));
+        let of = Some(&word[end..]).filter(|of| !of.is_empty()).or(next)?;
+        (unit::parse(of).is_ok() || of == "x").then(|| &word[..end])
+    };
+    SeenMarks::of(table.split('|').map(str::trim)).undecided()?;
+    let page = SeenMarks::of((0..words.len()).filter_map(figure));
+    match (page.comma, page.point) {
+        (true, false) => Some(DecimalMark::Comma),
+        (false, true) => Some(DecimalMark::Point),
+        _ => None,
     }
 }
 

@@ -1,6 +1,4 @@
-//! Tables of LaTeX and HTML as lines with bars.
-
-use super::tex;
+//! Tables of HTML and in boxes as lines with bars.
 
 /// A table in a box of lines; `None`: it has none.
 pub fn without_boxes(text: &str) -> Option<String> {
@@ -12,10 +10,9 @@ pub fn without_boxes(text: &str) -> Option<String> {
     text.contains(['│', '┃', '║']).then(|| text.lines().map(bars).collect())
 }
 
-/// The tables as lines, and how many are left out. `None`: the text is neither.
-pub fn with_bars(text: &str) -> Option<(String, usize)> {
-    let page = || text.contains("<td") && text.contains("<tr");
-    tex::with_bars(text).or_else(|| page().then(|| (of_html(text), 0)))
+/// The tables of HTML as lines. `None`: the text has none.
+pub fn with_bars(text: &str) -> Option<String> {
+    (text.contains("<td") && text.contains("<tr")).then(|| of_html(text))
 }
 
 fn of_html(text: &str) -> String {

@@ -79,7 +79,8 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
 
 /// Reads a table; `name` is the file's, for messages. Whatever reads it, a table has a row.
 pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
-    let table = any(name, text, mapping)?;
+    let mut table = any(name, text, mapping)?;
+    table.understood.retain(|said| !of_own_heading(said, text));
     if table.rows.is_empty() {
         let said = [table.understood.join("; "), table.left_out.join(", ")].join(" ");
         let why = if said.trim().is_empty() { String::new() } else { format!(" ({})", said.trim()) };
@@ -89,6 +90,25 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
         ));
     }
     Ok(table)
+}
+
+/// Headings that readers write where a text has none.
+const OWN: [&str; 8] =
+    ["mechanism", "variant", "size", "threads", "operation", "measured", "run", "standard deviation"];
+
+/// Nothing needs saying of a heading that the text does not have.
+fn of_own_heading(said: &str, text: &str) -> bool {
+    let Some(own) = OWN
+        .into_iter()
+        .find(|own| said.strip_prefix('"').is_some_and(|said| said.starts_with(&format!("{own}\" is "))))
+    else {
+        return false;
+    };
+    let marks = [',', ';', '|', '\t', '&', '"', ':', '='];
+    let heads = |line: &str| {
+        line.split_whitespace().next() == Some(own) || line.split(marks).any(|cell| cell.trim() == own)
+    };
+    !text.lines().any(heads)
 }
 
 fn any(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
@@ -120,6 +140,8 @@ fn page_or_one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Publis
 }
 
 fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+    // It takes time to look for them.
+    let documents = std::cell::LazyCell::new(|| tools::documents(text).map(|(documents, _)| documents));
     if looks_like_json(text) {
         let json = serde_json::from_str(text).or_else(|error| objects::lines(text).ok_or(error));
         match json {
@@ -133,7 +155,7 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
                 return tools::of_json(name, &json).unwrap_or_else(|| of_objects(name, &json, mapping));
             }
             // A log's lines may begin with the time in brackets.
-            Err(error) if tools::documents(text).is_none() => {
+            Err(error) if documents.is_none() => {
                 let read =
                     tools::table(name, text).or_else(|| of_lines(name, text, mapping)).filter(Result::is_ok);
                 return read.unwrap_or_else(|| Err(whole(name, &format!("this is not JSON: {error}"))));
@@ -144,8 +166,8 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
     if let Some(table) = tools::table(name, text) {
         return table;
     }
-    if let Some((documents, _)) = tools::documents(text) {
-        return of_objects(name, &Value::Array(documents), mapping);
+    if let Some(documents) = &*documents {
+        return of_objects(name, &Value::Array(documents.clone()), mapping);
     }
     if let Some(instead) = tools::refused(text).next() {
         return Err(whole(name, instead));
@@ -183,13 +205,10 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
 }
 
 fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
-    let (barred, others) =
-        markup::with_bars(text).map_or((None, 0), |(barred, others)| (Some(barred), others));
+    let barred = markup::with_bars(text);
     let records =
         TableRecords::of(barred.as_deref().unwrap_or(text), mapping).map_err(|why| whole(name, &why))?;
-    let mut table = own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))?;
-    table.understood.extend(page::others_left(others));
-    Ok(table)
+    own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))
 }
 
 /// Lines that say the same again with other figures. `None`: another text.
@@ -261,7 +280,7 @@ fn notebook(json: &Value) -> Option<String> {
 }
 
 fn of_objects(name: &str, json: &Value, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
-    let none = "JSON, but neither of iperf3 (-J), of fio nor of netperf's omni test: a CSV would do";
+    let none = "JSON without a list of results that is known here, and of no tool (iperf3 -J, fio, netperf): a CSV would do";
     let (all, said) = objects::records_and_left(json, mapping).ok_or_else(|| whole(name, none))?;
     let mut table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping)?;
     table.understood.extend(said);
@@ -336,7 +355,7 @@ mod tests {
                 .contains("\"small\" is no number")
         );
         assert!(told("colour,flavour\nred,sour\n").contains("mapping file"));
-        assert!(told("{\"a\": 1}").contains("neither"));
+        assert!(told("{\"a\": 1}").contains("no tool"));
         assert!(told("x").contains("no table"));
     }
 
@@ -359,7 +378,8 @@ mod tests {
     #[test]
     fn rows_that_sum_up_are_no_runs_and_cells_may_say_what_they_are() {
         let runs = table("Part,Size,Run,Gbps\nA1,64,1,2\nA1,64,2,3\nA1,64,avg,2.5\n");
-        assert_eq!((runs.rows.len(), runs.notes), (2, 1));
+        assert_eq!((runs.rows.len(), runs.notes), (2, 0));
+        assert_eq!(runs.understood[0], "a row where \"Run\" is \"avg\" is left out (line 4)");
         let wide = table("Impl,Size,T=1,T=4\nA1,64,2 Gbps,3 Gbps\nA2,64,2 Gbps,4 Gbps\n");
         assert_eq!((wide.rows.len(), wide.rows[3].value(TableColumn::Throughput)), (4, Some(4e9)));
         let lines =

@@ -1,7 +1,7 @@
 //! Rows as JSON, as scripts write their results: arrays of objects, arrays as columns, objects by name, size or
 //! threads, one in another.
 
-use super::heading::{SMALLEST_SIZE, TableHeading};
+use super::heading::{SMALLEST_SIZE, TableHeading, cut_unit};
 use super::layout::TableRecord;
 use crate::vocabulary::bare;
 use crate::{ColumnMapping, TableColumn, naming};
@@ -94,7 +94,43 @@ impl ObjectRows<'_> {
             let rows = holders.iter().map(|(key, inner)| self.of(inner, &self.of_each(&fields, key, inner)));
             return rows.max_by_key(Vec::len).unwrap_or_default();
         }
+        if self.has_lists_by_name(of) {
+            return self.lists_by_name(of, &fields);
+        }
         by_columns(of, &fields).unwrap_or_else(|| vec![fields])
+    }
+
+    /// `{"getpid": [412, 409], "fork": [81000, 80500, 82000]}`: lists of figures, and most of their names are none of
+    /// columns.
+    fn has_lists_by_name(&self, of: &Map<String, Value>) -> bool {
+        let heading = |name: &str| TableHeading::of(name, self.mapping);
+        let key = |heading: &TableHeading| {
+            heading.place.is_some() || heading.column.is_some_and(|c| c.is_place() || c.is_text())
+        };
+        let numbers = |all: &[Value]| all.len() > 1 && all.iter().all(Value::is_number);
+        let known = lists(of).filter(|(name, _)| heading(name).column.is_some()).count();
+        let all = lists(of).count();
+        all > 0 && 2 * known <= all && lists(of).all(|(name, all)| numbers(all) && !key(&heading(name)))
+    }
+
+    /// Operations and their runs.
+    fn lists_by_name(&self, of: &Map<String, Value>, fields: &RowFields) -> Vec<RowFields> {
+        self.say("a list is an operation, and its figures are runs".into());
+        let rows = |(name, all): (&String, &Vec<Value>)| -> Vec<RowFields> {
+            let (operation, unit) = match cut_unit(name) {
+                Some((operation, _)) => {
+                    (operation, name[operation.len()..].trim_matches([' ', '(', ')', '[', ']']))
+                }
+                None => (name.as_str(), ""),
+            };
+            let figure = |figure: &Value| {
+                let own = [("operation", operation.to_string()), ("measured", format!("{figure} {unit}"))];
+                let own = own.map(|(heading, text)| (heading.to_string(), text.trim().to_string()));
+                own.into_iter().chain(fields.iter().cloned()).collect()
+            };
+            all.iter().map(figure).collect()
+        };
+        lists(of).flat_map(rows).collect()
     }
 
     fn say(&self, told: String) {
@@ -135,7 +171,11 @@ impl ObjectRows<'_> {
     }
 
     fn holds_rows(&self, value: &Value) -> bool {
-        let inside = |of: &Map<String, Value>| self.is_keyed(of) || of.values().any(|v| self.holds_rows(v));
+        let inside = |of: &Map<String, Value>| {
+            self.is_keyed(of)
+                || of.values().any(|v| self.holds_rows(v))
+                || lists(of).count() == of.len() && self.has_lists_by_name(of)
+        };
         is_rows(value) || value.as_object().is_some_and(inside)
     }
 
@@ -175,6 +215,10 @@ fn summed_up(of: &Map<String, Value>) -> Option<(&str, &str)> {
         all.next().map(|(key, _)| key.as_str())
     };
     Some((find(SUMMARIES, |value| value.is_object() || is_rows(value))?, find(SAMPLES, is_rows)?))
+}
+
+fn lists(of: &Map<String, Value>) -> impl Iterator<Item = (&String, &Vec<Value>)> {
+    of.iter().filter_map(|(name, all)| Some((name, all.as_array()?)))
 }
 
 fn is_rows(value: &Value) -> bool {

@@ -5,6 +5,7 @@ use super::heading::{HeadingPlace, TableHeading, is_number_alone, quantity, sett
 use super::layout::{TableRecord, TableRecords};
 use super::{arithmetic, grouped, row_labels, several, unit_columns};
 use crate::cells;
+use crate::english::english;
 use crate::unit;
 use crate::vocabulary::{self, NOT, YES, bare};
 use crate::{ColumnMapping, TableColumn, naming};
@@ -68,15 +69,13 @@ pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<Strin
             done.push("a column holds names, sizes or threads together".to_string());
             done.dedup();
         }
-        for told in several::taken_apart(&mut records.all, at, records.decimal, mapping) {
+        let several = several::taken_apart(&mut records.all, at, records.decimal, mapping);
+        let computed = arithmetic::done(&mut records.all, at, records.decimal);
+        let columns = unit_columns::taken_apart(&mut records.all, at, records.decimal, mapping);
+        for told in [several, computed, columns].concat() {
             if !done.contains(&told) {
                 done.push(told);
             }
-        }
-        done.extend(arithmetic::done(&mut records.all, at, records.decimal));
-        if let Some(told) = unit_columns::taken_apart(&mut records.all, at, records.decimal, mapping) {
-            done.push(told.to_string());
-            done.dedup();
         }
         if let Some(told) = row_labels::read(&mut records.all, at, mapping) {
             done.push(told.to_string());
@@ -360,8 +359,8 @@ struct TurnedRow {
 fn pivoted(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
     places_below(all, at, mapping);
     let headings = all[at].cells.clone();
-    let find =
-        |words: &[&str]| words.iter().find_map(|word| headings.iter().position(|cell| bare(cell) == *word));
+    let names: Vec<String> = headings.iter().map(|cell| bare(&english(cell))).collect();
+    let find = |words: &[&str]| words.iter().find_map(|word| names.iter().position(|name| name == word));
     let (Some(name), Some(value)) = (find(QUANTITIES), find(VALUES)) else { return false };
     let unit = find(&["unit", "units", "metricunit"]);
     let width = headings.len();

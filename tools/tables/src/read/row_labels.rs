@@ -97,7 +97,7 @@ fn label(cell: &str) -> Option<(String, &str, bool)> {
 fn by_unit(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
     let headings = &all[at];
     let [_, operations @ ..] = &headings.cells[..] else { return false };
-    let unknown = |cell: &String| !cells::is_number(cell) && known(cell, mapping).is_none();
+    let unknown = |cell: &String| !cells::is_number(cell) && !TableHeading::of(cell, mapping).is_understood();
     if operations.is_empty() || !operations.iter().all(unknown) {
         return false;
     }

@@ -63,7 +63,7 @@ pub fn table(
         return Err(whole(name, &no_headings::unknown(&records.all)));
     }
     finish::without_failed(&mut reading.table, &reading.failed);
-    finish::finished(reading.table, reading.sizes)
+    finish::finished(reading.table, reading.sizes, &records.all)
 }
 
 /// A row of headings and what stands under it; a file may have several.
@@ -112,7 +112,7 @@ impl RowReading<'_> {
         if let [alone] = filled[..]
             && let Some(title) = titles::of(alone, self.mapping)
             // `64-byte messages` is a size, and looks like a number with a unit.
-            && (!self.cells.is_number(alone) || title.place.bytes.is_some())
+            && (!self.cells.is_number(alone) || title.place.bytes.or(title.place.threads).is_some())
         {
             self.title = title.figures.or(self.title.take());
             self.begin_rows_of(title.place);
@@ -299,19 +299,18 @@ impl RowReading<'_> {
             heading.column == Some(TableColumn::Repetition)
                 && SUMMARIES.contains(&vocabulary::bare(cell).as_str())
         };
-        if SUMMARIES.iter().any(|word| vocabulary::bare(word) == first)
-            || titles::NOTES.iter().any(|word| first.starts_with(word))
-            || section.headings.iter().zip(&record.cells).any(sums_up)
-            || !section.headings.iter().zip(&record.cells).any(figure)
-        {
+        let cells = section.headings.iter().zip(&record.cells);
+        if titles::NOTES.iter().any(|word| first.starts_with(word)) || !cells.clone().any(figure) {
             self.table.notes += 1;
             return Ok(());
         }
-        let failed = |(heading, cell): (&TableHeading, &String)| {
-            (!heading.is_understood() && cells::has_failed(cell))
-                .then(|| format!("{:?} is {cell:?}", heading.text))
+        let summary = SUMMARIES.iter().any(|word| vocabulary::bare(word) == first);
+        let left = |(at, (heading, cell)): (usize, (&TableHeading, &String))| {
+            let failed = !heading.is_understood() && cells::has_failed(cell);
+            let sums_up = summary && at == 0 || sums_up((heading, cell));
+            (failed || sums_up).then(|| format!("{:?} is {cell:?}", heading.text))
         };
-        if let Some(told) = section.headings.iter().zip(&record.cells).find_map(failed) {
+        if let Some(told) = cells.enumerate().find_map(left) {
             self.failed.entry(told).or_default().push(record.line);
             return Ok(());
         }

@@ -2,7 +2,6 @@
 
 use super::heading::TableHeading;
 use super::layout::TableRecord;
-use super::titles;
 use crate::unit::{self, DecimalMark, Dimension};
 use crate::{ColumnMapping, TableColumn, cells, naming};
 
@@ -27,6 +26,11 @@ pub fn taken_apart(
     if !all[at].cells.iter().any(|cell| TableHeading::of(cell, mapping).is_plain()) {
         return Vec::new();
     }
+    let titles: Vec<Vec<String>> = all[..at]
+        .iter()
+        .filter(|above| above.cells.len() == 1)
+        .map(|above| listed(&above.cells[0], mapping))
+        .collect();
     let found: Vec<SeveralFigures> =
         (0..width).filter_map(|column| several(&all[at + 1..], column, mark)).collect();
     let mut said = Vec::new();
@@ -34,8 +38,8 @@ pub fn taken_apart(
     // From the right: the columns at the left stay where they are.
     for figures in found.into_iter().rev() {
         let heading = all[at].cells[figures.column].clone();
-        let titled = || listed(&heading, &all[..at], &figures, mapping);
-        match headings(&heading, &figures, &all[at + 1..], mark, mapping).or_else(titled) {
+        let title = titles.iter().rev().find(|title| title.len() == figures.many).map(Vec::as_slice);
+        match headings(&heading, &figures, title, &all[at + 1..], mark, mapping) {
             Some(named) => said.extend(columns(all, at, &figures, &named, mark)),
             None if TableHeading::of(&heading, mapping).column.is_some_and(TableColumn::is_measure) => {
                 runs.push(figures)
@@ -47,6 +51,25 @@ pub fn taken_apart(
         said.push("the figures of a cell are its runs".into());
     }
     said
+}
+
+/// `Throughput (Gbps) / average latency (us), 15 s each`: the quantities that a title lists.
+fn listed(title: &str, mapping: &ColumnMapping) -> Vec<String> {
+    let title = title.trim_matches(['#', '*', ' ', ':']);
+    let quantity = |part: &str| {
+        let part = part.split([',', ';', ':']).next().unwrap_or_default().trim();
+        let heading = TableHeading::of(part, mapping);
+        let is = heading.is_plain() && heading.column.is_some_and(TableColumn::is_measure);
+        is.then(|| part.to_string())
+    };
+    let parts = |by: &str| title.split(by).map(quantity).collect::<Option<Vec<String>>>();
+    let lists = [" / ", "/", " | ", " and ", " & "].into_iter().filter_map(parts);
+    lists.max_by_key(Vec::len).filter(|list| list.len() > 1).unwrap_or_default()
+}
+
+/// The first cell of several figures.
+pub fn first(all: &[TableRecord]) -> Option<&String> {
+    all.iter().flat_map(|record| &record.cells).find(|cell| parts(cell, DecimalMark::Point).len() > 1)
 }
 
 /// The figures of a cell; one alone is none to take apart.
@@ -80,6 +103,7 @@ fn several(below: &[TableRecord], column: usize, mark: DecimalMark) -> Option<Se
 fn headings(
     heading: &str,
     figures: &SeveralFigures,
+    title: Option<&[String]>,
     below: &[TableRecord],
     mark: DecimalMark,
     mapping: &ColumnMapping,
@@ -93,6 +117,10 @@ fn headings(
     if let Some(list) = list {
         return Some(list.split('/').map(|one| Some(heading.replacen(list, one, 1))).collect());
     }
+    let own = listed(heading, mapping);
+    if own.len() == figures.many {
+        return Some(own.into_iter().map(Some).collect());
+    }
     let first = below
         .iter()
         .map(|record| parts(&record.cells[figures.column], mark))
@@ -100,45 +128,21 @@ fn headings(
     let unit =
         |part: &str| unit::number(cells::plain(part), mark).and_then(|(.., of)| of.map(str::to_string));
     let units: Vec<Option<String>> = first.iter().map(|part| unit(part)).collect();
-    if units.windows(2).all(|pair| kind(&pair[0]) == kind(&pair[1])) {
-        return None;
-    }
     let placed = TableHeading::of(heading, mapping).place.is_some();
+    if units.windows(2).all(|pair| kind(&pair[0]) == kind(&pair[1])) {
+        let of_title = title.filter(|_| placed && units.iter().all(Option::is_none))?;
+        let named = |quantity: &String| {
+            let text = format!("{heading} {quantity}");
+            let known = TableHeading::of(&text, mapping);
+            (known.place.is_some() && known.column.is_some()).then_some(Some(text))
+        };
+        return of_title.iter().map(named).collect();
+    }
     let named = |of: &Option<String>| {
         let title = naming::measured(unit::parse(of.as_deref()?).ok())?.title();
         Some(if placed { format!("{heading} {title}") } else { title })
     };
     Some(units.iter().map(named).collect())
-}
-
-/// `Throughput (Gbps) / latency (us)` above the headings, or as one of them, names the figures of each cell.
-fn listed(
-    heading: &str,
-    above: &[TableRecord],
-    figures: &SeveralFigures,
-    mapping: &ColumnMapping,
-) -> Option<Vec<Option<String>>> {
-    let quantities = |text: &str| -> Option<Vec<String>> {
-        // What follows a comma is a remark.
-        let by = [" / ", "; ", " | "].into_iter().find(|by| text.contains(by))?;
-        let parts: Vec<&str> = text.split(by).collect();
-        let named = |part: &&str| {
-            let title = titles::of(part.split(',').next().unwrap_or(part), mapping)?.figures?;
-            Some(title.text.trim().to_string()).filter(|_| title.unit.is_some())
-        };
-        let named: Option<Vec<String>> = parts.iter().map(named).collect();
-        named.filter(|named| named.len() == figures.many)
-    };
-    if let Some(own) = quantities(heading) {
-        return Some(own.into_iter().map(Some).collect());
-    }
-    TableHeading::of(heading, mapping).place.filter(|place| place.is_some())?;
-    let alone = |record: &TableRecord| {
-        let mut filled = record.cells.iter().filter(|cell| !cells::is_empty(cell));
-        filled.next().filter(|_| filled.next().is_none()).cloned()
-    };
-    let title = above.iter().rev().filter_map(alone).find_map(|title| quantities(&title))?;
-    Some(title.into_iter().map(|quantity| Some(format!("{heading} {quantity}"))).collect())
 }
 
 /// Units of one dimension are of one kind; of those that are not known, each is its own.

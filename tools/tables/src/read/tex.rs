@@ -1,4 +1,4 @@
-//! Tables of LaTeX as lines with bars, each row at its line and below its caption.
+//! Tables of LaTeX as lines with bars, each row at its line.
 
 use crate::cells;
 use crate::unit::{self, DecimalMark};
@@ -12,69 +12,76 @@ const BREAK: &str = "\\\\";
 /// One row of so many must hold a figure.
 const FEWEST: usize = 3;
 
-/// The tables as lines, and how many are left out because they hold no results. `None`: the text has none.
-pub fn with_bars(text: &str) -> Option<(String, usize)> {
-    if !text.contains(BEGIN) {
-        return None;
-    }
-    let text = MARKS.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to));
-    let tables = tables(&text);
-    let many = tables.len();
-    let results = tables.iter().filter(|table| table.holds_results()).count();
-    // Where none is left, the reader says of all why they are not read.
-    let kept = tables.into_iter().filter(|table| results == 0 || table.holds_results());
-    let mut lines = vec![String::new(); text.lines().count()];
-    for (at, line) in kept.flat_map(TexTable::lines) {
-        if let Some(known) = lines.get_mut(text[..at].matches('\n').count()) {
-            *known = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        }
-    }
-    Some((lines.join("\n") + "\n", if results == 0 { 0 } else { many - results }))
+/// A table of a text, as lines with bars.
+pub struct TexTable {
+    /// Of its first row and behind its last, from 0.
+    pub lines: std::ops::Range<usize>,
+    pub caption: Option<String>,
+    /// Each row at its line below the first.
+    pub text: String,
+    pub holds_results: bool,
 }
 
-struct TexTable {
-    /// Where it begins, and its caption.
-    title: (usize, String),
-    /// Where each begins, and its cells.
-    rows: Vec<(usize, Vec<String>)>,
+/// What a heading of a section says, and how deep it is: 2 for `\section{Results}`; whose own name may be longer.
+pub fn heading(line: &str) -> Option<(usize, String)> {
+    let (command, text) = line.strip_prefix('\\')?.split_once('{')?;
+    let depth = command.matches("sub").count();
+    let of_section = command[3 * depth..].starts_with("section") && command.starts_with(&"sub".repeat(depth));
+    let plain = command.trim_end_matches('*').bytes().all(|b| b.is_ascii_alphabetic());
+    let end = group(&format!("{{{text}"), '{').map_or(text.len(), |end| end - 2);
+    (of_section && plain).then(|| (depth + 2, without_commands(&text[..end])))
 }
 
-impl TexTable {
-    /// Of a table of two columns, such as that of a system's parts, one figure alone is no result.
-    fn holds_results(&self) -> bool {
-        let number = |cell: &String| {
-            unit::number(cells::plain(cell.trim()), DecimalMark::Point).is_some_and(|(.., of)| {
-                of.is_none_or(|of| unit::parse(of).is_ok() || unit::count(of).is_ok())
-            })
-        };
-        let with = self.rows.iter().filter(|(_, cells)| cells.iter().any(number)).count();
-        let pairs = self.rows.iter().all(|(_, cells)| cells.len() == 2);
-        with > 0 && (!pairs || with * FEWEST >= self.rows.len())
-    }
-
-    fn lines(self) -> impl Iterator<Item = (usize, String)> {
-        let barred = |(at, cells): (usize, Vec<String>)| (at, format!("| {} |", cells.join("|").trim_end()));
-        std::iter::once(self.title).chain(self.rows.into_iter().map(barred))
-    }
+/// Of a table of two columns, such as that of a system's parts, one figure alone is no result.
+fn holds_results(rows: &[(usize, Vec<String>)]) -> bool {
+    let number = |cell: &String| {
+        unit::number(cells::plain(cell.trim()), DecimalMark::Point)
+            .is_some_and(|(.., of)| of.is_none_or(|of| unit::parse(of).is_ok() || unit::count(of).is_ok()))
+    };
+    let with = rows.iter().filter(|(_, cells)| cells.iter().any(number)).count();
+    let pairs = rows.iter().all(|(_, cells)| cells.len() == 2);
+    with > 0 && (!pairs || with * FEWEST >= rows.len())
 }
 
-fn tables(text: &str) -> Vec<TexTable> {
+/// Rows as lines with bars, each as far below the first as it stands there.
+fn barred(rows: &[(usize, Vec<String>)]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for (line, cells) in rows {
+        lines.resize((line - rows[0].0).max(lines.len()), String::new());
+        let text = format!("| {} |", cells.join("|").trim_end());
+        lines.push(text.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    lines.join("\n") + "\n"
+}
+
+pub fn tables(text: &str) -> Vec<TexTable> {
     let mut all = Vec::new();
+    if !text.contains(BEGIN) {
+        return all;
+    }
+    let text = &MARKS.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to));
+    let line = |at: usize| text[..at].matches('\n').count();
     let mut from = 0;
     while let Some(begin) = text[from..].find(BEGIN).map(|at| from + at) {
         let inside = begin + BEGIN.len();
         let end = inside + matching(&text[inside..]);
         let rows = inside + arguments(&text[inside..end]);
-        let title = caption(text, begin, end).unwrap_or_default();
         let cells = |(at, row): (usize, String)| {
             let cells = without_commands(&row).split('&').map(str::to_string).collect();
-            row.contains('&').then_some((rows + at, cells))
+            row.contains('&').then(|| (line(rows + at), cells))
         };
-        all.push(TexTable {
-            title: (begin, without_commands(title).replace('|', " ")),
-            rows: parted(&text[rows..end]).into_iter().filter_map(cells).collect(),
-        });
+        let rows: Vec<(usize, Vec<String>)> =
+            parted(&text[rows..end]).into_iter().filter_map(cells).collect();
+        let caption = caption(text, begin, end).map(|text| without_commands(text).replace('|', " "));
         from = end;
+        if let Some((first, _)) = rows.first() {
+            all.push(TexTable {
+                lines: *first..line(end) + 1,
+                caption,
+                text: barred(&rows),
+                holds_results: holds_results(&rows),
+            });
+        }
     }
     all
 }
@@ -205,23 +212,30 @@ mod tests {
     #[test]
     fn commands_leave_their_text_and_a_cell_over_several_columns_is_several() {
         let row = r"\textbf{Size} & \multicolumn{2}{c|}{Gbps} \\ \cline{2-3}";
-        let table = format!(
+        let text = format!(
             "\\begin{{table}}\\caption{{In ns}}\n\\begin{{tabular}}{{l}}\n{row}\n\\end{{tabular}}\n\\end{{table}}"
         );
-        let (table, _) = with_bars(&table).unwrap();
-        assert_eq!(table.lines().collect::<Vec<_>>(), ["", "In ns", "| Size | Gbps | |", "", ""]);
+        let table = tables(&text).remove(0);
+        assert_eq!((table.caption.as_deref(), &*table.text), (Some("In ns"), "| Size | Gbps | |\n"));
+        assert_eq!(table.lines, 2..4);
+    }
+
+    #[test]
+    fn headings_of_sections_have_a_depth() {
+        assert_eq!(
+            heading(r"\subsection*{\textbf{Raw} Results (threads=4)} % all"),
+            Some((3, "Raw Results (threads=4)".into()))
+        );
+        assert_eq!(heading(r"\sectionbox{5. Data}"), Some((2, "5. Data".into())));
+        assert_eq!(heading(r"\newcommand{\sectionbox}[1]{%"), None);
     }
 
     #[test]
     fn a_row_of_several_lines_and_a_table_in_a_cell_are_one_row() {
         let text = "\\begin{tabularx}{\\textwidth}{|l|l|}\nA & \\begin{tabular}[c]{@{}l@{}}Base\\\\ Hardware\\end{tabular} \\\\ \\hline\n\
                     Fork &\n 30 us \\\\[2pt]\nTrap & \\makecell{4 ms \\\\ (9 cycles)}\n\\end{tabularx}";
-        let (table, _) = with_bars(text).unwrap();
-        let rows: Vec<String> =
-            table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-        assert_eq!(
-            rows,
-            ["", "| A | Base Hardware |", "| Fork | 30 us |", "", "| Trap | 4 ms (9 cycles) |", ""]
-        );
+        let table = tables(text).remove(0);
+        let rows: Vec<&str> = table.text.lines().collect();
+        assert_eq!(rows, ["| A | Base Hardware |", "| Fork | 30 us |", "", "| Trap | 4 ms (9 cycles) |"]);
     }
 }

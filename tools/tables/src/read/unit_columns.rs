@@ -8,17 +8,24 @@ use crate::unit::{self, DecimalMark, Dimension};
 use crate::{ColumnMapping, TableColumn, cells, naming};
 use std::collections::BTreeSet;
 
+/// A column of figures with a unit, and its heading.
+struct UnitColumn<'t> {
+    at: usize,
+    name: &'t str,
+    unit: &'t str,
+}
+
 /// Rows become one for each column; what was done.
 pub fn taken_apart(
     all: &mut Vec<TableRecord>,
     at: usize,
     decimal: DecimalMark,
     mapping: &ColumnMapping,
-) -> Option<&'static str> {
+) -> Vec<String> {
     if beside_names(all, at, decimal, mapping) {
-        return Some("each row below a column is an operation");
+        return vec!["each row below a column is an operation".into()];
     }
-    runs(all, at, decimal, mapping).then_some("each column is an operation, and its rows are runs")
+    runs(all, at, decimal, mapping)
 }
 
 /// Words name the rows, and no column is a quantity that is known.
@@ -68,33 +75,39 @@ fn beside_names(
     true
 }
 
-fn runs(all: &mut Vec<TableRecord>, at: usize, decimal: DecimalMark, mapping: &ColumnMapping) -> bool {
+fn runs(all: &mut Vec<TableRecord>, at: usize, decimal: DecimalMark, mapping: &ColumnMapping) -> Vec<String> {
     let headings = all[at].cells.clone();
-    let names: Option<Vec<_>> = headings.iter().map(|text| named(text, mapping)).collect();
-    let Some(names) = names.filter(|names| names.len() > 1) else { return false };
-    let (names, columns): (Vec<&str>, Vec<Option<TableColumn>>) = names.into_iter().unzip();
-    // One quantity for each column is a table of one case.
-    let known: Vec<TableColumn> = columns.iter().flatten().copied().collect();
-    if known.len() == names.len() && known.iter().collect::<BTreeSet<_>>().len() == names.len() {
-        return false;
+    let mut quantities = Vec::new();
+    let (mut columns, mut said) =
+        (Vec::new(), vec!["each column is an operation, and its rows are runs".to_string()]);
+    for (at, text) in headings.iter().enumerate() {
+        if let Some((name, quantity)) = named(text, mapping) {
+            let unit = text.trim()[name.len()..].trim().trim_matches(['(', ')', '[', ']']);
+            columns.push(UnitColumn { at, name, unit });
+            quantities.push(quantity);
+        } else if text.ends_with(')') && !TableHeading::of(text, mapping).is_understood() {
+            said.push(format!("{text:?} is in a unit that is not read here: left out"));
+        } else {
+            return Vec::new();
+        }
     }
+    // One quantity for each column is a table of one case.
+    let known: BTreeSet<TableColumn> = quantities.iter().flatten().copied().collect();
     let figures = |record: &&TableRecord| {
-        record.cells.len() == names.len()
-            && record
-                .cells
-                .iter()
-                .all(|cell| unit::number(cell, decimal).is_some_and(|(.., unit)| unit.is_none()))
+        let bare = |cell: &String| unit::number(cell, decimal).is_some_and(|(.., unit)| unit.is_none());
+        record.cells.len() == headings.len() && record.cells.iter().all(bare)
     };
     let many = all[at + 1..].iter().take_while(figures).count();
-    if many == 0 {
-        return false;
+    if columns.len() < 2 || known.len() == columns.len() || many == 0 {
+        return Vec::new();
     }
     let rows: Vec<TableRecord> = all.drain(at + 1..at + 1 + many).collect();
-    let units = headings.iter().zip(&names).map(|(text, name)| text.trim()[name.len()..].trim());
-    let units: Vec<&str> = units.map(|unit| unit.trim_matches(['(', ')', '[', ']'])).collect();
     let apart = rows.iter().flat_map(|TableRecord { line, cells }| {
-        let cell = |at: usize| vec![names[at].to_string(), format!("{} {}", cells[at], units[at])];
-        (0..names.len()).map(move |at| TableRecord { line: *line, cells: cell(at) })
+        let row = |UnitColumn { at, name, unit }: &UnitColumn| TableRecord {
+            line: *line,
+            cells: vec![name.to_string(), format!("{} {unit}", cells[*at])],
+        };
+        columns.iter().map(row)
     });
     let apart: Vec<TableRecord> = apart.collect();
     all[at].cells = vec!["operation".into(), "measured".into()];
@@ -106,7 +119,7 @@ fn runs(all: &mut Vec<TableRecord>, at: usize, decimal: DecimalMark, mapping: &C
         }
     }
     all.splice(at + 1..at + 1, apart);
-    true
+    said
 }
 
 /// A name with a unit of rates, times or cycles behind it.

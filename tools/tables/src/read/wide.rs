@@ -138,12 +138,10 @@ impl RowReading<'_> {
         below: &Below,
         title: Option<&TableHeading>,
     ) {
+        // Where each row has its unit, it says what it is of.
         let other = |h: &TableHeading| {
-            h.column.is_some_and(|c| {
-                // Units of rows say more than a title.
-                c == TableColumn::Unit
-                    || c.is_measure() && ![TableColumn::Measured, TableColumn::Spread].contains(&c)
-            })
+            let middle = [TableColumn::Measured, TableColumn::Spread];
+            h.column.is_some_and(|c| c == TableColumn::Unit || c.is_measure() && !middle.contains(&c))
         };
         let rated = [TableColumn::Latency, TableColumn::Throughput, TableColumn::MessageRate];
         let quantity = title.and_then(|title| title.column).filter(|column| rated.contains(column));
@@ -185,7 +183,7 @@ const CLOCKS: &[&str] = &["real", "user", "sys", "system", "cpu", "wall", "setup
 #[rustfmt::skip]
 const COMPARES: &[&str] = &[
     "speedup", "speedups", "improvement", "improved", "gain", "gains", "ratio", "reduction", "change", "diff", "difference", "delta",
-    "winner", "normalized", "normalised", "relative", "factor", "vs", "versus", "over", "percent", "pct", "%", "x",
+    "winner", "advantage", "benefit", "normalized", "normalised", "relative", "factor", "vs", "versus", "over", "percent", "pct", "%", "x",
 ];
 
 /// What figures of a unit are.
@@ -207,7 +205,7 @@ fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) 
             let of_two = heading.text.split_once('/').is_some_and(|(one, other)| {
                 vocabulary::exact_role(one).is_some() && vocabulary::exact_role(other).is_some()
             });
-            let compares = of_two || vocabulary::has_word(&heading.text, COMPARES);
+            let compares = of_two || below.compares(*at) || vocabulary::has_word(&heading.text, COMPARES);
             // `filesize(log2)` beside a size
             let exponent = vocabulary::bare(&heading.text).contains("log2");
             let silent = heading.text.is_empty() || heading.is_understood();
