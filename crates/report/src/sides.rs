@@ -3,7 +3,8 @@
 use crate::escape;
 use crate::terminal::cut;
 use crate::text::ending::EndTable;
-use crate::text::words::{Words, operation_name};
+use crate::text::words::{Words, and, operation_name};
+use std::collections::BTreeMap;
 use std::io;
 use syscost_analyze::sides::facts::{DifferingFact, IDENTITY, Incomparable};
 use syscost_analyze::sides::yardstick::YardstickReading;
@@ -17,6 +18,8 @@ use syscost_host::conditions::{Conditions, load_status};
 use syscost_host::doctor::Status;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 
+/// Metrics that an answer names.
+const METRICS: usize = 3;
 /// Columns of a value of a fact.
 const FACT: usize = 34;
 const CHANGE_COLUMNS: &[&str] = &[
@@ -69,8 +72,8 @@ pub fn answer(compared: &SideComparison) -> String {
     let open = compared.changes.len() - worse - better - same;
     let margin = percent(compared.replicate.margin());
     let costs = format!(
-        "{worse} worse, {better} better, {same} the same within {margin}, {open} undecided{}.",
-        of_metric(&compared.changes)
+        "{worse} worse, {better} better, {same} the same within {margin}, {open} undecided ({}).",
+        metrics(&compared.changes)
     );
     match [true, false].map(|is| changed(&compared.rivals, is)) {
         _ if compared.rivals.is_empty() => costs,
@@ -78,12 +81,15 @@ pub fn answer(compared: &SideComparison) -> String {
     }
 }
 
-/// What is compared, where it is one thing.
-fn of_metric(changes: &[Change]) -> String {
-    let mut titles: Vec<&str> = changes.iter().map(|change| change.metric.title).collect();
-    titles.sort_unstable();
-    titles.dedup();
-    if let [only] = titles[..] { format!(" ({only})") } else { String::new() }
+/// What is compared, by the most changes first.
+fn metrics(changes: &[Change]) -> String {
+    let mut titles: BTreeMap<&str, usize> = BTreeMap::new();
+    changes.iter().for_each(|change| *titles.entry(change.metric.title).or_default() += 1);
+    let mut titles: Vec<(&str, usize)> = titles.into_iter().collect();
+    titles.sort_by_key(|(_, changes)| std::cmp::Reverse(*changes));
+    let mut names: Vec<String> = titles.iter().take(METRICS).map(|(title, _)| title.to_string()).collect();
+    names.extend((titles.len() > METRICS).then(|| format!("{} more", titles.len() - METRICS)));
+    and(&names)
 }
 
 fn changed(changes: &[Change], worse: bool) -> usize {

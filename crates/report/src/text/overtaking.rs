@@ -197,7 +197,15 @@ fn sentence(one: &Overtaking, words: &Words) -> String {
     let beats = match (kind(one), one.is_better_throughout()) {
         (OvertakingKind::From, true) => format!("beats {theirs} from {} up", border()),
         (OvertakingKind::UpTo, true) => format!("beats {theirs} only up to {}", border()),
-        (OvertakingKind::From | OvertakingKind::UpTo, false) | (OvertakingKind::InTurns, _) => {
+        // A range of sizes at which it wins would hold some at which it loses.
+        (OvertakingKind::InTurns, _) => {
+            format!(
+                "beats {theirs} at {} and loses at {}",
+                named(&one.better, words),
+                named(&one.worse, words)
+            )
+        }
+        (OvertakingKind::From | OvertakingKind::UpTo, false) => {
             format!(
                 "beats {theirs} at {} and loses at {}",
                 sizes(&one.better, words),
@@ -241,11 +249,15 @@ fn between(low: u64, high: u64, words: &Words) -> String {
 /// `16 KiB and 64 KiB`, `3 sizes from 16 KiB to 1 MiB`: others may lie between.
 fn sizes(sizes: &[u64], words: &Words) -> String {
     match sizes {
-        [] | [_] | [_, _] => and(&sizes.iter().map(|bytes| size(*bytes, words)).collect::<Vec<_>>()),
+        [] | [_] | [_, _] => named(sizes, words),
         [first, .., last] => {
             format!("{} from {}", count(sizes.len(), "size"), words.range(ALONG.id, *first, *last))
         }
     }
+}
+
+fn named(sizes: &[u64], words: &Words) -> String {
+    and(&sizes.iter().map(|bytes| size(*bytes, words)).collect::<Vec<_>>())
 }
 
 /// At one size, what is cheaper a byte is cheaper a message.
@@ -321,11 +333,11 @@ mod tests {
     /// It was said: in turns, 2 crossings.
     #[test]
     fn sizes_are_named_where_they_alternate() {
-        let crossings = Overtakes::Several(vec![(64, 4096), (65536, 1 << 20)]);
-        let (headline, _) = told(vec![line(CPU, &[4096, 65536], &[64, 1 << 20], crossings)]);
+        let crossings = Overtakes::Several(vec![(64, 4096), (4096, 16384), (16384, 65536), (65536, 1 << 20)]);
+        let (headline, _) = told(vec![line(CPU, &[4096, 65536], &[64, 16384, 1 << 20], crossings)]);
         assert_eq!(
             headline,
-            "msg_zerocopy beats send_fields at 4 KiB and 64 KiB and loses at 64 B and 1 MiB (CPU, 4 thread counts)."
+            "msg_zerocopy beats send_fields at 4 KiB and 64 KiB and loses at 64 B, 16 KiB and 1 MiB (CPU, 4 thread counts)."
         );
     }
 
