@@ -399,15 +399,13 @@ impl AdviceWords<'_> {
         let sizes = self.words.range(self.along, range.from, range.to);
         let n = mechanism::per_call(&range.batched);
         let name = range.batched.text(RIVALS).unwrap_or_default();
-        let at = self.words.range(self.along, range.gain.at, range.gain.at);
-        let by = format!("{} {}", self.by(id, range.gain.ratio.value), self.comparative(id));
+        let up_to = if range.from == range.to { "" } else { "up to " };
+        let by = format!("{up_to}{} {}", self.by(id, range.gain.ratio.value), self.comparative(id));
         match range.verdict {
-            BatchingVerdict::MattersMost => format!(
-                "Batching matters more than the mechanism at {sizes}: {n} messages a call by {name} are {by} at {at}."
-            ),
-            BatchingVerdict::Helps => {
-                format!("Batching helps at {sizes}: {n} messages a call by {name} are {by} at {at}.")
+            BatchingVerdict::MattersMost => {
+                format!("Batching matters more than the mechanism at {sizes}: {n} a call by {name} are {by}.")
             }
+            BatchingVerdict::Helps => format!("Batching helps at {sizes}: {n} a call by {name} are {by}."),
             BatchingVerdict::Costs => format!("Batching costs more at {sizes}: send one message a call."),
             BatchingVerdict::Same => format!("Batching changes nothing at {sizes} (within 3 %)."),
             BatchingVerdict::Undecided => format!("Whether batching helps at {sizes} is undecided."),
