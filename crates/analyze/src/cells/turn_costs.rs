@@ -22,12 +22,12 @@ pub fn of_slices(metric: &str) -> Option<Unit> {
 /// What each case that took turns cost in each round, in nanoseconds of CPU time a message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnCosts {
-    of_case: HashMap<usize, Turns>,
+    of_case: HashMap<usize, CaseTurns>,
     confidence: f64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Turns {
+struct CaseTurns {
     bytes: f64,
     rounds: Vec<(u32, f64)>,
 }
@@ -45,7 +45,7 @@ impl TurnCosts {
             let both: Vec<usize> =
                 std::iter::once(case.index).chain(twins.get(&case.index).copied()).collect();
             let bytes = case.point.int(MESSAGE_BYTES).unwrap_or(1) as f64;
-            Turns { bytes, rounds: run.slices.costs(&both) }
+            CaseTurns { bytes, rounds: run.slices.costs(&both) }
         };
         let of_case = cases.iter().map(|case| (case.index, turns(case)));
         let of_case = of_case.filter(|(_, turns)| !turns.rounds.is_empty()).collect();

@@ -9,6 +9,7 @@ use syscost_core::axis::{Point, Value};
 use syscost_core::decide::Verdict;
 use syscost_core::units::Unit;
 use syscost_measure::mechanism;
+use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 
 /// Places that are told one by one; of more those of the control.
@@ -83,12 +84,11 @@ fn sentence(cost: &LayerCost, words: &Words) -> String {
         places = if of_control.is_empty() { of_all.collect() } else { of_control };
         places.truncate(LISTED);
     }
-    let mut before: Option<&str> = None;
+    let mut before = String::new();
     for place in &places {
-        let name = place.place.text(MECHANISM);
-        let named = name.filter(|name| before != Some(name));
+        let name = words.way(&Transfer, &place.place, MECHANISM.id);
         let at = size(&place.place);
-        let at = named.map_or_else(|| format!("At {at}"), |name| format!("`{name}` at {at}"));
+        let at = if name == before { format!("At {at}") } else { format!("`{name}` at {at}") };
         before = name;
         told += &format!(" {at}: {}.", with_interval(place));
     }

@@ -61,8 +61,8 @@ const COUNTERS: [TableColumn; 6] = [
 ];
 
 /// The rows of a name, by all else that tells them apart.
-type NamedRows<'t> = BTreeMap<RowPlace, &'t PublishedRow>;
-type RowPlace = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>);
+type NamedRows<'t> = BTreeMap<KeysOfRow, &'t PublishedRow>;
+type KeysOfRow = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>);
 
 /// Counters of one name that are those of another wherever both stand, beside other figures that differ.
 fn same_counters(table: &PublishedTable) -> Vec<Remark> {
