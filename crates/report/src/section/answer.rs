@@ -41,14 +41,8 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     let warned = [unfinished(m), empty(m)].into_iter().flatten();
     let mut cards: Vec<AnswerCard> =
         warned.map(|said| AnswerCard { headlines: vec![said], ..AnswerCard::default() }).collect();
-    let layers = layers(m);
-    let advice = situations.map(card);
-    // Where every case has a partner with another value, that is what the run is about.
-    if asks_of_layers(m) {
-        cards.extend(layers.into_iter().chain(advice));
-    } else {
-        cards.extend(advice.chain(layers));
-    }
+    cards.extend(layers(m));
+    cards.extend(situations.map(card));
     // What holds at the same place is said of the first.
     for i in (1..cards.len()).rev() {
         if cards[..i].iter().any(|card| card.note == cards[i].note) {
@@ -73,6 +67,7 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     cards
 }
 
+/// Where every case has a partner with another value, that is what the run is about.
 fn asks_of_layers(m: &Material) -> bool {
     let shown = m.analysis.answers.iter().flat_map(|answer| &answer.shown);
     let places: usize =
@@ -90,7 +85,7 @@ fn layers(m: &Material) -> Option<AnswerCard> {
     let headline = Statement { text: said.headline, cells };
     let title = "What each layer and setting costs".into();
     let card = AnswerCard { title, headlines: vec![headline], ..AnswerCard::default() };
-    (!said.statements.is_empty()).then(|| folded(card, said.statements))
+    (asks_of_layers(m) && !said.statements.is_empty()).then(|| folded(card, said.statements))
 }
 
 /// Every sentence of the answer, in the order of reading.

@@ -403,9 +403,9 @@ impl AdviceWords<'_> {
         let by = format!("{up_to}{} {}", self.by(id, range.gain.ratio.value), self.comparative(id));
         match range.verdict {
             BatchingVerdict::MattersMost => {
-                format!("Batching matters more than the mechanism at {sizes}: {n} a call by {name} are {by}.")
+                format!("Batching matters more than the mechanism at {sizes}: {n} a call by {name}, {by}.")
             }
-            BatchingVerdict::Helps => format!("Batching helps at {sizes}: {n} a call by {name} are {by}."),
+            BatchingVerdict::Helps => format!("Batching helps at {sizes}: {n} a call by {name}, {by}."),
             BatchingVerdict::Costs => format!("Batching costs more at {sizes}: send one message a call."),
             BatchingVerdict::Same => format!("Batching changes nothing at {sizes} (within 3 %)."),
             BatchingVerdict::Undecided => format!("Whether batching helps at {sizes} is undecided."),
