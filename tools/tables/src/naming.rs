@@ -20,7 +20,7 @@ pub struct NamedColumn {
 #[rustfmt::skip]
 const WHOLE: &[&str] = &[
     "avg", "av", "average", "mean", "weighted", "the", "of", "used", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "agg", "measured", "observed",
-    "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "cnt", "nr", "hw", "hardware", "u", "all", "data",
+    "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "cnt", "nr", "hw", "hardware", "u", "all", "data", "achieved", "obtained", "recorded", "effective", "sustained", "reported",
 ];
 /// Short for throughput, before its unit; alone they are something else.
 pub const RATES: &[&str] = &["thr", "tp", "thru", "perf"];
@@ -119,6 +119,11 @@ pub fn unit_alone(text: &str) -> Option<NamedColumn> {
         let rate = |word: &String| sums(word) || RATES.contains(&word.as_str());
         let fits = |word| middle(word) || unit.dimension != Dimension::Time && rate(word);
         let rank = 2 + side(&words);
+        // `thr_std_gbps`
+        let lies_apart = |word: &String| SPREADS.contains(&word.as_str());
+        let spread = words.iter().any(lies_apart) && words.iter().any(rate);
+        let fits = |word| fits(word) || spread && unit.dimension == Dimension::Rate && lies_apart(word);
+        let column = if spread { TableColumn::Spread } else { column };
         (!words.is_empty() && words.iter().all(fits)).then_some(NamedColumn {
             column,
             unit: Some(unit),
@@ -350,19 +355,9 @@ fn spelled(chunks: &[&str]) -> String {
 /// Is it a count, which has prefixes and no unit?
 pub fn is_count(column: TableColumn) -> bool {
     use TableColumn::*;
+    #[rustfmt::skip]
     let counts = [
-        Cycles,
-        Instructions,
-        CacheMisses,
-        LlcMisses,
-        L1Misses,
-        ContextSwitches,
-        Messages,
-        MessageRate,
-        Retransmits,
-        Threads,
-        Runs,
-        Repetition,
+        Cycles, Instructions, CacheMisses, LlcMisses, L1Misses, ContextSwitches, Messages, MessageRate, Retransmits, Threads, Runs, Repetition,
     ];
     counts.contains(&column)
 }

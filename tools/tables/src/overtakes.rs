@@ -33,6 +33,9 @@ pub struct Overtake {
     pub equal_at: Vec<u64>,
     /// Lines of the file.
     pub lines: Vec<usize>,
+    /// Rows that repeat are compared by their median.
+    #[serde(skip)]
+    pub medians: bool,
 }
 
 impl Overtake {
@@ -110,7 +113,7 @@ fn sentence(group: &[Overtake]) -> String {
     let compared: BTreeSet<u64> = group.iter().flat_map(|o| o.compared.iter().copied()).collect();
     let compared: Vec<u64> = compared.into_iter().collect();
     format!(
-        "{} has {more} {} than {}{} {} ({}).",
+        "{} has {more} {} than {}{} {} ({}{}).",
         first.challenger,
         first.metric.title(),
         first.incumbent,
@@ -128,7 +131,8 @@ fn sentence(group: &[Overtake]) -> String {
             }
         } else {
             "the table names no size".into()
-        }
+        },
+        if group.iter().any(|overtake| overtake.medians) { "; medians of rows that repeat" } else { "" }
     )
 }
 
@@ -185,13 +189,16 @@ fn rivals(table: &PublishedTable) -> Vec<(&str, &str)> {
     }
 }
 
-/// Does a cell have more than one row?
-fn has_repeats(table: &PublishedTable) -> bool {
+/// Does a cell have more than one of these rows?
+fn have_repeats<'t>(mut rows: impl Iterator<Item = &'t PublishedRow>) -> bool {
     let mut seen = BTreeSet::new();
     let name = |row: &PublishedRow| {
         [TableColumn::Mechanism, TableColumn::Variant].map(|column| row.text(column).map(str::to_string))
     };
-    !table.rows.iter().all(|row| seen.insert((name(row), row.count(TableColumn::Threads))))
+    let place = |row: &PublishedRow| {
+        [TableColumn::MessageBytes, TableColumn::Threads].map(|column| row.count(column))
+    };
+    !rows.all(|row| seen.insert((name(row), place(row))))
 }
 
 /// Every answer that the table has figures for; empty where it lacks the columns or the ways.
@@ -201,10 +208,11 @@ pub fn overtakes(table: &PublishedTable) -> Vec<Overtake> {
     let times = [TableColumn::Latency, TableColumn::BareLatency];
     let speed = MORE_IS_BETTER.into_iter().chain(times).find(|column| table.has(*column));
     let sized = table.has(TableColumn::MessageBytes);
-    let comparable = table.is_transfer() && (sized || !has_repeats(table));
+    let comparable = table.is_transfer() && (sized || !have_repeats(table.rows.iter()));
     let rivals = if comparable { rivals(table) } else { Vec::new() };
     for metric in speed.into_iter().chain([TableColumn::CyclesPerByte]) {
         let lines = lines(table, TableColumn::MessageBytes, metric);
+        let medians = have_repeats(table.rows.iter().filter(|row| row.figure(metric).is_some()));
         for (incumbent, challenger) in &rivals {
             for (key, olds) in lines.iter().filter(|(key, _)| key.mechanism == *incumbent) {
                 let overtake = Overtake {
@@ -218,6 +226,7 @@ pub fn overtakes(table: &PublishedTable) -> Vec<Overtake> {
                     better_at: Vec::new(),
                     equal_at: Vec::new(),
                     lines: Vec::new(),
+                    medians,
                 };
                 let news = lines.get(&LineKey { mechanism: challenger, ..*key });
                 found.extend(news.and_then(|news| overtake.along(olds, news)));
@@ -263,6 +272,16 @@ mod tests {
             told("A1,64,1,1.0\nA3,64,1,2.0\nA1,64,8,3.0\nA3,64,8,1.0\nA1,64,4,3.0\nA3,64,4,2.0\nA2,64,1,\n");
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(all[0].contains("at every size with 1 thread; at no size with 4 and 8 threads"), "{all:?}");
+    }
+
+    #[test]
+    fn rows_that_repeat_are_compared_by_their_median() {
+        let two = told("A1,64,4,18.0547\nA1,64,4,17.3716\nA3,64,4,16.9472\nA3,64,4,18.5770\n");
+        assert!(two[0].contains("at every size with 4 threads"), "17.76 is above 17.71: {two:?}");
+        assert!(two[0].contains("(compared at 64 B; medians of rows that repeat)"), "{two:?}");
+        let three = told("A1,64,1,1\nA1,64,1,2\nA1,64,1,2.9\nA3,64,1,1.5\nA3,64,1,1.6\nA3,64,1,3\n");
+        assert!(three[0].contains("at no size"), "{three:?}");
+        assert!(!told("A1,64,1,1\nA3,64,1,2\n")[0].contains("median"));
     }
 
     #[test]

@@ -92,6 +92,9 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
         (Some(_), ..) if second && what.ends_with('B') && text.ends_with("PS") => {
             Err(NoUnit::Ambiguous("bits or bytes per second: write Gbit/s or GB/s"))
         }
+        (Some(_), ..) if second && ["kib", "mib", "gib"].contains(&what.as_str()) => {
+            Err(NoUnit::Ambiguous("bits or bytes per second: write Mibit/s or MiB/s"))
+        }
         (Some(bits), ..) if second => scale(Dimension::Rate, bits),
         (_, Some(many), _) if second => scale(Dimension::Calls, many),
         (.., Some(ns)) if calls(&of) == Some(1.0) => scale(Dimension::Time, ns),
@@ -170,6 +173,7 @@ fn bits(text: &str) -> Option<f64> {
         "egabit" | "egabits" | "igabit" | "igabits" | "ilobits" => Some(prefix),
         "B" | "Byte" | "Bytes" | "bytes" | "byte" | "o" | "egabytes" | "igabytes" => Some(8.0 * prefix),
         "iB" | "io" | "iByte" | "ibytes" => Some(8.0 * 1024f64.powf(prefix.log10() / 3.0)),
+        "ib" | "ibit" | "ibits" => Some(1024f64.powf(prefix.log10() / 3.0)),
         _ => None,
     }
 }
@@ -187,8 +191,8 @@ fn calls(text: &str) -> Option<f64> {
     }
     let (prefix, what) = prefixed(text);
     let short = prefix > 1.0 && ["p", "r", "q"].contains(&what);
-    // `Tps`: transactions.
-    if known(text) || text.eq_ignore_ascii_case("t") {
+    // `Tps`: transactions; `P/s`: packets.
+    if known(text) || ["t", "p"].contains(&text.to_ascii_lowercase().as_str()) {
         Some(1.0)
     } else {
         (known(what) || short).then_some(prefix)
@@ -315,6 +319,12 @@ mod tests {
             assert_eq!(factor(text), (Dimension::Rate, 8.0 * 1048576.0), "{text}");
         }
         assert_eq!(factor("MegaBits/Sec"), (Dimension::Rate, 1e6));
+        for text in ["Mib/s", "[Mibit/s]", "Mibps"] {
+            assert_eq!(factor(text), (Dimension::Rate, 1048576.0), "{text}");
+        }
+        for text in ["P/s", "pps", "packets/s"] {
+            assert_eq!(factor(text), (Dimension::Calls, 1.0), "{text}");
+        }
         for text in ["us/msg", "usec_per_msg", "us per packet", "µs/op", "us/block"] {
             assert_eq!(factor(text), (Dimension::Time, 1e3), "{text}");
         }
@@ -324,7 +334,7 @@ mod tests {
         }
         assert_eq!(factor("us/KB"), (Dimension::TimePerByte, 1e3 / 1024.0));
         assert_eq!(parse("us/furlong"), Err(NoUnit::Unknown));
-        assert!(matches!(parse("GBPS"), Err(NoUnit::Ambiguous(_))));
+        assert!(["GBPS", "mib/s"].iter().all(|text| matches!(parse(text), Err(NoUnit::Ambiguous(_)))));
         assert_eq!(parse("furlongs"), Err(NoUnit::Unknown));
     }
 

@@ -55,6 +55,12 @@ impl<'r> Below<'r> {
         self.records.iter().map(fill).collect()
     }
 
+    /// Where both columns have a figure, with its line.
+    pub fn pairs(&self, at: [usize; 2]) -> impl Iterator<Item = (usize, &'r str, &'r str)> {
+        let cell = move |record: &'r TableRecord, at: usize| record.cells.get(at).map(String::as_str);
+        self.records.iter().filter_map(move |r| Some((r.line, cell(r, at[0])?, cell(r, at[1])?)))
+    }
+
     fn filled(&self, at: usize) -> Vec<&'r str> {
         self.records
             .iter()

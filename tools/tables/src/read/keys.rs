@@ -155,6 +155,10 @@ pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec
         headings[at].column = Some(part_of_name(headings, below, at, wide));
         said.push(format!("{:?} holds set values: it is a part of the name", headings[at].text));
     }
+    if let Some(at) = amount(headings, below).filter(|_| !wide) {
+        headings[at].column = Some(TableColumn::Variant);
+        said.push(format!("{:?} tells rows apart: it is a part of the name", headings[at].text));
+    }
     for _ in 0..MOST_VARIANTS {
         let equal = repeated(headings, below, None);
         let candidates = (0..headings.len()).filter(|at| {
@@ -174,6 +178,24 @@ pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec
         said.push(format!("{:?} tells rows apart: it is a part of the name", headings[at].text));
     }
     said
+}
+
+/// Round numbers of messages or bytes that tell all rows apart where nothing else does: somebody set them.
+fn amount(headings: &[TableHeading], below: &Below) -> Option<usize> {
+    let amounts = [Some(TableColumn::Messages), Some(TableColumn::Bytes)];
+    let round = |cell: &str| {
+        let set = |n: u64| n.is_power_of_two() || n.to_string().trim_end_matches('0').len() < 3;
+        unit::number(cell, DecimalMark::Point)
+            .is_some_and(|(n, ..)| n >= 1.0 && n.fract() == 0.0 && set(n as u64))
+    };
+    let set = |at: &usize| {
+        let heading = &headings[*at];
+        heading.is_plain()
+            && amounts.contains(&heading.column)
+            && below.column(*at).into_iter().all(round)
+            && repeated(headings, below, Some(*at)) == 0
+    };
+    (repeated(headings, below, None) > 0).then(|| (0..headings.len()).find(set)).flatten()
 }
 
 /// `loopback`, `veth` below an empty corner, beside columns of names.

@@ -38,6 +38,8 @@ mod script_value;
 mod script_words;
 mod sections;
 mod several;
+mod statistics;
+mod summary_rows;
 mod sockperf;
 mod system;
 mod tex;
@@ -93,8 +95,17 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
 }
 
 /// Headings that readers write where a text has none.
-const OWN: [&str; 8] =
-    ["mechanism", "variant", "size", "threads", "operation", "measured", "run", "standard deviation"];
+const OWN: [&str; 9] = [
+    "mechanism",
+    "variant",
+    "size",
+    "threads",
+    "operation",
+    "measured",
+    "run",
+    "standard deviation",
+    worded::UNNAMED,
+];
 
 /// Nothing needs saying of a heading that the text does not have.
 fn of_own_heading(said: &str, text: &str) -> bool {
@@ -214,7 +225,11 @@ fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Publishe
 /// Lines that say the same again with other figures. `None`: another text.
 fn of_words(name: &str, text: &str, mapping: &ColumnMapping) -> Option<PublishedTable> {
     let worded_rows::WordedRecords { all, left, lost } = worded_rows::records(text, mapping)?;
+    let unnamed = all.first().is_some_and(|head| head.cells.iter().any(|cell| cell == worded::UNNAMED));
     let mut table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping).ok()?;
+    if unnamed {
+        table.understood.push("a time that nothing names is taken as latency".into());
+    }
     table.understood.push("lines in words: what comes again with other figures is a row".into());
     table.understood.extend(perf_program::left_out(&left, ""));
     table.understood.extend(perf_program::left_out(&lost, "partly "));

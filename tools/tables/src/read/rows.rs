@@ -4,7 +4,7 @@ use super::columns::{self, Below};
 use super::heading::{self, AXES, HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
 use super::{finish, keys, no_headings, row_units};
-use super::{titles, whole};
+use super::{statistics, summary_rows, titles, whole};
 use crate::cells::{self, CellReading};
 use crate::mapping::NameMeaning;
 use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
@@ -13,11 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The headings are among the first lines.
 const HEADINGS_WITHIN: usize = 300;
-/// First cells of rows that sum up others.
-pub const SUMMARIES: &[&str] = &[
-    "average", "avg", "mean", "total", "sum", "max", "min", "stddev", "std dev", "overall", "best", "worst",
-    "median", "geomean",
-];
 
 pub fn table(
     name: &str,
@@ -122,7 +117,9 @@ impl RowReading<'_> {
         if may_be_headings
             && filled.len() > 1
             && !(self.section.is_some() && self.is_data(record))
-            && let Some(headings) = self.headings(record)
+            && let Some(headings) = self
+                .headings(record)
+                .or_else(|| self.names_alone(record, below).filter(|_| self.section.is_none()))
         {
             return self.begin(headings, below);
         }
@@ -199,6 +196,7 @@ impl RowReading<'_> {
         self.name_figures(&mut headings, &below)?;
         columns::correct(&mut headings, &below);
         self.copies_counted |= (0..headings.len()).any(|at| below.counts_copies(at));
+        self.table.differ.extend(statistics::contradictions(&headings, &below));
         let chosen = keys::choose(&mut headings, &below, &mut self.table.differ)?;
         let wide = headings.iter().any(|h| h.place.is_some());
         let completed = keys::complete(&mut headings, &below, wide);
@@ -295,19 +293,14 @@ impl RowReading<'_> {
         let figure = |(heading, cell): (&TableHeading, &String)| {
             heading.column.is_some_and(|c| !c.is_text()) && self.cells.is_number(cell)
         };
-        let sums_up = |(heading, cell): (&TableHeading, &String)| {
-            heading.column == Some(TableColumn::Repetition)
-                && SUMMARIES.contains(&vocabulary::bare(cell).as_str())
-        };
         let cells = section.headings.iter().zip(&record.cells);
         if titles::NOTES.iter().any(|word| first.starts_with(word)) || !cells.clone().any(figure) {
             self.table.notes += 1;
             return Ok(());
         }
-        let summary = SUMMARIES.iter().any(|word| vocabulary::bare(word) == first);
         let left = |(at, (heading, cell)): (usize, (&TableHeading, &String))| {
             let failed = !heading.is_understood() && cells::has_failed(cell);
-            let sums_up = summary && at == 0 || sums_up((heading, cell));
+            let sums_up = summary_rows::sums_up(at, heading, cell, |name| self.noted.contains(name));
             (failed || sums_up).then(|| format!("{:?} is {cell:?}", heading.text))
         };
         if let Some(told) = cells.enumerate().find_map(left) {

@@ -3,7 +3,7 @@
 
 use super::heading::{TableHeading, cut_unit};
 use super::layout::TableRecord;
-use super::rows::SUMMARIES;
+use super::summary_rows::SUMMARIES;
 use crate::unit::{self, DecimalMark, Dimension};
 use crate::{ColumnMapping, TableColumn, cells, naming};
 use std::collections::BTreeSet;

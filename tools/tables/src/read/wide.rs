@@ -40,6 +40,36 @@ impl RowReading<'_> {
         corner.column = Some(of_rows);
     }
 
+    /// `DFN,Telekom` above nothing but figures: names, where a title or the file's name says what the figures are.
+    pub(super) fn names_alone(
+        &self,
+        record: &TableRecord,
+        below: &[TableRecord],
+    ) -> Option<Vec<TableHeading>> {
+        let number = |cell: &String| unit::number(cell, self.cells.decimal).map(|(value, ..)| value);
+        let figures = |row: &TableRecord| {
+            row.cells.len() == record.cells.len() && row.cells.iter().all(|c| number(c).is_some())
+        };
+        // What grows from row to row is an axis.
+        let grows =
+            |at: usize| below.is_sorted_by(|one, other| number(&one.cells[at]) < number(&other.cells[at]));
+        let plain = |cell: &String| {
+            cell.len() > 1 && number(cell).is_none() && !TableHeading::of(cell, self.mapping).is_understood()
+        };
+        let titled = || self.title.is_some() || titles::of_file(&self.table.name, self.mapping).is_some();
+        let names = record.cells.len() > 1
+            && record.cells.iter().all(plain)
+            && below.len() > 1
+            && below.iter().all(figures)
+            && !(0..record.cells.len()).any(grows)
+            && titled();
+        let name = |cell: &String| TableHeading {
+            place: Some(HeadingPlace { mechanism: Some(cell.clone()), ..Default::default() }),
+            ..TableHeading::of(cell, self.mapping)
+        };
+        names.then(|| record.cells.iter().map(name).collect())
+    }
+
     /// The first heading of a wide table may name both axes, the figures, or nothing: its column is the axis that the
     /// others are not.
     pub(super) fn name_corner(&mut self, headings: &mut [TableHeading]) {

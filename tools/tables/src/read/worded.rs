@@ -12,6 +12,8 @@ const LONGEST: usize = 160;
 const UNIT_WORDS: usize = 3;
 /// Before what was moved in all.
 const MOVED: &[&str] = &["sent", "transferred", "wrote", "read", "copied", "total", "moved"];
+/// Of a time beside a rate, whose name the text does not say.
+pub const UNNAMED: &str = "latency (unnamed)";
 /// Before how long it took.
 const TOOK: &[&str] = &["in", "took", "for", "elapsed", "duration", "time"];
 
@@ -273,7 +275,7 @@ impl WordedReading<'_> {
             }
             // `0.21 Gbps, 12.1 us`
             (_, Dimension::Time) if whole.is_empty() && !self.items.is_empty() => {
-                self.figure("latency", Some(TableColumn::Latency), cell);
+                self.figure(UNNAMED, Some(TableColumn::Latency), cell);
             }
             _ => self.lose(&[], cell),
         }

@@ -52,17 +52,21 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
         return constant(table);
     }
     let bare = table.has(TableColumn::BareLatency) && table.has(TableColumn::BareThroughput);
-    let of = if bare {
-        (TableColumn::BareLatency, TableColumn::BareThroughput)
-    } else if table.has(TableColumn::Throughput) {
-        (TableColumn::Latency, TableColumn::Throughput)
+    use TableColumn::{BareLatency, BareThroughput, Latency, MessageRate, Throughput};
+    let all = if bare {
+        vec![(BareLatency, BareThroughput)]
     } else {
-        (TableColumn::Latency, TableColumn::MessageRate)
+        vec![(Latency, Throughput), (Latency, MessageRate)]
     };
+    let first = all.into_iter().find_map(|of| of_rate(table, of, bare));
+    first.map_or_else(|| constant(table), |told| vec![told])
+}
+
+fn of_rate(table: &PublishedTable, of: (TableColumn, TableColumn), bare: bool) -> Option<Remark> {
     let rows: Vec<(&PublishedRow, f64, f64)> =
         table.rows.iter().filter_map(|row| in_flight(row, of)).collect();
     if rows.len() < FEWEST {
-        return Vec::new();
+        return None;
     }
     let latencies = rows.iter().filter_map(|(row, ..)| row.value(of.0));
     let (least, most) = latencies.fold((f64::MAX, 0.0f64), |(a, b), of| (a.min(of), b.max(of)));
@@ -73,10 +77,8 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let others = ways.iter().map(|by_thread| formula(*by_thread, 1.0).of_median());
     let others = others.filter(|_| most >= APART * least && rows.len() > FEWEST);
     let fits = |of: &RateFormula| of.agreeing().len() as f64 >= MOST * rows.len() as f64;
-    match exact.chain(others).find(fits) {
-        Some(formula) => vec![told(&formula, bare, if table.fields { "field" } else { "message" })],
-        None => constant(table),
-    }
+    let formula = exact.chain(others).find(fits)?;
+    Some(told(&formula, bare, if table.fields { "field" } else { "message" }))
 }
 
 /// Sizes are those of messages, or of their fields.

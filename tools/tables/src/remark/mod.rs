@@ -96,7 +96,8 @@ pub(super) struct LineKey<'t> {
 }
 
 /// Rows that have a figure and differ in one coordinate, by that one ascending: lines through the table.
-/// A coordinate given more than once (repetitions) stands once, by the middle row.
+/// A coordinate given more than once (repetitions) stands once, by the median; of an even number the row is the lower
+/// of the two in the middle.
 pub(super) fn lines(
     table: &PublishedTable,
     along: TableColumn,
@@ -138,7 +139,10 @@ fn are_alike(ends: &[LineEnd]) -> bool {
 
 fn middle(mut ends: Vec<LineEnd>) -> LineEnd {
     ends.sort_by(|a, b| a.2.value.total_cmp(&b.2.value));
-    ends[(ends.len() - 1) / 2]
+    let (lower, upper) = (ends[(ends.len() - 1) / 2], ends[ends.len() / 2]);
+    let between = |of: fn(&PublishedFigure) -> f64| (of(&lower.2) + of(&upper.2)) / 2.0;
+    let median = PublishedFigure { value: between(|f| f.value), rounding: between(|f| f.rounding) };
+    (lower.0, lower.1, median)
 }
 
 /// Two neighbours on a line of throughputs.

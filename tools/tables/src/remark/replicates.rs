@@ -57,7 +57,7 @@ fn apart(table: &PublishedTable) -> Option<Remark> {
         id: "runs_apart",
         kind: RemarkKind::Unexpected,
         text: format!(
-            "Rows of {} that differ in nothing read here lie more than {APART:.0}x apart, most in {}: {} {} and {}. \
+            "Rows of {} (one name, size and thread count each) lie more than {APART:.0}x apart, most in {}: {} {} and {}. \
              They differ in something else{left}, or a run was disturbed. Find the reason before you compare.",
             syscost_core::units::count(found.len(), "case"),
             place(worst.least),

@@ -2,7 +2,7 @@
 
 use super::{Remark, RemarkKind};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of a value and half a unit of its last digit: figures this exact do not meet by chance.
 const EXACT: f64 = 100.0;
@@ -15,16 +15,18 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
         return Vec::new();
     }
     let mut rows: BTreeMap<Vec<(TableColumn, u64)>, Vec<&PublishedRow>> = BTreeMap::new();
+    let constant = constant(table);
     for row in &table.rows {
-        let figures: Vec<(TableColumn, u64)> =
-            measured(row).map(|(column, figure)| (column, figure.value.to_bits())).collect();
-        if figures.len() >= FEWEST {
-            rows.entry(figures).or_default().push(row);
+        let telling = measured(row).filter(|(column, figure)| is_exact(figure) && !constant.contains(column));
+        if telling.count() >= FEWEST {
+            let figures = measured(row).map(|(column, figure)| (column, figure.value.to_bits()));
+            rows.entry(figures.collect()).or_default().push(row);
         }
     }
     let repeated: Vec<Vec<&PublishedRow>> = rows.into_values().filter(|rows| rows.len() > 1).collect();
     let (twice, copied): (Vec<_>, Vec<_>) =
         repeated.into_iter().partition(|rows| rows.iter().all(|row| row.key() == rows[0].key()));
+    let twice = if twice.is_empty() { twice } else { in_full(table) };
     let counters = same_counters(table);
     remark("row_twice", RemarkKind::Caution, "in full: a row that was copied is no repetition", twice)
         .into_iter()
@@ -38,13 +40,37 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
         .collect()
 }
 
+/// What is the same in every row shows nothing, unless all of them are: a rate may have been set.
+fn constant(table: &PublishedTable) -> BTreeSet<TableColumn> {
+    let mut values: BTreeMap<TableColumn, BTreeSet<u64>> = BTreeMap::new();
+    for (column, figure) in table.rows.iter().flat_map(measured) {
+        values.entry(column).or_default().insert(figure.value.to_bits());
+    }
+    let once = values.iter().filter(|(_, values)| values.len() == 1).map(|(column, _)| *column);
+    let once: BTreeSet<TableColumn> = once.collect();
+    if once.len() == values.len() { BTreeSet::new() } else { once }
+}
+
+/// All rows that come again with each of their figures, however few digits these have.
+fn in_full(table: &PublishedTable) -> Vec<Vec<&PublishedRow>> {
+    let mut rows: BTreeMap<_, Vec<&PublishedRow>> = BTreeMap::new();
+    for row in &table.rows {
+        let figures = row.figures.iter().map(|(column, figure)| (*column, figure.value.to_bits()));
+        rows.entry((row.key(), figures.collect::<Vec<_>>())).or_default().push(row);
+    }
+    rows.into_values().filter(|rows| rows.len() > 1).collect()
+}
+
 fn measured(row: &PublishedRow) -> impl Iterator<Item = (TableColumn, PublishedFigure)> {
     use TableColumn::{Bytes, Elapsed, Messages, Predicted, Runs};
     let kept = |column: &TableColumn| {
         !column.is_place() && ![Bytes, Elapsed, Messages, Runs, Predicted].contains(column)
     };
-    let exact = |figure: &PublishedFigure| figure.value > 0.0 && figure.value >= EXACT * figure.rounding;
-    row.figures.iter().map(|(c, f)| (*c, *f)).filter(move |(column, figure)| kept(column) && exact(figure))
+    row.figures.iter().map(|(c, f)| (*c, *f)).filter(move |(column, _)| kept(column))
+}
+
+fn is_exact(figure: &PublishedFigure) -> bool {
+    figure.value > 0.0 && figure.value >= EXACT * figure.rounding
 }
 
 /// Sizes and thread counts at which a name's counters have to be those of another.
@@ -86,7 +112,9 @@ fn same_counters(table: &PublishedTable) -> Vec<Remark> {
 fn copied_counters((one, others): (&str, &NamedRows), (name, rows): (&str, &NamedRows)) -> Option<Remark> {
     let shared: Vec<(&PublishedRow, &PublishedRow)> =
         rows.iter().filter_map(|(place, row)| Some((*others.get(place)?, *row))).collect();
-    let exact = |row: &PublishedRow, column| measured(row).find(|(known, _)| *known == column);
+    let exact = |row: &PublishedRow, column| {
+        measured(row).find(|(known, figure)| *known == column && is_exact(figure))
+    };
     let cases = |column: &TableColumn| {
         let both = shared.iter().filter_map(|(one, row)| Some((exact(one, *column)?, exact(row, *column)?)));
         let both: Vec<_> = both.collect();

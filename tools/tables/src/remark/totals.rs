@@ -74,7 +74,8 @@ fn told(known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remar
     let distance = |row: &WrongTotal| row.ratio.ln().abs();
     wrong.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
     let worst = wrong.first()?;
-    let unit = if said == MESSAGES[0] { Unit::Bytes } else { Unit::BitsPerSecond };
+    let (unit, slack) =
+        if said == MESSAGES[0] { (Unit::Bytes, PARTIAL) } else { (Unit::BitsPerSecond, SLACK) };
     let each = |row: &WrongTotal| row.threads > 1.0 && (row.ratio * row.threads - 1.0).abs() < SLACK;
     let apart = |row: &WrongTotal, by: f64| (distance(row) - by.ln()).abs() < CLOSE;
     let scaled = |row: &WrongTotal| [1e3, 1e6, 1e9].iter().any(|scale| apart(row, *scale));
@@ -90,7 +91,8 @@ fn told(known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remar
         "What is counted over that duration does not go with that throughput."
     };
     let text = format!(
-        "{said} not {what} in {} of {all} rows, by up to {}x: {} says {}, {give} {}. {why}",
+        "{said} not {what} (within {:.0} %) in {} of {all} rows, by up to {}x: {} says {}, {give} {}. {why}",
+        100.0 * slack,
         wrong.len(),
         significant(distance(worst).exp()),
         place(worst.row),
@@ -164,7 +166,10 @@ mod tests {
         let framed = told("A1,64,1,653566848,10211982\nA2,128,1,3313600000,21800000\n");
         assert!(framed.iter().all(|text| !text.contains("messages times")), "headers: {framed:?}");
         let fewer = told("A1,16384,2,46309212160,2826490\nA2,16384,2,32960000000,2826466\n");
-        assert!(fewer[0].contains("messages times message size in 1 of 2 rows, by up to 1.41x"), "{fewer:?}");
+        assert!(
+            fewer[0].contains("messages times message size (within 5 %) in 1 of 2 rows, by up to 1.41x"),
+            "{fewer:?}"
+        );
     }
 
     #[test]

@@ -68,7 +68,7 @@ fn question(
     let which = if each.is_empty() { String::new() } else { format!(" {}.", each.join("; ")) };
     let example = fitting.first().map_or(units[0], |text| text);
     let text = format!(
-        "{name} has no unit in {} rows.{which} Which is it? Say it with --unit {example}; until then only its rows are compared.",
+        "{name} has no unit known here in {} rows.{which} Which is it? Say it with --unit {example}; until then only its rows are compared.",
         rows.len()
     );
     Some(Remark { id: "no_unit", kind: RemarkKind::Question, text, lines: Vec::new() })
