@@ -270,7 +270,11 @@ fn summed<'t>(lines: &[ReportLine<'t>]) -> Option<Vec<ReportLine<'t>>> {
             None => all.push(ReportLine { rest: Vec::new(), ..line.clone() }),
         }
     }
-    all.iter_mut().for_each(|sum| sum.rate = 8.0 * sum.bytes / (sum.to - sum.from));
+    for sum in &mut all {
+        // What stood before the first of them is lost: they begin when they do.
+        (sum.from, sum.to) = (0.0, sum.to - sum.from);
+        sum.rate = 8.0 * sum.bytes / sum.to;
+    }
     Some(all).filter(|all| !all.is_empty())
 }
 

@@ -237,9 +237,12 @@ pub const WHOLE_SPREADS: &[&str] = &[
     "iqr", "cov", "cv", "sigma", "margin", "range",
 ];
 
-/// `Read Time Standard Deviation`: its last word says so.
+/// `Read Time Standard Deviation`, `standard deviation of the read time`
 pub fn is_deviation(text: &str) -> bool {
-    tokens(text).last().is_some_and(|word| WHOLE_SPREADS.contains(&word.as_str()))
+    let words = tokens(text);
+    let is = |word: &String| WHOLE_SPREADS.contains(&word.as_str());
+    let standard = |pair: &[String]| ["standard", "std"].contains(&pair[0].as_str()) && is(&pair[1]);
+    words.last().is_some_and(is) || words.windows(2).any(standard)
 }
 
 /// Is it one end of a spread, among these?

@@ -84,6 +84,8 @@ fn row(keys: &NeperKeys) -> Result<PublishedRow, String> {
         None if keys.contains_key("num_transactions") => (TableColumn::MessageRate, Some(value)),
         None => return Err("neper: throughput has no throughput_units".into()),
     };
+    // A read of a stream may be a part of a buffer.
+    let turns = number("num_transactions").filter(|_| rate.0 == TableColumn::MessageRate);
     let size = number("buffer_size").or_else(|| number("request_size"));
     let seconds = number("test_length").or_else(|| Some(number("time_end")? - number("time_start")?));
     Ok(PublishedRow::of_one(
@@ -94,7 +96,7 @@ fn row(keys: &NeperKeys) -> Result<PublishedRow, String> {
             (TableColumn::Threads, number("num_flows").or_else(|| number("num_threads"))),
             (TableColumn::MessageBytes, size),
             (TableColumn::Elapsed, seconds.map(|s| s * 1e9)),
-            (TableColumn::Messages, number("num_transactions")),
+            (TableColumn::Messages, turns),
             (TableColumn::Latency, number("latency_mean").map(|s| s * 1e9)),
             (TableColumn::Spread, number("latency_stddev").map(|s| s * 1e9)),
         ],

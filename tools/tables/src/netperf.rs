@@ -4,7 +4,7 @@
 use super::unit::{self, Dimension};
 use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Keys = BTreeMap<String, String>;
 
@@ -46,7 +46,8 @@ pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, Bad
     let (read, other): (Vec<_>, Vec<_>) = titles.iter().zip(ends).map(test).partition(Result::is_ok);
     let mut rows: Vec<PublishedRow> = read.into_iter().flatten().collect();
     let to = |line: &usize| receiving_host(lines[*line]);
-    if titles.iter().any(|line| to(line) != to(&titles[0])) {
+    // A title that a mail broke names none.
+    if titles.iter().filter_map(to).collect::<BTreeSet<_>>().len() > 1 {
         for row in &mut rows {
             let (test, host) = (row.text(TableColumn::Variant).unwrap_or_default(), to(&(row.line - 1)));
             row.texts.insert(TableColumn::Variant, format!("{test} to {}", host.unwrap_or("no host named")));
@@ -98,8 +99,8 @@ fn selected(text: &str) -> Option<Result<Vec<PublishedRow>, String>> {
         (headings.contains(&"Throughput Units".to_string()) && end > at).then_some((headings, end))
     };
     let begins = |at: &usize| {
-        let first = lines[*at].split(',').next().unwrap_or_default().trim();
-        lines[*at].contains(',') && HEADINGS.iter().any(|(text, _)| *text == first)
+        let known = |cell: &str| HEADINGS.iter().any(|(text, _)| *text == cell.trim());
+        lines[*at].contains(',') && lines[*at].split(',').any(known)
     };
     let mut rows = Vec::new();
     let mut end = 0;
@@ -143,52 +144,79 @@ fn classic(at: usize, lines: &[&str]) -> Result<PublishedRow, String> {
     let command = commanded(lines[0]);
     let title = || lines[0].split(" TEST").next().unwrap_or_default().trim_start_matches("MIGRATED ").trim();
     let test = command.unwrap_or_else(title);
-    let turns = test.contains("REQUEST/RESPONSE") || test.ends_with("_RR");
     // A command without `-f` gets the usual unit.
     let usual = command.is_some_and(|test| test.ends_with("STREAM")) && !lines[0].contains(" -f");
-    let megabits = usual || lines.iter().any(|line| line.contains("10^6bits/s"));
+    let told = lines.iter().flat_map(|line| line.split_whitespace()).find(|word| word.starts_with("10^"));
+    let form = ClassicForm {
+        turns: test.to_uppercase().contains("REQUEST/RESPONSE") || test.ends_with("RR"),
+        bits: told.and_then(|of| unit::parse(of).ok()).map(|of| of.factor).or(usual.then_some(1e6)),
+        datagrams: test.starts_with("UDP"),
+        of_both_ends: lines.iter().any(|line| line.contains("us/KB")),
+    };
     let numbers = |line: &&str| {
         let all: Option<Vec<f64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
-        all.filter(|all| all.len() > 3)
+        all.filter(|all| !all.is_empty())
     };
-    let figures =
-        lines.iter().find_map(numbers).ok_or_else(|| format!("netperf {test}: it has no line of figures"))?;
-    let row = |figures: Vec<(TableColumn, f64)>| {
-        let figures = figures.into_iter().map(|(column, value)| (column, Some(value)));
-        PublishedRow { line: at + 1, ..PublishedRow::of_one("netperf", test, figures) }
-    };
-    match figures[..] {
-        [_, _, bytes, seconds, rate] if megabits => Ok(row(vec![
-            (TableColumn::MessageBytes, bytes),
-            (TableColumn::Elapsed, seconds * 1e9),
-            (TableColumn::Throughput, rate * 1e6),
-        ])),
-        // `-c -C`: of both ends, with microseconds a KB.
-        [_, _, bytes, seconds, rate, cpu, _, demand, _]
-            if lines.iter().any(|line| line.contains("us/KB")) =>
-        {
-            Ok(row(vec![
-                (TableColumn::MessageBytes, bytes),
-                (TableColumn::Elapsed, seconds * 1e9),
-                (TableColumn::Throughput, rate * 1e6),
-                (TableColumn::CpuPercent, cpu),
-                (TableColumn::CpuPerByte, demand * 1e3 / 1024.0),
-            ]))
-        }
-        [_, _, bytes, _, seconds, rate, cpu, _, _, _] if turns => Ok(row(vec![
-            (TableColumn::MessageBytes, bytes),
-            (TableColumn::Elapsed, seconds * 1e9),
-            (TableColumn::MessageRate, rate),
-            (TableColumn::CpuPercent, cpu),
-        ])),
-        [_, _, bytes, _, seconds, rate] if turns => Ok(row(vec![
-            (TableColumn::MessageBytes, bytes),
-            (TableColumn::Elapsed, seconds * 1e9),
-            (TableColumn::MessageRate, rate),
-        ])),
-        _ => Err(format!(
+    let first = lines.iter().position(|line| numbers(line).is_some_and(|all| all.len() > 3));
+    let mut figures = first.and_then(|first| numbers(&lines[first])).unwrap_or_default();
+    let below = first.and_then(|first| numbers(lines.get(first + 1)?)).unwrap_or_default();
+    let read = form.row(&figures, &below).or_else(|| {
+        // A mail breaks a long line.
+        figures.extend(&below);
+        form.row(&figures, &[])
+    });
+    let begun = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let read = read.ok_or_else(|| match lines[1..].iter().any(begun) {
+        true => format!(
             "netperf {test}: this form is not read. Select keys: netperf ... -- -k THROUGHPUT,THROUGHPUT_UNITS"
-        )),
+        ),
+        false => format!("netperf {test}: it has no line of figures"),
+    })?;
+    let read = read.into_iter().map(|(column, value)| (column, Some(value)));
+    Ok(PublishedRow { line: at + 1, ..PublishedRow::of_one("netperf", test, read) })
+}
+
+/// What tells the lines of figures of the classic tests apart.
+struct ClassicForm {
+    turns: bool,
+    /// What its throughput is of.
+    bits: Option<f64>,
+    datagrams: bool,
+    /// `-c -C`, with microseconds a KB.
+    of_both_ends: bool,
+}
+
+impl ClassicForm {
+    fn row(&self, figures: &[f64], below: &[f64]) -> Option<Vec<(TableColumn, f64)>> {
+        use TableColumn::{
+            CpuPerByte, CpuPercent, Elapsed, Loss, MessageBytes, MessageRate, Messages, Throughput,
+        };
+        let transfer = |bytes: f64, seconds: f64, rate: f64| {
+            self.bits
+                .map(|bits| vec![(MessageBytes, bytes), (Elapsed, seconds * 1e9), (Throughput, rate * bits)])
+        };
+        let turns = |bytes: f64, seconds: f64, rate: f64| {
+            vec![(MessageBytes, bytes), (Elapsed, seconds * 1e9), (MessageRate, rate)]
+        };
+        match (figures, below) {
+            // The second line is what the receiver saw.
+            ([_, bytes, _, sent, _, _, ..], [_, seconds, arrived, rate, ..])
+                if self.datagrams && !self.turns && arrived <= sent && *sent > 0.0 =>
+            {
+                let counts = [(Messages, *arrived), (Loss, 100.0 * (1.0 - arrived / sent))];
+                Some([transfer(*bytes, *seconds, *rate)?, counts.to_vec()].concat())
+            }
+            ([_, _, bytes, seconds, rate], _) => transfer(*bytes, *seconds, *rate),
+            ([_, _, bytes, seconds, rate, cpu, _, demand, _], _) if self.of_both_ends => {
+                let cost = [(CpuPercent, *cpu), (CpuPerByte, demand * 1e3 / 1024.0)];
+                Some([transfer(*bytes, *seconds, *rate)?, cost.to_vec()].concat())
+            }
+            ([_, _, bytes, _, seconds, rate, cpu, _, _, _], _) if self.turns => {
+                Some([turns(*bytes, *seconds, *rate), vec![(CpuPercent, *cpu)]].concat())
+            }
+            ([_, _, bytes, _, seconds, rate], _) if self.turns => Some(turns(*bytes, *seconds, *rate)),
+            _ => None,
+        }
     }
 }
 

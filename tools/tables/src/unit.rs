@@ -164,7 +164,10 @@ fn prefixed(text: &str) -> (f64, &str) {
 
 /// Bits of what is sent each second: a prefix, bits or bytes.
 fn bits(text: &str) -> Option<f64> {
-    let text = text.strip_prefix("10^6").map_or(text.to_string(), |rest| format!("M{}", rest.trim_start()));
+    let power = [("10^3", 'K'), ("10^6", 'M'), ("10^9", 'G')].into_iter();
+    let mut power =
+        power.filter_map(|(of, letter)| Some(format!("{letter}{}", text.strip_prefix(of)?.trim_start())));
+    let text = power.next_back().unwrap_or_else(|| text.to_string());
     let (prefix, what) = prefixed(&text);
     // `MegaBits`
     let long = what.to_ascii_lowercase();

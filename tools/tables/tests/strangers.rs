@@ -164,6 +164,7 @@ fn tables_of_many_hands_are_read_at_first_try() {
         include_str!("strangers-t.toml"),
         include_str!("strangers-u.toml"),
         include_str!("strangers-v.toml"),
+        include_str!("strangers-w.toml"),
     ];
     let tables: Vec<StrangersTable> = all.into_iter().flat_map(parsed).collect();
     for known in &tables {

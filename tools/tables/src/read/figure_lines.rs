@@ -2,6 +2,7 @@
 
 use super::heading::TableHeading;
 use super::layout::TableRecord;
+use super::perf_program;
 use crate::unit::{self, DecimalMark, Dimension};
 use crate::{ColumnMapping, TableColumn, cells, naming};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
     let mut unsaid: Vec<FigureLine> = Vec::new();
     // Where no line of words does, `processes: 2` tells figures apart.
     let (mut title, mut number) = ("", "");
+    let mut set: Vec<&str> = Vec::new();
     for (at, line) in lines {
         let Some((label, figure, unit)) = figure(line) else {
             title = title_of(line, mapping).unwrap_or(title);
@@ -63,6 +65,7 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
             (None, _) => {
                 unsaid.push(FigureLine { line: at + 1, label, figure, unit: "", title, deviation: None });
                 number = title_of(line, mapping).unwrap_or(number);
+                set.extend(Some(line.trim()).filter(|_| !title.is_empty() && !figure.contains('.')));
             }
             _ => {}
         }
@@ -77,15 +80,17 @@ pub fn records(text: &str, mapping: &ColumnMapping) -> Option<(Vec<TableRecord>,
         && !unsaid.iter().any(known)
     {
         all = unsaid;
+        set.clear();
     }
     let figures = all.len() + left + all.iter().filter(|line| line.deviation.is_some()).count();
-    if all.len() < FEWEST || (figures as f64) < MOST * many as f64 {
+    if all.len() < FEWEST || (figures as f64) < MOST * (many - set.len()) as f64 {
         return None;
     }
     let said = (left > 0).then(|| {
         format!("{} of a deviation or an extreme left out", syscost_core::units::count(left, "line"))
     });
-    Some((rows(&all), said.into_iter().collect()))
+    let set = perf_program::left_out(&set, "without a unit ");
+    Some((rows(&all), said.into_iter().chain(set).collect()))
 }
 
 fn dimension(unit: &str) -> Option<Dimension> {

@@ -54,6 +54,10 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
         let why = "perf stat -I: counts of intervals are not read: leave -I away".to_string();
         return Some(PublishedTable::of_one(name, Err(why), Vec::new()));
     }
+    if text.lines().any(is_of_cpu) {
+        let why = "perf stat -A: counts of each CPU are not read: leave -A away".to_string();
+        return Some(PublishedTable::of_one(name, Err(why), Vec::new()));
+    }
     let blocks: Vec<&str> = text.split(BLOCK).skip(1).collect();
     let whole = PerfCase { name, text, ..Default::default() };
     let cases: Vec<(PublishedRow, Vec<String>)> = match blocks[..] {
@@ -73,6 +77,7 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
     let (mut rows, told): (Vec<PublishedRow>, Vec<Vec<String>>) = cases.into_iter().unzip();
     let beside = if blocks.is_empty() { Vec::new() } else { told_beside(&mut rows, name, text) };
     without_commands(&mut rows);
+    name_by_lines(&mut rows, text);
     let mut understood = vec!["perf stat: each set of counts is a case".to_string()];
     told.into_iter().flatten().for_each(|text| {
         if !understood.contains(&text) {
@@ -95,6 +100,29 @@ fn without_commands(rows: &mut [PublishedRow]) {
         rows.clone_from_slice(&bare);
     }
 }
+
+/// Of cases that nothing else tells apart, the one line of words above the counts of each does: `before`.
+fn name_by_lines(rows: &mut [PublishedRow], text: &str) {
+    let title = |above: &'_ str| {
+        let lines: Vec<String> = perf_program::own(above).lines().map(|line| line.trim().into()).collect();
+        let filled: Vec<String> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+        let words = |line: &String| line.split_whitespace().count() <= MOST_WORDS && !line.contains(NO_WORDS);
+        filled.first().filter(|line| filled.len() == 1 && words(line)).cloned()
+    };
+    let titles: Vec<String> = text.split(BLOCK).map_while(title).collect();
+    let mut known = BTreeMap::new();
+    let alike =
+        rows.iter().zip(&titles).any(|(row, title)| *known.entry(row.key()).or_insert(title) != title);
+    if alike && titles.len() == rows.len() {
+        for (row, title) in rows.iter_mut().zip(titles) {
+            row.texts.insert(TableColumn::Variant, title);
+        }
+    }
+}
+
+/// A longer line is a sentence.
+const MOST_WORDS: usize = 4;
+const NO_WORDS: fn(char) -> bool = |c| c.is_ascii_digit() || "$#=".contains(c);
 
 /// What programs printed above their counts is added to the rows; the lines that are left out.
 fn told_beside<'t>(rows: &mut [PublishedRow], name: &str, text: &'t str) -> Vec<&'t str> {
@@ -231,6 +259,21 @@ fn is_of_interval(line: &str) -> bool {
         && !number(unit)
         && event.starts_with(char::is_alphabetic)
         && number(running)
+}
+
+/// `CPU0   1,234,567   cycles`, `CPU0,1234567,,cycles,5000000,100.00,,`
+fn is_of_cpu(line: &str) -> bool {
+    let Some((_, rest)) = line.split_once("CPU").filter(|(before, _)| before.trim().is_empty()) else {
+        return false;
+    };
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let Some(separator) = rest.chars().next() else { return false };
+    let count = &rest[separator.len_utf8()..];
+    let known = |count: &PerfCount| naming::column_of(&count.event).is_some_and(|of| counted(&of.column));
+    match separator {
+        ' ' => plain(count).first().is_some_and(known),
+        _ => counted_line(count, separator).is_some(),
+    }
 }
 
 fn counted(column: &TableColumn) -> bool {

@@ -12,7 +12,17 @@ const CITED: usize = 60;
 /// Splits what stands between two commands' counts: behind the end of the first begins what belongs to the second.
 pub fn own(between: &str) -> &str {
     let end = ENDS.iter().filter_map(|mark| Some(between.rfind(mark)? + mark.len())).max();
-    end.map_or(between, |end| between[end..].find('\n').map_or("", |line| &between[end + line..]))
+    let rest = |end: usize| between[end..].find('\n').map_or("", |line| &between[end + line..]);
+    match end {
+        Some(end) => rest(end),
+        // Cut off: the counts end at the first empty line below them.
+        None if between.trim_start().starts_with('\'') => {
+            let (_, counts) = between.split_once('\n').unwrap_or_default();
+            let counts = counts.trim_start();
+            counts.split_once("\n\n").map_or("", |(_, own)| own)
+        }
+        None => between,
+    }
 }
 
 /// Adds it to the row; the lines with figures that say nothing here.

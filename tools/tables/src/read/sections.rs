@@ -64,25 +64,27 @@ impl PageHeading<'_> {
     }
 }
 
-/// `## Before`, `=== Before ===`, `**Before**`, and `Before:` below an empty line.
+/// `## Before`, `=== Before ===`, `**Before**`, `// Before`, and `Before:` below an empty line or a rule.
 fn heading<'t>(line: &'t str, previous: &str) -> Option<PageHeading<'t>> {
     if line.len() > LONGEST || !line.contains(char::is_alphanumeric) {
         return None;
     }
-    let plain = line.trim_matches(['#', '=', '*', '-', ' ', ':']);
+    let plain = line.trim_matches(['#', '=', '*', '-', '/', ' ', ':']);
     // `# iperf3 -c host`: a prompt, and no heading.
     let commands = plain.contains(" -") && !plain.contains(" - ");
     let level = line.bytes().take_while(|b| *b == b'#').count();
-    let framed = ["==", "**", "--"].iter().any(|mark| line.starts_with(mark) && line.ends_with(mark));
+    let framed = ["==", "**", "--"].iter().any(|mark| line.starts_with(mark) && line.ends_with(mark))
+        || line.trim_start().starts_with("//");
     let named = line.ends_with(':')
-        && previous.is_empty()
+        && !previous.contains(char::is_alphanumeric)
         && !line.starts_with(char::is_whitespace)
         && line.split_whitespace().count() <= MOST_WORDS;
     match level {
         // Lines of ping and of perf.
         _ if commands || plain.ends_with(" statistics") || plain.starts_with("started on ") => None,
         0 if framed || named => {
-            let mark = &line[..line.find(|c| !['=', '*', '-'].contains(&c)).unwrap_or(0)];
+            let line = line.trim_start();
+            let mark = &line[..line.find(|c| !['=', '*', '-', '/'].contains(&c)).unwrap_or(0)];
             Some(PageHeading { level: UNMARKED, mark, title: plain })
         }
         0 => None,

@@ -53,7 +53,10 @@ fn row_of((above, text): (&str, &str)) -> Result<PublishedRow, String> {
     let mut row = row(text)?;
     let commanded = [above].into_iter().chain(text.lines()).find_map(commanded_bytes);
     row.set(commanded.map(|bytes| (TableColumn::MessageBytes, bytes as f64)));
-    let place = titles::of(above, &ColumnMapping::default()).map(|title| title.place).unwrap_or_default();
+    // The seconds of a command (`-t 120`) are no threads.
+    let title = Some(above).filter(|above| !above.contains("sockperf"));
+    let title = title.and_then(|above| titles::of(above, &ColumnMapping::default()));
+    let place = title.map(|title| title.place).unwrap_or_default();
     row.set(place.numbers());
     Ok(row)
 }
