@@ -2,7 +2,7 @@
 
 use super::layout::TableRecord;
 use super::{several, whole};
-use crate::{BadTable, PublishedRow, PublishedTable, TableColumn, vocabulary};
+use crate::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn, vocabulary};
 use std::collections::BTreeMap;
 
 /// `sizes` are headings of sizes, each with its place among what was understood.
@@ -66,6 +66,16 @@ pub fn without_failed(table: &mut PublishedTable, failed: &BTreeMap<String, Vec<
         };
         table.understood.insert(0, rows);
     }
+}
+
+/// Of a row that says again what another says.
+pub const REPEATED: &str = "every figure is that of a row above";
+
+/// Whether a row got any figure from the other of its name, size and threads.
+pub fn joined(row: &mut PublishedRow, figures: BTreeMap<TableColumn, PublishedFigure>) -> bool {
+    let before = row.figures.len();
+    row.figures.extend(figures);
+    row.figures.len() > before
 }
 
 /// What the other ways are compared with copies twice; without them it may be anything.

@@ -300,7 +300,9 @@ impl RowReading<'_> {
         }
         let left = |(at, (heading, cell)): (usize, (&TableHeading, &String))| {
             let failed = !heading.is_understood() && cells::has_failed(cell);
-            let sums_up = summary_rows::sums_up(at, heading, cell, |name| self.noted.contains(name));
+            let known =
+                |name: &str| self.noted.contains(name) || summary_rows::begins(&self.table.rows, name);
+            let sums_up = summary_rows::sums_up(at, heading, cell, known);
             (failed || sums_up).then(|| format!("{:?} is {cell:?}", heading.text))
         };
         if let Some(told) = cells.enumerate().find_map(left) {
@@ -421,7 +423,11 @@ impl RowReading<'_> {
                     .all(|(column, figure)| has.get(column).is_none_or(|known| known == figure))
         });
         match joins {
-            Some((index, _)) => self.table.rows[*index].figures.extend(row.figures),
+            Some((index, _)) => {
+                if !finish::joined(&mut self.table.rows[*index], row.figures) {
+                    self.failed.entry(finish::REPEATED.into()).or_default().push(row.line);
+                }
+            }
             None => {
                 known.push((self.table.rows.len(), section));
                 self.table.rows.push(row);

@@ -1,8 +1,8 @@
 //! Rows that sum up others: averages, totals, the best of all.
 
 use super::heading::TableHeading;
-use crate::TableColumn;
 use crate::vocabulary::bare;
+use crate::{PublishedRow, TableColumn};
 
 /// What they are called.
 pub const SUMMARIES: &[&str] = &[
@@ -16,6 +16,13 @@ pub fn sums_up(at: usize, heading: &TableHeading, cell: &str, known: impl Fn(&st
     let place = heading.is_plain() && heading.column.is_some_and(TableColumn::is_place);
     let name = at == 0 || heading.is_plain() && heading.column == Some(TableColumn::Mechanism);
     (at == 0 || place) && is_summary(cell) || name && is_of_name(cell, known)
+}
+
+/// `A1` begins `A1: read/write`.
+pub fn begins(rows: &[PublishedRow], name: &str) -> bool {
+    let names = rows.iter().filter_map(|row| row.text(TableColumn::Mechanism));
+    let mut rests = names.filter_map(|known| known.strip_prefix(name));
+    !name.is_empty() && rests.any(|rest| rest.starts_with(MARKS))
 }
 
 fn is_summary(word: &str) -> bool {
