@@ -21,15 +21,26 @@ pub fn of_slices(metric: &str) -> Option<Unit> {
 
 /// What each case that took turns cost in each round, in nanoseconds of CPU time a message.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct TurnCosts {
-    of_case: HashMap<usize, CaseTurns>,
-    confidence: f64,
-}
+pub struct TurnCosts(HashMap<usize, CaseTurns>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct CaseTurns {
     bytes: f64,
     rounds: Vec<(u32, f64)>,
+    /// The medians of these rounds: asked for wherever rivals are put in order.
+    by_byte: Estimate,
+    by_message: Estimate,
+}
+
+impl CaseTurns {
+    fn of(bytes: f64, rounds: Vec<(u32, f64)>, confidence: f64) -> Option<CaseTurns> {
+        let by = |bytes: f64, unit| {
+            let values: Vec<f64> = rounds.iter().map(|(_, cost)| cost / bytes).collect();
+            median_interval(&values, confidence, unit)
+        };
+        let (by_byte, by_message) = (by(bytes, Unit::NanosecondsPerByte)?, by(1.0, Unit::Nanoseconds)?);
+        Some(CaseTurns { bytes, rounds, by_byte, by_message })
+    }
 }
 
 impl TurnCosts {
@@ -45,24 +56,22 @@ impl TurnCosts {
             let both: Vec<usize> =
                 std::iter::once(case.index).chain(twins.get(&case.index).copied()).collect();
             let bytes = case.point.int(MESSAGE_BYTES).unwrap_or(1) as f64;
-            CaseTurns { bytes, rounds: run.slices.costs(&both) }
+            CaseTurns::of(bytes, run.slices.costs(&both), run.record.spec.confidence)
         };
-        let of_case = cases.iter().map(|case| (case.index, turns(case)));
-        let of_case = of_case.filter(|(_, turns)| !turns.rounds.is_empty()).collect();
-        TurnCosts { of_case, confidence: run.record.spec.confidence }
+        TurnCosts(cases.iter().filter_map(|case| Some((case.index, turns(case)?))).collect())
     }
 
     /// `None`: it took no turns, or they say nothing of the metric.
     pub fn rounds(&self, case: usize, metric: &str) -> Option<Vec<(u32, f64)>> {
-        let (turns, unit) = self.of_case.get(&case).zip(of_slices(metric))?;
+        let (turns, unit) = self.0.get(&case).zip(of_slices(metric))?;
         let by = if unit == Unit::NanosecondsPerByte { turns.bytes } else { 1.0 };
         Some(turns.rounds.iter().map(|(round, cost)| (*round, cost / by)).collect())
     }
 
     /// The median of these rounds.
     pub fn estimate(&self, case: usize, metric: &str) -> Option<Estimate> {
-        let values: Vec<f64> = self.rounds(case, metric)?.iter().map(|(_, cost)| *cost).collect();
-        median_interval(&values, self.confidence, of_slices(metric)?)
+        let (turns, unit) = self.0.get(&case).zip(of_slices(metric))?;
+        Some(if unit == Unit::NanosecondsPerByte { turns.by_byte } else { turns.by_message })
     }
 }
 
