@@ -1,19 +1,11 @@
 //! Counters that a formula gives: a straight line in message size and threads, another counter or another way to send
 //! times a constant, to the last digit and in every row. What is counted in real runs scatters.
 
-use super::{Remark, RemarkKind};
+use super::{COUNTERS, Remark, RemarkKind};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::significant;
 
-const COUNTERS: [TableColumn; 6] = [
-    TableColumn::Cycles,
-    TableColumn::Instructions,
-    TableColumn::CacheMisses,
-    TableColumn::LlcMisses,
-    TableColumn::L1Misses,
-    TableColumn::ContextSwitches,
-];
 /// Rows beyond the constants of a formula.
 const SPARE: usize = 4;
 /// Of a value and half a unit of its last digit: fewer digits agree by chance.

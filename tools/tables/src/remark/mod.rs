@@ -19,6 +19,16 @@ pub(super) mod totals;
 mod units;
 mod zeros;
 
+/// What scatters from run to run: no two count the same.
+const COUNTERS: [TableColumn; 6] = [
+    TableColumn::Cycles,
+    TableColumn::Instructions,
+    TableColumn::CacheMisses,
+    TableColumn::LlcMisses,
+    TableColumn::L1Misses,
+    TableColumn::ContextSwitches,
+];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RemarkKind {

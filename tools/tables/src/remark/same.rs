@@ -1,6 +1,6 @@
 //! Rows that repeat: one row twice, or the figures of one row under the key of another.
 
-use super::{Remark, RemarkKind};
+use super::{COUNTERS, Remark, RemarkKind};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,16 +75,6 @@ fn is_exact(figure: &PublishedFigure) -> bool {
 
 /// Sizes and thread counts at which a name's counters have to be those of another.
 const FEWEST_PLACES: usize = 3;
-
-/// No two runs count the same.
-const COUNTERS: [TableColumn; 6] = [
-    TableColumn::Cycles,
-    TableColumn::Instructions,
-    TableColumn::CacheMisses,
-    TableColumn::LlcMisses,
-    TableColumn::L1Misses,
-    TableColumn::ContextSwitches,
-];
 
 /// The rows of a name, by all else that tells them apart.
 type NamedRows<'t> = BTreeMap<KeysOfRow, &'t PublishedRow>;
