@@ -305,7 +305,7 @@ fn over_threads(pairs: &mut [Comparison], over: Vec<Option<Decision>>) -> Vec<Ov
 
 /// Pairs of cases that somebody else chose, as one family: every answer is corrected for all of them,
 /// whatever their metrics. A pair without a ratio is left out.
-pub fn claims_of_blocks(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) -> Vec<Comparison> {
+pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) -> Vec<Comparison> {
     let mut metrics = Numbers(HashMap::new());
     let pools: Vec<usize> = asked.iter().map(|(metric, _, _)| metrics.of(*metric)).collect();
     let asked: Vec<_> = asked.iter().copied().zip(pools).collect();

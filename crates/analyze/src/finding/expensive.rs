@@ -7,7 +7,7 @@
 use super::{Evidence, Finding};
 use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
 use crate::compare::Comparison;
-use crate::compare::comparisons::claims_of_blocks;
+use crate::compare::comparisons::claims;
 use crate::compare::family::Family;
 use crate::finding::{Answer, Says, Shown};
 use crate::operations::accuracy::{Fit, fit};
@@ -108,7 +108,7 @@ impl Finding for Expensive {
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
         let asked: Vec<_> = pairs(evidence.run).into_iter().map(|pair| pair.asked).collect();
-        vec![Family::of_pairs(self.id(), claims_of_blocks(evidence.run, evidence.cells, &asked))]
+        vec![Family::of_pairs(self.id(), claims(evidence.run, evidence.cells, &asked))]
     }
 }
 
@@ -183,7 +183,7 @@ type WayKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 /// What each other way saves, largest first.
 fn cheaper(evidence: &Evidence<'_>, pairs: &[WayPair]) -> Vec<(CheaperWay, Shown)> {
     let asked: Vec<_> = pairs.iter().map(|pair| pair.asked).collect();
-    let decided = claims_of_blocks(evidence.run, evidence.cells, &asked);
+    let decided = claims(evidence.run, evidence.cells, &asked);
     let mut by_way: BTreeMap<WayKey<'_>, Vec<(&WayPair, &Comparison)>> = BTreeMap::new();
     for pair in pairs {
         let found = decided.iter().find(|c| (c.metric, c.a, c.b) == pair.asked);

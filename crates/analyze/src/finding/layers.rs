@@ -8,7 +8,7 @@
 use super::{Evidence, Finding};
 use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
 use crate::compare::Comparison;
-use crate::compare::comparisons::claims_of_blocks;
+use crate::compare::comparisons::claims;
 use crate::compare::family::Family;
 use crate::compare::groups::{Group, Groups};
 use crate::compare::study::ALONG;
@@ -89,7 +89,7 @@ impl Finding for Layers {
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
         let pairs = pairs(evidence.run).into_iter().map(|pair| pair.asked).collect::<Vec<_>>();
-        vec![Family::of_pairs(self.id(), claims_of_blocks(evidence.run, evidence.cells, &pairs))]
+        vec![Family::of_pairs(self.id(), claims(evidence.run, evidence.cells, &pairs))]
     }
 }
 
@@ -165,7 +165,7 @@ fn first<'r>(run: &'r Run, axis: &str) -> Option<&'r Value> {
 fn layers(evidence: &Evidence<'_>) -> Vec<Shown> {
     let pairs = pairs(evidence.run);
     let asked: Vec<_> = pairs.iter().map(|pair| pair.asked).collect();
-    let claims = claims_of_blocks(evidence.run, evidence.cells, &asked);
+    let claims = claims(evidence.run, evidence.cells, &asked);
     let of = |pairs: &[LayerPair]| layer_cost(evidence, &claims, pairs);
     pairs.chunk_by(|a, b| (a.axis, &a.layer) == (b.axis, &b.layer)).filter_map(of).collect()
 }

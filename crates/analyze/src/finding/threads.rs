@@ -257,7 +257,7 @@ mod tests {
         let loss = scaling.loss.as_ref().unwrap();
         assert_eq!((scaling.gain.as_ref().map(ends), ends(loss)), (Some((1, 4)), (4, 8)));
         assert_eq!(loss.place.text_at("mechanism"), Some("sendmsg"));
-        assert_eq!((&scaling.limits[..], scaling.cpus_allowed), (&[(Limit::Waiting, 4)][..], Some(4)));
+        assert_eq!((&scaling.limits[..], scaling.cpus_allowed), (&[(Limit::NoSide, 4)][..], Some(4)));
         let cost = &changes[0];
         assert_eq!((cost.metric, cost.places, &cost.less), ("total_cpu_ns_per_byte", 4, &None));
         let more = cost.more.as_ref().unwrap();

@@ -30,7 +30,7 @@ pub enum Limit {
     /// The slower of the two devices carries no more.
     Link,
     /// No CPU of either side is busy all the time.
-    Waiting,
+    NoSide,
     /// Too few rounds, too far apart, or stopped by a CPU quota: it cannot be said.
     Undecided,
 }
@@ -126,7 +126,7 @@ fn limiter(
         (.., Reaches::Yes, Reaches::Yes) => Limit::BothCpus,
         (.., Reaches::Yes, Reaches::No) => Limit::SenderCpu,
         (.., Reaches::No, Reaches::Yes) => Limit::ReceiverCpu,
-        (.., Reaches::No, Reaches::No) => Limit::Waiting,
+        (.., Reaches::No, Reaches::No) => Limit::NoSide,
     };
     let link =
         carried.and_then(|(rate, share)| Some(LinkUse { share: median(&share)?, bits_per_second: rate }));
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(found[0].limit, Limit::SenderCpu);
         assert!((found[0].sender_busy - 0.98).abs() < 0.02);
         assert_eq!(found[1].limit, Limit::ReceiverCpu);
-        assert!(found[2..].iter().all(|l| l.limit == Limit::Waiting && (l.sender_busy - 0.75).abs() < 0.03));
+        assert!(found[2..].iter().all(|l| l.limit == Limit::NoSide && (l.sender_busy - 0.75).abs() < 0.03));
         let [observed, consequence, remedy] = [(); 3].map(|()| String::new());
         let stopped = Warning { id: CPU_QUOTA.into(), observed, consequence, remedy, cases: vec![0, 2] };
         run.record.warnings.push(stopped);
@@ -211,7 +211,7 @@ mod tests {
         let found = limiters(&run, &Cells::of(&run));
         assert_eq!(
             [0, 1, 2].map(|case| found[case].limit),
-            [Limit::SenderCpu, Limit::BothCpus, Limit::Waiting]
+            [Limit::SenderCpu, Limit::BothCpus, Limit::NoSide]
         );
         assert!((found[0].sender_busy - 0.98).abs() < 0.02, "{:?}", found[0]);
     }
@@ -232,7 +232,7 @@ mod tests {
         let found = limiters(&run, &cells);
         let link = found[0].link.expect("both ends say their rate");
         assert!((link.share - 0.98).abs() < 0.01 && found[0].limit == Limit::Link, "{:?}", found[0]);
-        assert_eq!((found[1].limit, found[2].limit), (Limit::Waiting, Limit::Waiting));
+        assert_eq!((found[1].limit, found[2].limit), (Limit::NoSide, Limit::NoSide));
         assert_eq!(found[2].link, None, "one end is not enough");
     }
 }

@@ -11,7 +11,7 @@ const LIMITS: [(Limit, &str); 6] = [
     (Limit::BothCpus, "the CPU of both sides"),
     (Limit::Link, "the link"),
     // Asleep, or others had the CPU.
-    (Limit::Waiting, "no side's CPU"),
+    (Limit::NoSide, "no side's CPU"),
     (Limit::Undecided, "undecided"),
 ];
 

@@ -83,7 +83,7 @@ fn limited(limit: Limit) -> &'static str {
         Limit::SenderCpu => "the sender's CPU is the limit",
         Limit::ReceiverCpu => "the receiver's CPU is the limit",
         Limit::Link => "the link is the limit",
-        Limit::Waiting => "no side fills its CPUs",
+        Limit::NoSide => "no side fills its CPUs",
         Limit::Undecided => "the limit is undecided",
     }
 }

@@ -289,7 +289,7 @@ impl WalkedRun {
         let mut asserted: Vec<SentenceKind> = shown.flat_map(|shown| asserts(&shown.says)).collect();
         let named = |limit: Limit| match limit {
             Limit::SenderCpu | Limit::ReceiverCpu | Limit::BothCpus | Limit::Link => true,
-            Limit::Waiting | Limit::Undecided => false,
+            Limit::NoSide | Limit::Undecided => false,
         };
         let advice = self.analysis.recommendation.situations.iter().flat_map(|of| &of.advice);
         let best = |sure: Sure| match sure {

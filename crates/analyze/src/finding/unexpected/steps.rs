@@ -8,7 +8,7 @@ use crate::CellRef;
 use crate::answer::ComparisonRef;
 use crate::cause::{Difference, LostBy, LostTime};
 use crate::cells::metric;
-use crate::compare::comparisons::{Comparison, claims_of_blocks};
+use crate::compare::comparisons::{Comparison, claims};
 use crate::compare::family::Family;
 use crate::compare::study::ALONG;
 use crate::finding::Evidence;
@@ -63,10 +63,7 @@ impl SurprisingSteps {
     /// Every step that it looks at.
     pub fn compared(&self, evidence: &Evidence<'_>) -> Family<'static> {
         let asked = asked(evidence, self.axis, &known(evidence, self.expected));
-        Family::of_pairs(
-            &format!("steps of {}", self.axis),
-            claims_of_blocks(evidence.run, evidence.cells, &asked),
-        )
+        Family::of_pairs(&format!("steps of {}", self.axis), claims(evidence.run, evidence.cells, &asked))
     }
 }
 
@@ -74,7 +71,7 @@ impl SurpriseKind for SurprisingSteps {
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
         let known = known(evidence, self.expected);
         let asked = asked(evidence, self.axis, &known);
-        let claims = claims_of_blocks(evidence.run, evidence.cells, &asked);
+        let claims = claims(evidence.run, evidence.cells, &asked);
         let found = odd(&known, &claims).iter().filter_map(|step| self.found(evidence, step)).collect();
         let open = claims.iter().filter(|claim| claim.is_open()).count();
         Looked { kinds: self.kinds, at: figures(evidence, &asked), found, compared: claims.len(), open }
