@@ -12,13 +12,21 @@ pub struct Labels {
 
 impl Labels {
     pub fn of(plan: &Plan) -> Labels {
+        Labels::with(plan, &[])
+    }
+
+    /// Axes of `always` are named where they do not vary, too.
+    pub fn with(plan: &Plan, always: &[&str]) -> Labels {
         let mut values: BTreeMap<(&str, &str), BTreeSet<&Value>> = BTreeMap::new();
         for case in &plan.cases {
             for (axis, value) in case.point.iter() {
                 values.entry((&case.probe, axis)).or_default().insert(value);
             }
         }
-        let varies = |probe: &str, axis: &Axis| values.get(&(probe, axis.id)).is_some_and(|v| v.len() > 1);
+        let varies = |probe: &str, axis: &Axis| {
+            let found = values.get(&(probe, axis.id));
+            found.is_some_and(|v| v.len() > 1 || always.contains(&axis.id))
+        };
         let varying = plan.cases.iter().map(|case| case.probe.as_str()).collect::<BTreeSet<_>>();
         let axes_of = |probe: &str| probe::find(probe).map(|p| p.axes()).unwrap_or_default();
         let varying = varying
@@ -75,5 +83,7 @@ mod tests {
         let labels = Labels::of(&plan);
         assert_eq!(labels.case(&plan.cases[3]), "64 KiB threads=2");
         assert_eq!(labels.case(&plan.cases[4]), "64 B threads=1 (A/A)");
+        let labels = Labels::with(&plan, &["mechanism"]);
+        assert_eq!(labels.case(&plan.cases[3]), "pack_send 64 KiB threads=2");
     }
 }

@@ -25,6 +25,7 @@ use syscost_harness::audit::audited;
 use syscost_harness::profile::{self as pass, Profiled, Profiler};
 use syscost_harness::rights;
 use syscost_host::sampling::{SOFTIRQ, SampledEvent, SampledScope};
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 use syscost_report::profile_files;
 use syscost_report::text::profile::title;
 
@@ -94,7 +95,7 @@ fn write(plan: &Plan, found: &Profiled, out: &Path) -> Result<Vec<String>> {
     let place = OpenDirectory::make(out)?;
     let file = ProfileFile::of_this_kernel(env!("CARGO_PKG_VERSION"), found.profiles.clone());
     file.write(&place)?;
-    let labels = Labels::of(plan);
+    let labels = labels(plan);
     let label = |profile: &Profile| name(&labels, plan, profile);
     let files = profile_files::files(&file.profiles, &label);
     for (name, content) in &files {
@@ -102,6 +103,11 @@ fn write(plan: &Plan, found: &Profiled, out: &Path) -> Result<Vec<String>> {
     }
     let names = files.into_iter().map(|(name, _)| name);
     Ok(std::iter::once(PROFILE.to_string()).chain(names).collect())
+}
+
+/// Of a transfer what was moved, how and where is said, though nobody asked for another.
+fn labels(plan: &Plan) -> Labels {
+    Labels::with(plan, &[MECHANISM.id, MESSAGE_BYTES.id, PATH.id])
 }
 
 /// What tells a case from the others of its plan.
@@ -126,7 +132,7 @@ fn document(profile: &Profile) -> serde_json::Value {
 
 fn text(plan: &Plan, found: &Profiled, out: &Path, paint: Paint) -> String {
     const INDENT: usize = 10;
-    let labels = Labels::of(plan);
+    let labels = labels(plan);
     let mut text = String::new();
     for profile in &found.profiles {
         let name = name(&labels, plan, profile);
@@ -192,7 +198,7 @@ fn about(profile: &Profile, breakdown: &ProfileBreakdown) -> String {
     }
     text += &match breakdown.overhead {
         Some(of) => format!(
-            ". Sampled rounds took {:.2}x as long (95 % CI {:.2}-{:.2})",
+            ". Sampling made an operation take {:.2}x as long (95 % CI {:.2}-{:.2})",
             of.estimate.value, of.estimate.low, of.estimate.high
         ),
         None => ". What sampling costs is unknown: every pair of rounds was disturbed".into(),

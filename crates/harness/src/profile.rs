@@ -227,7 +227,7 @@ pub(crate) fn cut_short(left: usize) -> Warning {
         id: "profiles_cut_short".into(),
         observed: format!("{} not profiled", count(left, "case")),
         consequence: "a third of the time limit was over before them; no figure is touched by it".into(),
-        remedy: "syscost profile, or a longer --time-limit".into(),
+        remedy: "a longer --time-limit".into(),
         cases: Vec::new(),
     }
 }
@@ -238,7 +238,7 @@ pub(crate) fn broken(case: &Case, message: &str) -> Warning {
         id: "profile_failed".into(),
         observed: format!("a case could not be profiled: {message}"),
         consequence: "where its CPU time goes is not known; no figure is touched by it".into(),
-        remedy: "syscost profile".into(),
+        remedy: "measure again; `syscost check` says whether the case works".into(),
         cases: vec![case.index],
     }
 }

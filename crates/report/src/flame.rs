@@ -92,7 +92,8 @@ impl FlameGraph {
         let whole = tree.samples.max(1) as f64;
         let mut look = |name: &str, depth: usize, caller: CodeClass, _: &[&str], _: f64| {
             let class = class_of(name, depth, caller);
-            (class, style(class).to_string(), class_names::title(class).to_string())
+            let more = if depth == 0 { String::new() } else { class_names::title(class).to_string() };
+            (class, style(class).to_string(), more)
         };
         let start = Place { left: 0.0, depth: 0, whole, narrowest };
         lay(&tree, start, CodeClass::Other, &mut Vec::new(), &mut look, &mut frames);
@@ -198,7 +199,8 @@ impl SvgDrawing for FlameGraph {
         let rows = self.rows();
         for frame in &self.frames {
             let y = (rows - 1 - frame.depth) as f64 * ROW;
-            let tooltip = format!("{}: {:.1} %, {}", frame.name, frame.share * 100.0, frame.more);
+            let more = if frame.more.is_empty() { String::new() } else { format!(", {}", frame.more) };
+            let tooltip = format!("{}: {:.1} %{more}", frame.name, frame.share * 100.0);
             canvas.clipped((frame.left * WHOLE, y), (frame.share * WHOLE, ROW - 1.0), |canvas| {
                 canvas.group(&frame.style, &tooltip, |canvas| {
                     canvas.put(format_args!("<rect width=\"100%\" height=\"15\"/>"));

@@ -48,7 +48,7 @@ fn method(first: &Profile, made: &[(&Profile, ProfileBreakdown)]) -> String {
     );
     if high > 0.0 {
         text += &format!(
-            " Sampled rounds took {}x to {}x as long as the rounds without sampling beside them.",
+            " An operation took {}x to {}x as long in sampled rounds as in those beside them.",
             significant(low),
             significant(high)
         );
