@@ -2,7 +2,7 @@
 //!
 //! Made for every case whose samples keep their times. An open loop that stays more than 1 % below the rate it asked
 //! for, with its whole interval below it, is saturated: its latencies grow with the length of the test. Where the interval
-//! reaches the rate, it is undecided whether they do. Neither competes with anything. The figures of a case are those of all its times together; comparisons are those of [`crate::compare`],
+//! reaches the rate, or half of the messages leave later than 1 % of a window, it is undecided whether they do. Neither competes with anything. The figures of a case are those of all its times together; comparisons are those of [`crate::compare`],
 //! which pairs the rounds' own quantiles.
 
 use crate::cells::sanity::Limits;
@@ -10,8 +10,10 @@ use crate::cells::{Cells, times_of_round};
 use crate::compare::Comparisons;
 use crate::compare::groups::Groups;
 use crate::compare::study::{ALONG, RIVALS, Study};
+use crate::compare::winners::Sure;
 use crate::compare::winners::winners;
 use crate::recommend::Recommendation;
+use crate::recommend::advice::AdviceRange;
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
@@ -26,6 +28,8 @@ pub const RANKED: [&str; 2] = ["latency_p99", "latency_p50"];
 pub const ASKED: &str = "asked_rate";
 pub const ACHIEVED: &str = "achieved_rate";
 const LATENESS: &str = "lateness_p99";
+/// How late half of a round's messages were sent at most.
+const MEDIAN_LATENESS: &str = "lateness_p50_ns";
 /// A rate is kept within this share of what was asked.
 const KEPT: f64 = 0.99;
 /// Share of a p99 latency from which the sender's own lateness is most of it.
@@ -120,7 +124,8 @@ impl Latency {
         }
         let groups = contest(run, &cases);
         let studies: Vec<Study> = RANKED.iter().filter_map(|id| study(run, cells, &groups, id)).collect();
-        let by_rate = Recommendation::of(run, cells, &studies, RATE.id);
+        let mut by_rate = Recommendation::of(run, cells, &studies, RATE.id);
+        only_where_others_failed(run, &cases, &mut by_rate);
         let mut closed = studies.clone();
         for study in &mut closed {
             study.winners.retain(|winner| winner.shared.int(RATE).is_none());
@@ -129,6 +134,35 @@ impl Latency {
         let (limits, late) = (limits(run, &cases), late(cells, &cases));
         Latency { cases, studies, by_rate, by_size, limits, late }
     }
+}
+
+/// One way alone keeps up only where another that the same reader could use does not; else nobody else was asked.
+fn only_where_others_failed(
+    run: &Run,
+    cases: &BTreeMap<usize, Distribution>,
+    recommendation: &mut Recommendation,
+) {
+    let failed: Vec<&Point> = cases
+        .values()
+        .filter(|distribution| distribution.kept() == RateKept::No)
+        .filter_map(|distribution| Some(&run.case(distribution.case)?.point))
+        .collect();
+    for of in &mut recommendation.situations {
+        for advice in &mut of.advice {
+            let held =
+                |point: &Point| advice.scope.held.iter().all(|(id, value)| point.get(id) == Some(value));
+            let failed: Vec<u64> = failed
+                .iter()
+                .filter(|point| of.situation.can_use(point) && held(point))
+                .filter_map(|point| point.int(RATE))
+                .collect();
+            let others_failed =
+                |range: &AdviceRange| range.places.iter().all(|place| failed.contains(&place.at));
+            advice.ranges.retain(|range| range.sure != Sure::Alone || others_failed(range));
+        }
+        of.advice.retain(|advice| !advice.ranges.is_empty());
+    }
+    recommendation.situations.retain(|of| !of.advice.is_empty());
 }
 
 fn distributions(run: &Run, cells: &Cells) -> BTreeMap<usize, Distribution> {
@@ -145,17 +179,21 @@ fn distributions(run: &Run, cells: &Cells) -> BTreeMap<usize, Distribution> {
             sound.chunk_by(|a, b| a.round == b.round).filter_map(times_of_round).collect();
         if !rounds.is_empty() {
             let whole = Histogram::merged(&rounds);
-            let rate = reached(cells, case.index);
+            let behind = sound.iter().filter_map(|s| Some(s.get(MEDIAN_LATENESS)? / s.elapsed_ns));
+            let rate = reached(cells, case.index, median(&behind.collect::<Vec<_>>()));
             found.insert(case.index, Distribution { case: case.index, rounds, whole, rate });
         }
     }
     found
 }
 
-fn reached(cells: &Cells, case: usize) -> Option<ReachedRate> {
+/// `behind`: how late half of the messages leave, as a share of a window. Nothing is said of the rate by first and last
+/// message alone: a sender that is late from the first one on ends as late.
+fn reached(cells: &Cells, case: usize, behind: Option<f64>) -> Option<ReachedRate> {
     let asked = cells.cell(case, ASKED)?.estimate;
     let achieved = cells.cell(case, ACHIEVED)?.estimate;
     let kept = match achieved.value < KEPT * asked.value {
+        false if behind.is_some_and(|share| share > 1.0 - KEPT) => RateKept::Undecided,
         false => RateKept::Yes,
         // A sender that is held up for a moment misses the rate of a round by chance, not of all of them.
         true if achieved.high < asked.value => RateKept::No,
@@ -218,7 +256,6 @@ fn late(cells: &Cells, cases: &BTreeMap<usize, Distribution>) -> Option<LateSend
 mod tests {
     use super::*;
     use crate::cells::Behind;
-    use crate::compare::winners::Sure;
     use crate::recommend::situation::Situation;
     use crate::synthetic;
     use crate::trust::{Trust, TrustFact, TrustLevel};
@@ -321,6 +358,25 @@ mod tests {
         assert_eq!((limit.kept, limit.reached.kept), (Some(20_000), RateKept::Undecided));
         let ranges = &found.by_rate.situations[0].advice[0].ranges;
         assert!(ranges.iter().all(|range| range.to == 20_000), "{ranges:?}");
+    }
+
+    /// It was said: only this way keeps up, of a rate that nobody else was asked to keep.
+    #[test]
+    fn one_way_alone_is_no_advice_where_no_other_failed() {
+        let mut run = run(10);
+        run.record.plan.cases.retain(|case| case.index != 5);
+        let ranges = &latency(&run).by_rate.situations[0].advice[0].ranges;
+        assert!(ranges.iter().all(|range| range.to == 20_000 && range.sure != Sure::Alone), "{ranges:?}");
+    }
+
+    /// It was said: kept up, because a sender that is late from the first message to the last ends as late.
+    #[test]
+    fn a_sender_that_stays_behind_does_not_keep_up() {
+        let mut run = run(10);
+        for sample in run.samples.iter_mut().filter(|s| s.case == 2) {
+            sample.quantities.insert(MEDIAN_LATENESS.into(), Some(sample.elapsed_ns * 0.03));
+        }
+        assert_eq!(latency(&run).cases[&2].kept(), RateKept::Undecided);
     }
 
     #[test]

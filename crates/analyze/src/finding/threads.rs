@@ -117,8 +117,9 @@ impl ThreadLine {
     }
 
     /// The fewest, and where scaling stops.
-    fn up_to_stop(&self) -> Vec<(usize, usize)> {
-        vec![(self.cases[0], self.cases[self.stop])]
+    /// Where more threads may gain: up to the stop, if that is known.
+    fn gaining(&self) -> Vec<(usize, usize)> {
+        if self.is_undecided() { self.pairs() } else { vec![(self.cases[0], self.cases[self.stop])] }
     }
 
     /// Fewer threads and more, of all.
@@ -153,16 +154,12 @@ fn scaling(evidence: &Evidence<'_>, lines: &[ThreadLine], speed: &Comparisons) -
         let pair = speed.between(few, many)?;
         (pair.better(Better::Higher) == Some(better)).then_some((few, many, pair))
     };
-    let gains = |pairs: fn(&ThreadLine) -> Vec<(usize, usize)>| {
-        let found = lines.iter().flat_map(pairs).filter_map(|ends| judged(ends, ends.1));
-        ALONG.largest(evidence, found)
-    };
+    let gains = lines.iter().flat_map(ThreadLine::gaining).filter_map(|ends| judged(ends, ends.1));
     let losses = lines.iter().flat_map(ThreadLine::pairs).filter_map(|ends| judged(ends, ends.0));
     Scaling {
         places: lines.len(),
         stops: stops.into_values().collect(),
-        // Beyond where it seems to stop only where nothing else is significant.
-        gain: gains(ThreadLine::up_to_stop).or_else(|| gains(ThreadLine::pairs)),
+        gain: ALONG.largest(evidence, gains),
         loss: ALONG.largest(evidence, losses),
         limits: limits(evidence, lines),
         cpus_allowed: allowed_cpus(evidence.run).map(|cpus| cpus.len()),

@@ -80,9 +80,11 @@ impl SizePlace {
         if self.sure == Sure::Best { self.good.first() } else { None }
     }
 
-    /// Is nothing here known to be better than it? Where something else wins, a way that was not measured is no choice.
+    /// Is nothing here known to be better than it? Where something else wins, or is alone, a way that was not measured
+    /// is no choice.
     pub fn allows(&self, way: &Way) -> bool {
-        self.good.contains(way) || (self.winner().is_none() && self.cases(way).next().is_none())
+        let open = matches!(self.sure, Sure::Same | Sure::Undecided);
+        self.good.contains(way) || (open && self.cases(way).next().is_none())
     }
 }
 

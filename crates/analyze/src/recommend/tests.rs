@@ -170,6 +170,22 @@ fn throughput_is_told_only_where_it_says_something_else() {
     );
 }
 
+/// It was said: only sendmsg, over sizes at which it was not measured and another was.
+#[test]
+fn places_with_one_way_each_are_not_joined_to_another() {
+    let mut run = Synthetic { mechanisms: vec!["pack_send", "sendmsg"], ..planted(crossing) }.run();
+    let cases = run.record.plan.cases.clone();
+    run.samples.retain(|sample| {
+        let point = &cases[sample.case].point;
+        (name(point) == "sendmsg") == (point.int_at("message_bytes") == Some(64))
+    });
+    let found = recommended(&run);
+    assert_eq!(
+        told(&of(&found, Situation::Pieces).advice[0].ranges),
+        [(64, 64, "sendmsg", Sure::Alone), (1024, 1 << 20, "pack_send", Sure::Alone)]
+    );
+}
+
 #[test]
 fn one_mechanism_no_control_and_nothing_usable() {
     let alone = recommended(&Synthetic { mechanisms: vec!["sendmsg"], ..planted(crossing) }.run());

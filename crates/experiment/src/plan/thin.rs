@@ -22,7 +22,8 @@ const FOR_ROWS: f64 = 0.8;
 /// Values of each axis of numbers before names go: the range stays visible.
 const ENDS: usize = 2;
 
-/// Values of an axis that a quick run leaves out; without an axis: the whole probe.
+/// Values of an axis that a quick run leaves out; without values, some that it has beside others; without an axis, the
+/// whole probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thinned {
     pub probe: String,
@@ -36,7 +37,11 @@ impl Thinned {
     /// `message_bytes 4096, 65536`
     pub fn what(&self) -> String {
         let values: Vec<String> = self.left_out.iter().map(ToString::to_string).collect();
-        if self.axis.is_empty() { self.probe.clone() } else { format!("{} {}", self.axis, values.join(", ")) }
+        match (self.axis.is_empty(), values.is_empty()) {
+            (true, _) => self.probe.clone(),
+            (false, true) => format!("some combinations of {}", self.axis),
+            (false, false) => format!("{} {}", self.axis, values.join(", ")),
+        }
     }
 }
 
@@ -59,10 +64,13 @@ pub fn thinned(spec: &Spec, mut plan: Plan, memory_bytes: Option<u64>) -> Result
         }
         plan = Plan::whole(&spec, memory_bytes)?;
     }
-    let thinned = |((probe, axis), values): ((String, String), BTreeSet<Value>)| Thinned {
-        probe,
-        axis,
-        left_out: values.into_iter().collect(),
+    let thinned = |((probe, axis), mut values): ((String, String), BTreeSet<Value>)| {
+        // Another entry of the experiment may have kept it.
+        let stays = |value: &Value| {
+            plan.cases.iter().any(|case| *case.probe == probe && case.point.get(&axis) == Some(value))
+        };
+        values.retain(|value| !stays(value));
+        Thinned { probe, axis, left_out: values.into_iter().collect() }
     };
     plan.thinned = left_out.into_iter().map(thinned).collect();
     Ok(plan)
@@ -243,6 +251,10 @@ mod tests {
         assert!(values(&left, "rate").len() >= 3, "{:?}", left.thinned);
         assert!(values(&left, "mechanism").len() >= ENDS, "{:?}", left.thinned);
         assert!(left.cases.iter().any(|case| case.point.text_at("loop") == Some("closed")));
+        for thinned in left.thinned.iter().filter(|thinned| !thinned.axis.is_empty()) {
+            let kept = values(&left, &thinned.axis);
+            assert!(thinned.left_out.iter().all(|value| !kept.contains(value)), "{}", thinned.what());
+        }
     }
 
     #[test]

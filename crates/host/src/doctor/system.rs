@@ -129,7 +129,7 @@ pub fn softirq_time(root: &Root, _: &Live) -> Judgement {
             let observed = format!("charged to the thread it interrupts ({file})");
             good(observed).worse(
                 super::Status::Good,
-                "on loopback and veth most of the receiver's protocol work is charged to the sender: compare totals, not sides",
+                "on loopback and veth the receiver's protocol work is often charged to the sender: compare totals, not sides",
                 "",
             )
         }

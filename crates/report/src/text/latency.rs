@@ -29,7 +29,8 @@ fn limited(limit: &RateLimit, words: &Words) -> Statement {
 
 fn late(late: &LateSender) -> Statement {
     let text = format!(
-        "At {} of {} of the open loop, p99 is mostly the sender's own delay (up to {}). There it measures the machine.",
+        "At {} of {} of the open loop whose sender was timed, p99 is mostly the sender's own delay (up to {}). There it \
+         measures the machine.",
         late.cases.len(),
         count(late.of, "point"),
         percent(late.worst),
