@@ -187,6 +187,15 @@ pub fn coordinates(point: &Point) -> String {
     point.iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(" ")
 }
 
+/// Was one side measured before the other began, so that what drifts is a difference? Turns alternate, and boots and
+/// counts do not drift.
+pub fn one_after_the_other(replicate: Replicate, base: &[RunFigures], candidate: &[RunFigures]) -> bool {
+    let times = |side: &[RunFigures]| side.iter().map(|run| run.record.started_unix_ns).collect::<Vec<_>>();
+    let before = |a: &[u64], b: &[u64]| a.iter().max() < b.iter().min();
+    let (base, candidate) = (times(base), times(candidate));
+    replicate == Replicate::Run && (before(&base, &candidate) || before(&candidate, &base))
+}
+
 /// What a side is replicated by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replicate {

@@ -248,7 +248,8 @@ fn decided(run: &Run, study: &Study, beside: &[Verdict]) -> Option<TrustReason> 
 fn few_rounds(run: &Run, study: &Study) -> Option<TrustReason> {
     let asked = run.record.spec.min_rounds;
     // What is decided gets no more of them.
-    let mut all: Vec<u32> = study.comparisons.pairs.iter().map(|pair| pair.decision.rounds).collect();
+    let open = study.comparisons.pairs.iter().filter(|pair| pair.is_open());
+    let mut all: Vec<u32> = open.map(|pair| pair.decision.rounds).collect();
     all.sort_unstable();
     let rounds = *all.get(all.len() / 2)?;
     let level = if rounds < FEWEST_ROUNDS { TrustLevel::Poor } else { TrustLevel::Fair };

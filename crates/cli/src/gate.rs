@@ -107,7 +107,8 @@ pub fn told(args: &GateTerms<'_>, global: &Global, first: &Run, answer: &GateAns
     } else if to_stdout.is_empty() {
         let look =
             TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
-        let text = output::entry("", 0, &report.sentence()) + &terminal::table(&report.table(), look);
+        let mut text = output::entry("", 0, &report.sentence()) + &terminal::table(&report.table(), look);
+        text.extend(report.notes().into_iter().map(|note| output::entry("", 0, note)));
         output::print(&text)?;
     }
     Ok(ExitCode::from(status(answer.state(), args.undecided)))

@@ -1,7 +1,7 @@
 //! What a gate answers, for people and for the programs that read it: one writer for each format.
 
 use crate::escape;
-use crate::sides::{CaseNames, interval, undecided};
+use crate::sides::{CaseNames, DRIFT, interval, undecided};
 use crate::text::ending::EndTable;
 use maud::{PreEscaped, html};
 use serde_json::{Map, Value, json};
@@ -9,6 +9,8 @@ use syscost_analyze::sides::gate::{BudgetState, GateAnswer, JudgedCase};
 use syscost_core::sample::Better;
 use syscost_core::units::{count, percent};
 use syscost_experiment::run::Run;
+
+const INTERVALS: &str = "Intervals: 90 % for each case by itself; over budget, 95 % for all cases together.";
 
 /// A gate and how its cases are called.
 pub struct GateReport<'a> {
@@ -78,21 +80,28 @@ impl<'a> GateReport<'a> {
     }
 
     pub fn table(&self) -> EndTable {
-        let columns = ["case", "base", "candidate / base", "budget", "verdict"].map(String::from).to_vec();
+        // The last goes first where a terminal is narrow.
+        let columns = ["case", "candidate / base", "budget", "verdict", "base"].map(String::from).to_vec();
         let row = |case: &JudgedCase| {
             let base = case.change.metric.unit.format(case.change.base);
             vec![
                 self.name(case),
-                base,
                 interval(&case.change.decision),
                 percent(case.budget),
                 self.verdict(case),
+                base,
             ]
         };
         let rows = self.answer.judged.iter().map(row).collect();
+        EndTable { title: None, columns, rows, note: None }
+    }
+
+    /// What the reader must know before the table is believed.
+    pub fn notes(&self) -> Vec<&'static str> {
         let turned = self.answer.judged.iter().any(|case| case.change.metric.better == Better::Higher);
-        let note = turned.then(|| "Of rates the ratio is base / candidate: above 1 is worse.".to_string());
-        EndTable { title: None, columns, rows, note }
+        let turned = turned.then_some("Of rates the ratio is base / candidate: above 1 is worse.");
+        let drift = self.answer.one_after_the_other.then_some(DRIFT);
+        [INTERVALS].into_iter().chain(turned).chain(drift).collect()
     }
 
     pub fn json(&self) -> Value {
@@ -157,8 +166,8 @@ fn markdown(report: &GateReport) -> String {
     let table = report.table();
     let rule = vec!["---".to_string(); table.columns.len()].join(" | ");
     let rows: String = table.rows.iter().map(|row| line(row)).collect();
-    let note = table.note.map_or(String::new(), |note| format!("\n{note}\n"));
-    format!("### syscost gate: {}\n\n{}| {rule} |\n{rows}{note}", report.sentence(), line(&table.columns))
+    let notes: String = report.notes().iter().map(|note| format!("\n{note}\n")).collect();
+    format!("### syscost gate: {}\n\n{}| {rule} |\n{rows}{notes}", report.sentence(), line(&table.columns))
 }
 
 /// One annotation for each case that is not within its budget.

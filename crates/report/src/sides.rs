@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::io;
 use syscost_analyze::sides::facts::{DifferingFact, IDENTITY, Incomparable};
 use syscost_analyze::sides::yardstick::YardstickReading;
-use syscost_analyze::sides::{Change, Replicate, RunFigures, SideComparison, coordinates};
+use syscost_analyze::sides::{
+    Change, Replicate, RunFigures, SideComparison, coordinates, one_after_the_other,
+};
 use syscost_core::decide::sides::FEWEST;
 use syscost_core::decide::{Decision, Verdict};
 use syscost_core::units::{Unit, count, percent};
@@ -216,6 +218,8 @@ fn rows(compared: &SideComparison, changes: &[Change], what: &str, first: &Run) 
     EndTable { title: None, columns, rows: changes.iter().map(row).collect(), note: None }
 }
 
+pub const DRIFT: &str = "Note: one side was measured after the other, so a drift of the machine counts as a difference. Alternate the sides.";
+
 /// Notes: what the reader must know before the table is believed.
 pub fn notes(compared: &SideComparison, base: &[RunFigures], candidate: &[RunFigures]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -234,13 +238,8 @@ pub fn notes(compared: &SideComparison, base: &[RunFigures], candidate: &[RunFig
         let how = if beside { "slice by slice" } else { "turn by turn" };
         notes.push(format!("The sides took turns and are compared {how}: {}.", count(a, "turn")));
     }
-    let times = |side: &[RunFigures]| side.iter().map(|run| run.record.started_unix_ns).collect::<Vec<_>>();
-    let before = |a: &[u64], b: &[u64]| a.iter().max() < b.iter().min();
-    let (of_base, of_candidate) = (times(base), times(candidate));
-    if compared.replicate == Replicate::Run
-        && (before(&of_base, &of_candidate) || before(&of_candidate, &of_base))
-    {
-        notes.push("Note: one side was measured after the other, so a drift of the machine counts as a difference. Alternate the sides.".into());
+    if one_after_the_other(compared.replicate, base, candidate) {
+        notes.push(DRIFT.into());
     }
     let versions =
         |side: &[RunFigures]| side.iter().map(|run| run.record.tool.version.clone()).collect::<Vec<_>>();

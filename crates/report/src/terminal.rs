@@ -36,7 +36,7 @@ const GAP: &str = "  ";
 
 /// The text to print, ending with a newline. `page` is where the report was written.
 pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String {
-    let sheet = Sheet { width: usize::from(look.width.max(20)), look };
+    let sheet = Sheet::of(look, "in the report");
     let mut head = sheet.wrapped(&report.ending.trust, ANSWER);
     head.push(sheet.bold(&cut(&report.title, sheet.width)));
     for error in &report.errors {
@@ -67,16 +67,22 @@ pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String 
 
 /// One table alone, with all of its rows.
 pub fn table(table: &EndTable, look: TerminalLook) -> String {
-    let sheet = Sheet { width: usize::from(look.width.max(20)), look };
+    let sheet = Sheet::of(look, "in a wider terminal");
     sheet.table(table, usize::MAX).join("\n") + "\n"
 }
 
 struct Sheet {
     width: usize,
     look: TerminalLook,
+    /// Where columns without room are.
+    elsewhere: &'static str,
 }
 
 impl Sheet {
+    fn of(look: TerminalLook, elsewhere: &'static str) -> Sheet {
+        Sheet { width: usize::from(look.width.max(20)), look, elsewhere }
+    }
+
     fn bold(&self, text: &str) -> String {
         if self.look.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_string() }
     }
@@ -156,7 +162,7 @@ impl Sheet {
         let hidden = table.columns.len() - shown;
         let note = match hidden {
             0 => table.note.clone(),
-            _ => Some(format!("{} in the report", count(hidden, "more column"))),
+            _ => Some(format!("{} {}", count(hidden, "more column"), self.elsewhere)),
         };
         out.extend(note.map(|note| cut(&note, self.width)));
         out

@@ -73,9 +73,11 @@ pub fn answer(told: &AnswerText) -> String {
     if let Some((lacks, command)) = &told.lacks {
         return format!("- This run has not measured {}. This would: {}\n\n", plain(lacks), visible(command));
     }
+    let headline = Some(&told.headline).filter(|headline| !headline.is_empty());
+    let headline = headline.map(|headline| format!("- {}\n", plain(headline)));
     let found = told.statements.iter().map(|s| format!("- {}\n", sentence(s)));
     let notes = told.caveats.iter().map(|c| format!("- Note: {}\n", plain(c)));
-    format!("{}\n", found.chain(notes).collect::<String>())
+    format!("{}\n", headline.into_iter().chain(found).chain(notes).collect::<String>())
 }
 
 /// A sentence with the cells that it stands on: every case, by metric.

@@ -5,7 +5,7 @@
 //! itself, at 5 % and one-sided (an intersection-union test: Berger, Technometrics 24, 1982). Neither is
 //! undecided: silence is not equality.
 
-use super::{CONFIDENCE, CPU, Change, Questions, Replicate, RunFigures, SideQuestion};
+use super::{CONFIDENCE, CPU, Change, Questions, Replicate, RunFigures, SideQuestion, one_after_the_other};
 use std::collections::BTreeMap;
 use syscost_core::decide::sides::{SideContrast, Stratum, decide_sides};
 use syscost_core::decide::{Decision, Verdict};
@@ -70,6 +70,8 @@ pub struct GateAnswer {
     pub judged: Vec<JudgedCase>,
     /// Cases that no budget is for.
     pub without_budget: usize,
+    /// See [`super::one_after_the_other`].
+    pub one_after_the_other: bool,
 }
 
 impl GateAnswer {
@@ -106,11 +108,12 @@ impl GateAnswer {
             }
         };
         let without_budget = all - budgeted.len();
+        let one_after_the_other = one_after_the_other(replicate, base, candidate);
         let mut judged: Vec<JudgedCase> =
             budgeted.into_iter().zip(together.into_iter().zip(by_itself)).map(judge).collect();
         let beyond = |case: &JudgedCase| case.change.decision.ratio / (1.0 + case.budget);
         judged.sort_by(|a, b| beyond(b).total_cmp(&beyond(a)));
-        GateAnswer { replicate, replicates, judged, without_budget }
+        GateAnswer { replicate, replicates, judged, without_budget, one_after_the_other }
     }
 
     /// Exceeded where any case exceeds its budget; within only where all keep theirs.

@@ -66,7 +66,7 @@ pub fn section(m: &Material) -> Option<Section> {
 const LEGEND: &str = "Green: not significantly dearer than the best. Ratio: to the first way; same: within 3 %. Hatched: undecided.";
 
 /// Steady windows cost less: results.csv has those.
-const TURNS: &str = " CPU: of the short turns that verdicts compare.";
+const TURNS: &str = " CPU time is that of short turns; a ratio is of turns side by side.";
 
 /// A table for each number of threads.
 fn of_metric(m: &Material, field: &RivalField, tab: &CostTab, at: usize) -> Vec<Block> {

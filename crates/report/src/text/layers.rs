@@ -43,9 +43,9 @@ fn headline_of_axis(all: &[&LayerCost], words: &Words) -> Option<String> {
     let (_, first) = firsts.first()?;
     let parts: Vec<String> =
         firsts.iter().map(|(layer, place)| format!("{layer} {}", change(place))).collect();
-    let by = first.place.text(MECHANISM).map(|name| format!(" by {name}")).unwrap_or_default();
+    let way = words.way(&Transfer, &first.place, MECHANISM.id);
     Some(format!(
-        "A {} message{by} takes {} of CPU {}: {}.",
+        "A {} message by {way} takes {} of CPU {}: {}.",
         size(&first.place),
         time(first.without),
         with(last, &last.beside, words),
