@@ -25,6 +25,8 @@ use syscost_harness::audit::audited;
 use syscost_harness::profile::{self as pass, Profiled, Profiler};
 use syscost_harness::rights;
 use syscost_host::sampling::{SOFTIRQ, SampledEvent, SampledScope};
+use syscost_measure::probe::Probe;
+use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 use syscost_report::profile_files;
 use syscost_report::text::profile::title;
@@ -203,6 +205,9 @@ fn about(profile: &Profile, breakdown: &ProfileBreakdown) -> String {
         ),
         None => ". What sampling costs is unknown: every pair of rounds was disturbed".into(),
     };
+    if profile.probe != Transfer.about().id {
+        text += ". What the probe prepares and checks between operations is in it";
+    }
     if profile.scope == SampledScope::Threads {
         text += ". Only the workers' own threads were sampled: softirqs elsewhere are missing";
     }

@@ -85,6 +85,14 @@ mod tests {
         assert_eq!(class(&interrupted), CodeClass::Other, "an interrupt is not what it interrupts");
     }
 
+    /// A disk was said to be a network device.
+    #[test]
+    fn a_virtual_queue_is_of_whom_it_serves() {
+        let class = |caller: &str| stack([caller, "virtqueue_notify", "vp_notify", "iowrite16"].into_iter());
+        assert_eq!(class("blk_mq_dispatch_rq_list"), CodeClass::Files);
+        assert_eq!(class("dev_hard_start_xmit"), CodeClass::Device);
+    }
+
     #[test]
     fn no_name_is_in_two_classes() {
         let mut seen: HashMap<&str, CodeClass> = HashMap::new();

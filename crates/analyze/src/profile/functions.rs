@@ -92,8 +92,8 @@ const DEVICE: &str = "
     ifb_* igb_* igc_* inet_gro_receive ipt_* iptable_* ipv6_gro_* iwl* ixgbe* kick_defer_list_purge loopback_* mlx*
     napi_* net_rx_action net_tx_action netdev_* netif_* netkit_* netvsc_* nf_* nft_* noqueue_* pfifo_* process_backlog
     qdisc_* rps_* sch_direct_xmit skb_gro_* skb_gso_* skb_mac_gso_segment skb_network_protocol tap_* tc_* tcf_*
-    tcp4_gro_* tcp6_gro_* tcp_gro_* tcp_gso_segment tun_* validate_xmit_* veth_* virtio_* virtnet_* virtqueue_*
-    vmxnet3_* vp_* vring_* vxlan_* xdp_* xmit_one
+    tcp4_gro_* tcp6_gro_* tcp_gro_* tcp_gso_segment tun_* validate_xmit_* veth_* virtnet_*
+    vmxnet3_* vxlan_* xdp_* xmit_one
 ";
 
 const SKB: &str = "

@@ -316,7 +316,7 @@ impl AdviceWords<'_> {
         and(&names)
     }
 
-    /// `5 % to 6 % cheaper than sendmsg`
+    /// `5 % to 6 % cheaper than sendmsg`, `.., at 2 of 3 sizes` where the others are undecided
     fn gain(&self, advice: &Advice, gain: &AdviceGain) -> String {
         let id = advice.metric;
         let over = self.name(advice, &gain.over);
@@ -326,7 +326,13 @@ impl AdviceWords<'_> {
         let (low, high) = (by(low), by(high));
         let range = if low == high { low } else { format!("{low} to {high}") };
         let average = if advice.scope.threads.len() > 1 { "on average " } else { "" };
-        format!("{average}{range} {} than {over}", self.comparative(id))
+        let (some, all) = (gain.significant, gain.places);
+        let at = if some == all { String::new() } else { format!(", at {some} of {all} {}", self.places()) };
+        format!("{average}{range} {} than {over}{at}", self.comparative(id))
+    }
+
+    fn places(&self) -> &'static str {
+        if self.along == RATE.id { "rates" } else { "sizes" }
     }
 
     /// How much better, from a ratio that is above 1 where it is: `6 %`, `3.2x`.
@@ -364,7 +370,7 @@ impl AdviceWords<'_> {
         let cost = us(range).map_or(unbeaten.to_string(), |us| format!("costs {us} a message"));
         let over_control = range.over_control.as_ref().filter(|gain| gain.significant > 0);
         let gain = range.over_next.as_ref().or(over_control);
-        let places = if self.along == RATE.id { "rates" } else { "sizes" };
+        let places = self.places();
         let other = |rival: &&WayAt| gain.is_none_or(|gain| gain.over != rival.way);
         let others = |list: &[WayAt]| list.iter().filter(other).cloned().collect::<Vec<WayAt>>();
         let at_some = |what: &str, list: &[WayAt]| match list {
@@ -379,11 +385,7 @@ impl AdviceWords<'_> {
             all => format!(" Undecided against {}.", rivals(all)),
         };
         let open = open + &at_some("Undecided", &others(&some));
-        let gain = gain.map_or(String::new(), |gain| {
-            let (some, all) = (gain.significant, gain.places);
-            let at = if some == all { String::new() } else { format!(", at {some} of {all} {places}") };
-            format!(" It is {}{at}.", self.gain(advice, gain))
-        });
+        let gain = gain.map_or(String::new(), |gain| format!(" It is {}.", self.gain(advice, gain)));
         // The headline says all of two ways that nothing tells apart.
         if us(range).is_none()
             && all.len() == 1
