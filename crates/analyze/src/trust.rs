@@ -227,8 +227,7 @@ fn layers(answers: &[Answer]) -> Vec<Verdict> {
 
 fn decided(run: &Run, study: &Study, beside: &[Verdict]) -> Option<TrustReason> {
     let all = &study.comparisons;
-    let alone = all.pairs.iter().filter(|pair| pair.over.is_none()).map(|pair| &pair.decision);
-    let decisions: Vec<&Decision> = all.over_threads.iter().map(|over| &over.decision).chain(alone).collect();
+    let decisions = decisions(study);
     let open: Vec<&Decision> =
         decisions.iter().copied().filter(|d| d.verdict == Verdict::Undecided).collect();
     let open_beside = beside.iter().filter(|verdict| **verdict == Verdict::Undecided).count();
@@ -245,9 +244,21 @@ fn decided(run: &Run, study: &Study, beside: &[Verdict]) -> Option<TrustReason> 
     (comparisons > 0).then(|| TrustReason { level: by_limits(-share, -DECIDED.0, -DECIDED.1), fact })
 }
 
+/// Of a study: over all thread counts where that is asked, else of a pair.
+fn decisions(study: &Study) -> Vec<&Decision> {
+    let all = &study.comparisons;
+    let alone = all.pairs.iter().filter(|pair| pair.over.is_none()).map(|pair| &pair.decision);
+    all.over_threads.iter().map(|over| &over.decision).chain(alone).collect()
+}
+
+/// Of what is open: what is decided gets no more of them, and where most is, more would change little.
 fn few_rounds(run: &Run, study: &Study) -> Option<TrustReason> {
     let asked = run.record.spec.min_rounds;
-    // What is decided gets no more of them.
+    let decisions = decisions(study);
+    let open = decisions.iter().filter(|decision| decision.verdict == Verdict::Undecided).count();
+    if (open as f64) < (1.0 - DECIDED.0) * decisions.len() as f64 {
+        return None;
+    }
     let open = study.comparisons.pairs.iter().filter(|pair| pair.is_open());
     let mut all: Vec<u32> = open.map(|pair| pair.decision.rounds).collect();
     all.sort_unstable();

@@ -46,6 +46,10 @@ fn noise_few_rounds_steal_and_a_broken_off_run_lower_it() {
     let short = trust(&Synthetic { rounds: 2, ..planted() }.run());
     let few = fact(&short, |fact| *fact == TrustFact::FewRounds { rounds: 2, asked: 6 });
     assert_eq!(few.level, TrustLevel::Poor);
+    // What is decided after five rounds gets no sixth: a run is not to be doubted for that.
+    let early = trust(&Synthetic { rounds: 5, noise: 0.001, ..planted() }.run());
+    let is_few = |reason: &TrustReason| matches!(reason.fact, TrustFact::FewRounds { .. });
+    assert!(!early.reasons.iter().any(is_few) && early.level == TrustLevel::Good, "{early:#?}");
     let mut run = planted().run();
     run.record.state = State::Interrupted;
     assert_eq!(trust(&run).level, TrustLevel::Fair);
