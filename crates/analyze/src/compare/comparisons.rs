@@ -98,7 +98,10 @@ pub struct Comparisons {
 impl Comparisons {
     /// Compares along the groups' axis; `None` where the run has no such metric.
     pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric_id: &str) -> Option<Comparisons> {
-        Comparisons::by(|ratios, metric, pair| ratios.of(metric, pair), run, cells, groups, metric_id)
+        let mut all =
+            Comparisons::by(|ratios, metric, pair| ratios.of(metric, pair), run, cells, groups, metric_id)?;
+        open_what_is_denied(cells, &mut all.pairs);
+        Some(all)
     }
 
     /// Of rivals that took turns, the ratio by windows over that by slices.
@@ -313,7 +316,26 @@ pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) 
     let asked = in_parallel(&asked, |((metric, a, b), pool)| {
         ask(ratios.of_blocks(metric, (*a, *b)), metric, (*a, *b), *pool)
     });
-    answered(run, asked.into_iter().flatten().collect()).0
+    let mut pairs = answered(run, asked.into_iter().flatten().collect()).0;
+    open_what_is_denied(cells, &mut pairs);
+    pairs
+}
+
+/// Ratios are of rounds that both cases have, figures of all that each has. Where the machine changed so much in between
+/// that the figures point the other way, nothing is decided: nobody would believe `34 us, slower than 36 us`.
+fn open_what_is_denied(cells: &Cells, pairs: &mut [Comparison]) {
+    for pair in pairs {
+        let figure = |case: usize| Some(cells.judged(case, pair.metric)?.value);
+        let Some((a, b)) = figure(pair.a).zip(figure(pair.b)) else { continue };
+        let is_denied = match pair.decision.verdict {
+            Verdict::Less => a > b,
+            Verdict::More => a < b,
+            Verdict::Same | Verdict::Undecided => false,
+        };
+        if is_denied {
+            pair.decision.verdict = Verdict::Undecided;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -397,5 +419,31 @@ mod tests {
         assert!(compare(&run).pairs.iter().all(|c| c.better(Better::Neither).is_none()));
         let groups = Groups::of(&run, "mechanism");
         assert!(Comparisons::of(&run, &Cells::of(&run), &groups, "no_such_metric").is_none());
+    }
+
+    /// Rounds that one case has alone, when the machine was half as fast.
+    #[test]
+    fn a_ratio_that_the_figures_deny_is_open() {
+        let cheaper = |p: &Point| if p.text_at("mechanism") == Some("sendmsg") { 900.0 } else { 1000.0 };
+        let mut run = Synthetic {
+            mechanisms: vec!["send", "sendmsg"],
+            sizes: vec![1024],
+            threads: vec![1],
+            cost_ns: cheaper,
+            rounds: 16,
+            noise: 0.005,
+            ..Default::default()
+        }
+        .run();
+        let of = |run: &Run| {
+            let (cells, groups) = (Cells::of(run), Groups::of(run, "mechanism"));
+            let found = Comparisons::of(run, &cells, &groups, "throughput").unwrap();
+            found.between(0, 1).expect("rivals").clone()
+        };
+        assert_eq!(of(&run).decision.verdict, Verdict::Less);
+        run.samples.iter_mut().filter(|s| s.case == 1 && s.round >= 6).for_each(|s| s.elapsed_ns *= 2.0);
+        run.samples.retain(|s| s.case != 0 || s.round < 6);
+        let denied = of(&run);
+        assert!(denied.is_open() && denied.decision.high < 1.0, "{denied:?}");
     }
 }

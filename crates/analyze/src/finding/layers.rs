@@ -179,13 +179,7 @@ fn layer_cost(evidence: &Evidence<'_>, claims: &[Comparison], pairs: &[LayerPair
         let (Some(claim), Some(base), Some(all)) = (claim, cost(without), cost(with)) else { continue };
         let place = evidence.run.case(with)?.point.without(pair.axis);
         let added = added(&base, all.value, &claim.seen_from(with));
-        // What the figures on the page deny is not told.
-        let verdict = match claim.decision.verdict {
-            Verdict::More if added.value <= 0.0 => Verdict::Undecided,
-            Verdict::Less if added.value >= 0.0 => Verdict::Undecided,
-            verdict => verdict,
-        };
-        places.push(LayerPlace { place, without: base.value, added, verdict });
+        places.push(LayerPlace { place, without: base.value, added, verdict: claim.decision.verdict });
         comparisons.push(ComparisonRef::from(claim));
         cells.extend([with, without].map(|case| CellRef { case, metric: COST }));
     }

@@ -186,10 +186,6 @@ impl SurprisingSteps {
         let changes = step.iter().map(|odd| odd.change(evidence)).collect::<Option<Vec<_>>>()?;
         let first = changes.first()?;
         let shown = first.to / first.from;
-        // What the medians on the page deny is not told.
-        if (shown > 1.0) != (first.ratio.value > 1.0) {
-            return None;
-        }
         let seen = SurpriseSeen::Step {
             axis: self.axis,
             from: lower.point.int_at(self.axis)?,
