@@ -169,7 +169,8 @@ impl Trust {
         }
         let first = studies.first();
         let emulated = run.record.emulator().map(|by| TrustReason {
-            level: TrustLevel::Poor,
+            // No time of it is shown or compared, and what was counted holds.
+            level: TrustLevel::Fair,
             fact: TrustFact::Emulated { by: by.to_string() },
         });
         let reasons = emulated

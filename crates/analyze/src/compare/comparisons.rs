@@ -322,7 +322,8 @@ pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) 
 }
 
 /// Ratios are of rounds that both cases have, figures of all that each has. Where the machine changed so much in between
-/// that the figures point the other way, nothing is decided: nobody would believe `34 us, slower than 36 us`.
+/// that the figures point the other way, nothing is decided: nobody would believe `34 us, slower than 36 us`. Nor is
+/// anything by a single round, however little other pairs scatter.
 fn open_what_is_denied(cells: &Cells, pairs: &mut [Comparison]) {
     for pair in pairs {
         let figure = |case: usize| Some(cells.judged(case, pair.metric)?.value);
@@ -332,7 +333,7 @@ fn open_what_is_denied(cells: &Cells, pairs: &mut [Comparison]) {
             Verdict::More => a < b,
             Verdict::Same | Verdict::Undecided => false,
         };
-        if is_denied {
+        if is_denied || pair.decision.rounds < 2 {
             pair.decision.verdict = Verdict::Undecided;
         }
     }

@@ -13,6 +13,8 @@ use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
 pub struct LogRatios<'a> {
     run: &'a Run,
     cells: &'a Cells,
+    /// Of an emulated machine no times are compared, and slices are nothing else.
+    has_slices: bool,
     /// Of cases that were planned twice: both, which stand for their mean.
     twice: HashMap<usize, Vec<usize>>,
     /// Of cases that take turns: the control of their block, and its twin.
@@ -28,12 +30,13 @@ impl<'a> LogRatios<'a> {
             }
         }
         let mut controls = HashMap::new();
-        let blocks = if run.slices.is_empty() { Vec::new() } else { run.record.plan.blocks() };
+        let has_slices = !run.slices.is_empty() && run.record.emulator().is_none();
+        let blocks = if has_slices { run.record.plan.blocks() } else { Vec::new() };
         for block in blocks.into_iter().filter(|block| block.in_turns()) {
             let (control, rivals) = block.cases.split_at(block.controls);
             controls.extend(rivals.iter().map(|rival| (*rival, control.to_vec())));
         }
-        LogRatios { run, cells, twice, controls }
+        LogRatios { run, cells, has_slices, twice, controls }
     }
 
     /// ln(a / b) of the rounds that both have; empty where a round has no ratio.
@@ -83,7 +86,7 @@ impl<'a> LogRatios<'a> {
 
     /// `None` where the two never took turns, or the metric is of other windows.
     fn in_slices(&self, metric: &str, a: &[usize], b: &[usize]) -> Option<Vec<RoundRatio>> {
-        if self.run.slices.is_empty() || of_slices(metric).is_none() {
+        if !self.has_slices || of_slices(metric).is_none() {
             return None;
         }
         let same_size = [a, b].map(|side| self.run.case(side[0]).and_then(|c| c.point.int(MESSAGE_BYTES)));

@@ -144,7 +144,7 @@ fn shown_as_row(layout: &Layout, case: &Case, metric: &str) -> bool {
 fn coordinate(m: &Material, layout: &Layout, point: &Point, id: &str) -> Entry {
     match (layout.axis(id), point.get(id)) {
         (Some(axis), Some(Value::Int(count))) if id == THREADS.id => {
-            Entry::Text(format!("{}{}", axis.show(&Value::Int(*count)), crowd(m.run, *count)))
+            Entry::Text(format!("{}{}", axis.show(&Value::Int(*count)), crowd(m.run, point, *count)))
         }
         (Some(axis), Some(value)) => Entry::Text(axis.show(value)),
         _ => Entry::Text(String::new()),

@@ -17,12 +17,17 @@ pub fn section(m: &Material) -> Option<Section> {
 fn why_not(m: &Material) -> Option<Block> {
     let counted = |q: &String| q.contains("cycles_") || q.contains("cache_");
     let missing = m.run.record.missing.iter().find(|missing| missing.quantities.iter().any(counted))?;
+    let no_rate =
+        m.run.record.missing.iter().flat_map(|missing| &missing.quantities).any(|q| q.contains("tsc_"));
+    let instead = match no_rate {
+        true => "Cycles are not told",
+        false => {
+            "Cycles are therefore reference cycles of the time-stamp counter: CPU time at its constant rate, not core cycles"
+        }
+    };
     Some(Block::Notice(Notice {
         title: "Hardware counters were not available".into(),
-        text: format!(
-            "{}. Cycles are therefore reference cycles of the time-stamp counter: CPU time at its constant rate, not core cycles.",
-            capital(&missing.why.reason)
-        ),
+        text: format!("{}. {instead}.", capital(&missing.why.reason)),
         remedy: missing.why.remedy.clone(),
         cases: Vec::new(),
     }))

@@ -32,8 +32,10 @@ pub use crate::text::words::capital;
 pub use syscost_core::units::count as plural;
 
 use super::{Block, Section};
+use syscost_core::axis::Point;
 use syscost_experiment::run::Run;
 use syscost_host::files::parse_list;
+use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
 
 /// A section, unless it would be empty.
 pub fn unless_empty(id: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
@@ -46,13 +48,15 @@ pub fn threads(count: u64) -> String {
     plural(count as usize, "thread")
 }
 
-/// ` (16 threads on 2 CPUs)` where a sender and a receiver thread each are more than the CPUs that the run was allowed:
-/// they take turns, and what is measured is also the scheduler. Else nothing.
-pub fn crowd(run: &Run, threads: u64) -> String {
+/// ` (16 threads on 2 CPUs)` where the threads, or those of sender and receiver together, are more than the CPUs that the
+/// run was allowed: they take turns, and what is measured is also the scheduler. Else nothing.
+pub fn crowd(run: &Run, point: &Point, threads: u64) -> String {
+    // What carries messages has two ends.
+    let threads = if point.get(MESSAGE_BYTES.id).is_some() { 2 * threads } else { threads };
     let known = run.record.host.iter().find(|fact| fact.id == "cpus_allowed");
     let allowed = known.and_then(|fact| parse_list(fact.value.as_deref()?)).map(|cpus| cpus.len() as u64);
-    match allowed.filter(|cpus| *cpus > 0 && 2 * threads > *cpus) {
-        Some(cpus) => format!(" ({} threads on {})", 2 * threads, plural(cpus as usize, "CPU")),
+    match allowed.filter(|cpus| *cpus > 0 && threads > *cpus) {
+        Some(cpus) => format!(" ({threads} threads on {})", plural(cpus as usize, "CPU")),
         None => String::new(),
     }
 }

@@ -229,9 +229,6 @@ impl AdviceWords<'_> {
 
     /// The ranges, so many of them with their gain.
     fn parts(&self, advice: &Advice, gains: usize) -> String {
-        if let Some(only) = one_mechanism(advice) {
-            return format!("only {only} was measured");
-        }
         if let Some(open) = self.all_open(advice) {
             return open;
         }
@@ -418,20 +415,6 @@ impl AdviceWords<'_> {
 /// Undecided against it at every place.
 fn everywhere(range: &AdviceRange) -> Vec<&WayAt> {
     range.undecided.iter().filter(|rival| rival.at.len() == range.places.len()).collect()
-}
-
-/// Where what was compared differs in something else alone, such as how it is received.
-fn one_mechanism(advice: &Advice) -> Option<&str> {
-    if advice.ranges.iter().any(|range| range.sure == Sure::Alone) {
-        return None;
-    }
-    let ways = advice.ranges.iter().flat_map(|range| {
-        let beaten = [&range.over_next, &range.over_control].into_iter().flatten();
-        let best = range.places.iter().flat_map(|place| &place.best);
-        best.chain(beaten.map(|gain| &gain.over))
-    });
-    let names: BTreeSet<Option<&str>> = ways.map(|way| way.text(RIVALS)).collect();
-    names.first().copied().flatten().filter(|_| names.len() == 1)
 }
 
 /// `1.8x`, `28x`

@@ -6,8 +6,11 @@ use syscost_experiment::run::Run;
 use syscost_experiment::spec::{DEFAULT, ProbeSpec, Spec};
 use syscost_measure::probe::{self, Probe, tcp_path, transfer};
 
-/// `None`: the run planned steps or rulers, or has no transfers that they would be held against.
+/// `None`: the run planned steps or rulers, or has no transfers with times that they would be held against.
 pub fn left_out(run: &Run) -> Option<String> {
+    if run.record.emulator().is_some() {
+        return None;
+    }
     let planned = |wanted: &dyn Fn(&dyn Probe) -> bool| {
         let cases = run.record.plan.cases.iter().map(|case| &case.probe);
         let skips = run.record.plan.skips.iter().map(|skip| &skip.probe);

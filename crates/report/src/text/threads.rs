@@ -9,6 +9,7 @@ use syscost_analyze::finding::along::LargestChange;
 use syscost_analyze::finding::threads::{Scaling, ScalingStop};
 use syscost_analyze::finding::{Answer, Says};
 use syscost_analyze::limits::limiter::Limit;
+use syscost_measure::probe::transfer::Transfer;
 
 pub const TEXT: QuestionText = QuestionText {
     id: "threads",
@@ -55,7 +56,7 @@ fn stopping(all: &Scaling) -> String {
 fn sentence(all: &Scaling, words: &Words) -> String {
     let change = |verb: &str, change: &LargestChange| {
         let LargestChange { from, to, ratio, place } = change;
-        let name = words.name(place, RIVALS.id, &place.without(RIVALS.id));
+        let name = words.way(&Transfer, place, RIVALS.id);
         let who = format!("{name} {}", short_place(place)).trim().to_string();
         let who = if who.is_empty() { who } else { format!("{who}, ") };
         format!("{verb} up to {} ({who}{from} to {to})", times(ratio.value))

@@ -62,7 +62,7 @@ fn sorted(trust: &Trust) -> Vec<&TrustReason> {
 fn phrase(fact: &TrustFact) -> String {
     match fact {
         TrustFact::NoSamples => "no usable sample was recorded".into(),
-        TrustFact::Emulated { by } => format!("{by} emulated the machine"),
+        TrustFact::Emulated { by } => format!("counts alone hold, {by} emulated the machine"),
         TrustFact::Decided { metric, decided, comparisons, .. } => {
             let share = percent(*decided as f64 / *comparisons as f64);
             format!("{share} of {} of {} decided", count(*comparisons, "comparison"), title(metric))

@@ -123,7 +123,8 @@ pub const COMMON: &[Axis] = &[
     SOCKET_BUFFER_BYTES
         .bytes(0, 1 << 30)
         .flag("socket-buffer", "socket buffer")
-        .help("SO_SNDBUF and SO_RCVBUF as asked; 0 leaves them to the kernel's autotuning")
+        .words(&[("autotuned", 0)])
+        .help("SO_SNDBUF and SO_RCVBUF as asked; autotuned (or 0) leaves them to the kernel")
         .default_on(Ints(&[0])),
     ALIGNMENT
         .names(|| vec!["heap", "page"])

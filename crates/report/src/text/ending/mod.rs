@@ -44,6 +44,9 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
     if tables.is_empty() {
         tables = cases::single(m);
     }
+    // Of an emulated machine no figure of a transfer is left.
+    let has_figures = |row: &Vec<String>| row[1..].iter().any(|entry| entry != "-");
+    tables.retain(|table| table.rows.iter().any(has_figures));
     let analysis = m.analysis;
     let compared = analysis.studies.iter().any(|study| !study.comparisons.pairs.is_empty());
     let answers = compared || !analysis.latency.cases.is_empty() || !analysis.operations.is_empty();
