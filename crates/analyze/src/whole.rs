@@ -92,7 +92,9 @@ impl Analysis {
             problems: &problems,
         };
         let answers = finding::answers(&evidence);
-        let trust = Trust::of(&evidence, &latency, &answers, level.as_ref());
+        // Advice stands on the comparisons of ways.
+        let judged = Evidence { studies: if ways_vary { &ways } else { &studies }, ..evidence };
+        let trust = Trust::of(&judged, &latency, &answers, level.as_ref());
         Analysis {
             cells,
             level,

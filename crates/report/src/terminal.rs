@@ -160,11 +160,10 @@ impl Sheet {
         out.extend(table.title.as_ref().map(|title| self.bold(&cut(title, self.width))));
         out.extend(lines().map(|line| aligned(&line[..shown], &widths, shorten)));
         let hidden = table.columns.len() - shown;
-        let note = match hidden {
-            0 => table.note.clone(),
-            _ => Some(format!("{} {}", count(hidden, "more column"), self.elsewhere)),
-        };
-        out.extend(note.map(|note| cut(&note, self.width)));
+        out.extend(table.note.as_ref().map(|note| cut(note, self.width)));
+        if hidden > 0 {
+            out.push(cut(&format!("{} {}", count(hidden, "more column"), self.elsewhere), self.width));
+        }
         out
     }
 

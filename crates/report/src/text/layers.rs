@@ -35,14 +35,15 @@ fn headline(answer: &Answer, words: &Words) -> String {
 
 fn headline_of_axis(all: &[&LayerCost], words: &Words) -> Option<String> {
     let last = all.last()?;
-    let firsts: Vec<(String, &LayerPlace)> = all
-        .iter()
-        .filter(|cost| cost.beside == last.beside)
-        .filter_map(|cost| Some((words.value(&cost.axis, &cost.layer), of_control(cost).next()?)))
-        .collect();
-    let (_, first) = firsts.first()?;
-    let parts: Vec<String> =
-        firsts.iter().map(|(layer, place)| format!("{layer} {}", change(place))).collect();
+    let beside: Vec<&LayerCost> = all.iter().copied().filter(|cost| cost.beside == last.beside).collect();
+    let places = || beside.iter().flat_map(|cost| of_control(cost));
+    // Where something is decided, if that is anywhere.
+    let first = places().find(|place| place.verdict != Verdict::Undecided).or(places().next())?;
+    let there = |cost: &&LayerCost| {
+        let place = of_control(cost).find(|place| place.place == first.place)?;
+        Some(format!("{} {}", words.value(&cost.axis, &cost.layer), change(place)))
+    };
+    let parts: Vec<String> = beside.iter().filter_map(there).collect();
     let way = words.way(&Transfer, &first.place, MECHANISM.id);
     Some(format!(
         "A {} message by {way} takes {} of CPU {}: {}.",

@@ -147,7 +147,11 @@ impl AdviceWords<'_> {
         // The note says which metric the first is.
         let is_first = first == Some(advice.metric);
         let need = if is_first { String::new() } else { format!(" and you need {title}") };
-        let lead = format!("If {}{need}{place}", condition(situation));
+        let per_call = match (&advice.batching, advice.scope.messages_per_call) {
+            (Some(BatchingAdvice::Measured(_)), Some(1)) => ", one a call",
+            _ => "",
+        };
+        let lead = format!("If {}{need}{place}{per_call}", condition(situation));
         let statement = |text: String| Statement { text, cells: advice.cells.clone() };
         let by = if is_first { place.trim_start().to_string() } else { format!("by {title}{place}") };
         let bare = by.strip_prefix('(').and_then(|by| by.strip_suffix(')')).unwrap_or(&by);

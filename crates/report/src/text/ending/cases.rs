@@ -61,7 +61,7 @@ fn of_layout(m: &Material, layout: &Layout, words: &Words) -> Vec<EndTable> {
 fn rivals<'a>(layout: &'a Layout) -> Vec<Rivals<'a>> {
     let mut groups: Vec<(Point, Vec<&Case>)> = Vec::new();
     let mut place: BTreeMap<Point, usize> = BTreeMap::new();
-    for case in layout.cases.iter().filter(|case| layout.estimate(case.index, COST).is_some()) {
+    for case in layout.cases.iter().filter(|case| layout.judged(case.index, COST).is_some()) {
         let given = layout.probe.coordinates(&case.point, false);
         let at = *place.entry(given.clone()).or_insert(groups.len());
         if at == groups.len() {
