@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use syscost_analyze::profile::ProfileBreakdown;
 use syscost_analyze::profile::functions::CodeClass;
-use syscost_core::units::count;
-use syscost_core::units::percent;
+use syscost_core::stats::Estimate;
+use syscost_core::units::{confidence, count, percent};
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::Profile;
 use syscost_experiment::run::directory::OpenDirectory;
@@ -199,10 +199,7 @@ fn about(profile: &Profile, breakdown: &ProfileBreakdown) -> String {
         text += &format!("; {} found no room, so times are unknown", count(lost as usize, "sample"));
     }
     text += &match breakdown.overhead {
-        Some(of) => format!(
-            ". Sampling made an operation take {:.2}x as long (95 % CI {:.2}-{:.2})",
-            of.estimate.value, of.estimate.low, of.estimate.high
-        ),
+        Some(of) => format!(". Sampling made an operation take {}", longer(&of.estimate)),
         None => ". What sampling costs is unknown: every pair of rounds was disturbed".into(),
     };
     if profile.probe != Transfer.about().id {
@@ -217,6 +214,15 @@ fn about(profile: &Profile, breakdown: &ProfileBreakdown) -> String {
     }
     let other = breakdown.share(CodeClass::Other).share;
     text + &format!(". Not classified: {}.", percent(other))
+}
+
+/// A few rounds have no interval at 95 %: the level is the one that they reach.
+fn longer(ratio: &Estimate) -> String {
+    let times = format!("{:.2}x as long", ratio.value);
+    if ratio.level == 0.0 {
+        return format!("{times} (one pair of rounds)");
+    }
+    format!("{times} ({} CI {:.2}-{:.2})", confidence(ratio.level), ratio.low, ratio.high)
 }
 
 /// Roles before softirqs that ran elsewhere.
@@ -239,4 +245,23 @@ fn part(share: Option<&f64>) -> String {
 fn amount(event: SampledEvent, value: f64) -> String {
     let figure = event.unit().format(value);
     if event == SampledEvent::Cycles { figure + " cy" } else { figure }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_core::stats::paired_ratio;
+
+    /// Three rounds were said to have 95 %.
+    #[test]
+    fn what_sampling_costs_has_the_level_that_its_rounds_reach() {
+        let told = |rounds: u32| {
+            let by_round =
+                |ns: f64| (0..rounds).map(|round| (round, ns + f64::from(round))).collect::<Vec<_>>();
+            longer(&paired_ratio(&by_round(120.0), &by_round(100.0), 0.95).expect("pairs of rounds").estimate)
+        };
+        assert_eq!(told(1), "1.20x as long (one pair of rounds)");
+        assert_eq!(told(3), "1.20x as long (75 % CI 1.20-1.20)");
+        assert!(told(6).contains("(96.8 % CI "), "{}", told(6));
+    }
 }
