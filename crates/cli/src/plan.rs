@@ -171,6 +171,13 @@ pub fn skipped(skips: &[Skip]) -> impl Iterator<Item = String> {
     reasons.into_iter().map(|(why, n)| format!("{}: {} -> {}", count(n, "case"), why.reason, why.remedy))
 }
 
+/// `21 of 376 cases: the command was interrupted before them -> run it again`
+pub fn unreached(plan: &Plan, unreached: usize) -> Option<String> {
+    let all = count(plan.cases.iter().filter(|case| case.twin_of.is_none()).count(), "case");
+    let what = format!("{unreached} of {all}: the command was interrupted before them -> run it again");
+    (unreached > 0).then_some(what)
+}
+
 fn every_case(plan: &Plan) -> String {
     let mut text = "\n".to_string();
     for Case { index, probe, point, twin_of } in &plan.cases {
