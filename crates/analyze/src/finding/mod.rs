@@ -150,23 +150,30 @@ impl Answer {
         }
     }
 
-    /// The command measures the paths of this run: without a word it would be the default's, where all has another price.
+    /// Without a word the command would measure the default's paths, where all has another price.
     fn over_its_paths(mut self, run: &Run) -> Answer {
-        let paths: BTreeSet<&str> =
-            run.record.plan.cases.iter().filter_map(|case| case.point.text(PATH)).collect();
-        let default = axes::find(PATH.id).default();
-        let known = paths.iter().all(|path| default.contains(&Value::text(*path)));
-        let lacks = self.lacks.as_ref().filter(|lacks| lacks.is_of_one_path() && !known);
-        if let Some(command) = lacks.and(self.command.as_mut()) {
-            let paths = paths.into_iter().collect::<Vec<_>>().join(",");
-            let plain = !paths.contains(['&', '?', '\'']);
-            *command += &if plain {
-                format!(" --path {paths}")
-            } else {
-                format!(" --path '{}'", paths.replace('\'', "'\\''"))
-            };
+        if let (Some(command), true) =
+            (&mut self.command, self.lacks.as_ref().is_some_and(Lack::is_of_one_path))
+        {
+            command.push_str(&paths_of(run));
         }
         self
+    }
+}
+
+/// What makes a command measure the paths of this run: ` --path loopback`; nothing where it does by default.
+pub fn paths_of(run: &Run) -> String {
+    let paths: BTreeSet<&str> =
+        run.record.plan.cases.iter().filter_map(|case| case.point.text(PATH)).collect();
+    let default = axes::find(PATH.id).default();
+    if paths.iter().all(|path| default.contains(&Value::text(*path))) {
+        return String::new();
+    }
+    let paths = paths.into_iter().collect::<Vec<_>>().join(",");
+    if paths.contains(['&', '?', '\'']) {
+        format!(" --path '{}'", paths.replace('\'', "'\\''"))
+    } else {
+        format!(" --path {paths}")
     }
 }
 
