@@ -39,14 +39,14 @@ pub fn plan(probe: &str, axes: &[(&str, &str)]) -> Plan {
 /// found out to be impossible on the way.
 pub fn checked(plan: &Plan) -> (Vec<Point>, Vec<Skip>) {
     let mut done = Vec::new();
-    let (failures, skips) = measure::check(plan, &mut |event| {
+    let unfinished = measure::check(plan, &mut |event| {
         if let Event::CaseDone { case, .. } = event {
             done.push(case.point.clone());
         }
     })
     .expect("the check runs");
-    assert!(failures.is_empty(), "{failures:#?}");
-    (done, skips)
+    assert!(unfinished.failures.is_empty(), "{:#?}", unfinished.failures);
+    (done, unfinished.skips)
 }
 
 /// Checks every case of the axes given; each must run and verify.

@@ -226,7 +226,10 @@ fn lists_stay_short_and_lines_fit_the_terminal() {
     let page = html::page(&report);
     let care = section(&page, "care");
     assert_eq!(care.matches("too few rounds").count(), 1, "said once, not of every case");
-    assert!(care.contains("The run was short for ") && !care.contains("care-few-rounds"), "{care:.600}");
+    assert!(
+        care.contains("Few rounds or wide intervals in ") && !care.contains("care-few-rounds"),
+        "{care:.600}"
+    );
 }
 
 #[test]

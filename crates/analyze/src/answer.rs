@@ -145,3 +145,21 @@ pub enum Lack {
         challenger: &'static str,
     },
 }
+
+impl Lack {
+    /// Would transfers over the same path answer it?
+    pub fn is_of_one_path(&self) -> bool {
+        match self {
+            Lack::SeveralLayers | Lack::PredictedRows | Lack::CacheMisses { .. } => false,
+            Lack::CountedCopies
+            | Lack::ZeroCopyBesideCopying
+            | Lack::ZeroCopyOverSizes
+            | Lack::SeveralThreadCounts
+            | Lack::SeveralConnectionCounts
+            | Lack::SleepsBesideThroughput
+            | Lack::PriceOfASleep
+            | Lack::ComparableFigures
+            | Lack::ClassesAtOneSize { .. } => true,
+        }
+    }
+}

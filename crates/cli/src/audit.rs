@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use syscost_core::units::short_bytes;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::{Audit, Record};
-use syscost_harness::{self as measure, audit::Audited, rights};
+use syscost_harness::{self as measure, UnfinishedCases, audit::Audited, rights};
 use syscost_host::namespaces::named;
 use syscost_host::remote::target;
 use syscost_measure::ledger::Tier;
@@ -30,17 +30,18 @@ pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Ex
     run_command::give_up(rights::keep_for_one_pass(&plan, None, true));
     let mut progress = Progress::checking(&plan, global);
     let mut found = measure::audit::audit(&plan, &mut |event| progress.show(event))?;
-    found.skips.splice(0..0, plan.skips.iter().cloned());
+    found.unfinished.skips.splice(0..0, plan.skips.iter().cloned());
+    let Audited { audits, unfinished: UnfinishedCases { failures, skips, unreached } } = &found;
     if global.json {
-        let Audited { audits, failures, skips } = &found;
-        let line = json!({ "event": "audited", "audits": audits, "failures": failures, "skips": skips });
+        let line = json!({ "event": "audited", "audits": audits, "failures": failures, "skips": skips,
+            "unreached": unreached });
         output::print_json_line(&line)?;
     } else {
         output::print(&text(&plan, &found, Paint::stdout(global.color)))?;
     }
-    let wrong = found.audits.iter().any(|audit| audit.balanced() == Some(false));
-    let missed = found.audits.len() + found.skips.len() < plan.cases.len() + plan.skips.len();
-    let skipped = args.strict && !found.skips.is_empty();
+    let wrong = audits.iter().any(|audit| audit.balanced() == Some(false));
+    let missed = *unreached > 0 || !failures.is_empty();
+    let skipped = args.strict && !skips.is_empty();
     Ok(if wrong || missed || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -237,12 +238,15 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
             text += &entry(&paint.yellow("note"), INDENT, &format!("{name}: {what}"));
         }
     }
-    for failure in &found.failures {
+    for failure in &found.unfinished.failures {
         let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
         text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {}", failure.message));
     }
-    for what in plan_command::skipped(&found.skips) {
+    for what in plan_command::skipped(&found.unfinished.skips) {
         text += &entry(&paint.yellow("skipped"), INDENT, &what);
+    }
+    if let Some(what) = plan_command::unreached(plan, found.unfinished.unreached) {
+        text += &entry(&paint.yellow("stopped"), INDENT, &what);
     }
     text
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use syscost_core::units::count;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::Failure;
-use syscost_harness::{self as measure, rights};
+use syscost_harness::{self as measure, UnfinishedCases, rights};
 
 pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
     let spec = asked::spec(&args.asked, matches)?;
@@ -21,17 +21,17 @@ pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Ex
     run_command::give_up(rights::keep_for_one_pass(&plan, None, false));
     let mut progress = Progress::checking(&plan, global);
     let mut verified = 0;
-    let (failures, impossible) = measure::check(&plan, &mut |event| {
+    let UnfinishedCases { failures, skips, unreached } = measure::check(&plan, &mut |event| {
         verified += usize::from(matches!(event, measure::Event::CaseDone { .. }));
         progress.show(event);
     })?;
-    plan.skips.extend(impossible);
+    plan.skips.extend(skips);
     if global.json {
-        let line =
-            json!({ "event": "checked", "verified": verified, "failures": failures, "skips": plan.skips });
+        let line = json!({ "event": "checked", "verified": verified, "failures": failures, "skips": plan.skips,
+                "unreached": unreached });
         output::print_json_line(&line)?;
     } else {
-        output::print(&text(&plan, verified, &failures, Paint::stdout(global.color)))?;
+        output::print(&text(&plan, verified, &failures, unreached, Paint::stdout(global.color)))?;
     }
     let given_up = plan.given_up();
     let due = |case: &&Case| case.twin_of.is_none() && !given_up.contains(&case.index);
@@ -40,7 +40,7 @@ pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Ex
     Ok(if verified < asked || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn text(plan: &Plan, verified: usize, failures: &[Failure], paint: Paint) -> String {
+fn text(plan: &Plan, verified: usize, failures: &[Failure], unreached: usize, paint: Paint) -> String {
     const INDENT: usize = 12;
     let labels = Labels::of(plan);
     let mut text = entry(&paint.green("verified"), INDENT, &count(verified, "case"));
@@ -50,6 +50,9 @@ fn text(plan: &Plan, verified: usize, failures: &[Failure], paint: Paint) -> Str
     }
     for what in plan_command::skipped(&plan.skips) {
         text += &entry(&paint.yellow("skipped"), INDENT, &what);
+    }
+    if let Some(what) = plan_command::unreached(plan, unreached) {
+        text += &entry(&paint.yellow("stopped"), INDENT, &what);
     }
     text
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 use std::path::PathBuf;
 use syscost_analyze::cells::Cells;
+use syscost_analyze::finding::paths_of;
 use syscost_analyze::model::beside::{SampledAccount, beside};
 use syscost_analyze::model::{Account, Item, Model, Side, what_if};
 use syscost_core::units::{Unit, significant};
@@ -62,8 +63,9 @@ fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
         let why = model::lacking();
         anyhow!(
             "no account of {point}: no model for its mechanism or receiver, no usable sample, or {} \
-             (`syscost run default` measures what is needed)",
-            why.reason
+             (`syscost run default{}` measures what is needed)",
+            why.reason,
+            paths_of(run)
         )
     })
 }

@@ -143,7 +143,7 @@ mod built {
                 point.label.as_deref().or(point.revision.as_deref()).unwrap_or_default().into(),
             ]
         };
-        let columns = ["run", "value", "95 % CI", "boot", "label"].map(String::from).to_vec();
+        let columns = ["run", "value", "CI", "boot", "label"].map(String::from).to_vec();
         EndTable { title: None, columns, rows: points.iter().map(row).collect(), note: None }
     }
 

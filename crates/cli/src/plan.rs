@@ -81,12 +81,15 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
     for what in skipped(&plan.skips) {
         text += &entry(&paint.yellow("Skipped"), INDENT, &what);
     }
+    // See `RoundSchedule::wants_windows`.
+    let in_turns = plan.blocks().iter().any(|block| block.in_turns());
+    let windows = if in_turns { "; every second round measures throughput" } else { "" };
     text += &entry(
         "Rounds",
         INDENT,
         &format!(
             "{} of each case, until comparisons are settled and the {} % interval of its median is within {} %; a \
-             round of all cases takes about {}",
+             round of all cases takes about {}{windows}",
             spec.rounds_text(),
             syscost_core::units::significant(spec.confidence * 100.0),
             syscost_core::units::significant(spec.precision * 100.0),
@@ -110,7 +113,7 @@ fn time(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> Stri
     text += &format!(" (limit {limit})");
     if estimate.rounds_in_limit < u64::from(spec.min_rounds) {
         let warning = format!(
-            "the limit allows {} of {}: intervals will be wide. Name fewer values or raise --time-limit",
+            "the limit allows about {} of {}: intervals will be wide. Name fewer values or raise --time-limit",
             estimate.rounds_in_limit,
             count(spec.min_rounds as usize, "round")
         );
@@ -169,6 +172,13 @@ pub fn skipped(skips: &[Skip]) -> impl Iterator<Item = String> {
         }
     }
     reasons.into_iter().map(|(why, n)| format!("{}: {} -> {}", count(n, "case"), why.reason, why.remedy))
+}
+
+/// `21 of 376 cases: the command was interrupted before them -> run it again`
+pub fn unreached(plan: &Plan, unreached: usize) -> Option<String> {
+    let all = count(plan.cases.iter().filter(|case| case.twin_of.is_none()).count(), "case");
+    let what = format!("{unreached} of {all}: the command was interrupted before them -> run it again");
+    (unreached > 0).then_some(what)
 }
 
 fn every_case(plan: &Plan) -> String {

@@ -14,13 +14,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use syscost_analyze::profile::ProfileBreakdown;
 use syscost_analyze::profile::functions::CodeClass;
-use syscost_core::units::count;
-use syscost_core::units::percent;
+use syscost_core::stats::Estimate;
+use syscost_core::units::{confidence, count, percent};
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::Profile;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::profile::{PROFILE, ProfileFile};
 use syscost_experiment::spec::Spec;
+use syscost_harness::UnfinishedCases;
 use syscost_harness::audit::audited;
 use syscost_harness::profile::{self as pass, Profiled, Profiler};
 use syscost_harness::rights;
@@ -46,20 +47,20 @@ pub fn run(args: &ProfileArgs, matches: &ArgMatches, global: &Global) -> Result<
     let out = args.out.clone().map_or_else(|| run_command::default_dir("profile"), Ok)?;
     let mut progress = Progress::checking(&plan, global);
     let mut found = pass::profile(&plan, &profiler, args.rounds, &mut |event| progress.show(event))?;
-    found.skips.splice(0..0, plan.skips.iter().cloned());
+    found.unfinished.skips.splice(0..0, plan.skips.iter().cloned());
     let files = write(&plan, &found, &out)?;
+    let UnfinishedCases { failures, skips, unreached } = &found.unfinished;
     if global.json {
-        let Profiled { failures, skips, .. } = &found;
         let profiles: Vec<_> = found.profiles.iter().map(document).collect();
         let line = json!({ "event": "profiled", "dir": out, "files": files, "profiles": profiles,
-            "failures": failures, "skips": skips });
+            "failures": failures, "skips": skips, "unreached": unreached });
         output::print_json_line(&line)?;
     } else {
-        output::print(&text(&plan, &found, &out, Paint::stdout(global.color)))?;
+        output::print(&text(&plan, &found, args.rounds, &out, Paint::stdout(global.color)))?;
     }
-    let missed = found.profiles.len() + found.skips.len() < plan.cases.len() + plan.skips.len();
+    let missed = *unreached > 0 || !failures.is_empty() || shortened(&found, args.rounds).is_some();
     let empty = found.profiles.iter().any(|profile| profile.samples() == 0);
-    let skipped = args.strict && !found.skips.is_empty();
+    let skipped = args.strict && !skips.is_empty();
     Ok(if missed || empty || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -132,7 +133,12 @@ fn document(profile: &Profile) -> serde_json::Value {
         "classes": classes.collect::<Vec<_>>() })
 }
 
-fn text(plan: &Plan, found: &Profiled, out: &Path, paint: Paint) -> String {
+/// The case that was under way when somebody interrupted: its rounds, of so many.
+fn shortened(found: &Profiled, rounds: u32) -> Option<usize> {
+    found.profiles.last().map(|last| last.rounds.len()).filter(|made| *made < rounds as usize)
+}
+
+fn text(plan: &Plan, found: &Profiled, rounds: u32, out: &Path, paint: Paint) -> String {
     const INDENT: usize = 10;
     let labels = labels(plan);
     let mut text = String::new();
@@ -145,12 +151,18 @@ fn text(plan: &Plan, found: &Profiled, out: &Path, paint: Paint) -> String {
             }
         }
     }
-    for failure in &found.failures {
+    for failure in &found.unfinished.failures {
         let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
         text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {}", failure.message));
     }
-    for what in plan_command::skipped(&found.skips) {
+    for what in plan_command::skipped(&found.unfinished.skips) {
         text += &entry(&paint.yellow("skipped"), INDENT, &what);
+    }
+    let short = shortened(found, rounds).map(|made| {
+        format!("the last case has {made} of {rounds} rounds: the command was interrupted -> run it again")
+    });
+    for what in plan_command::unreached(plan, found.unfinished.unreached).into_iter().chain(short) {
+        text += &entry(&paint.yellow("stopped"), INDENT, &what);
     }
     text + &entry("files", INDENT, &format!("flame graphs and stacks are in {}", out.display()))
 }
@@ -199,10 +211,7 @@ fn about(profile: &Profile, breakdown: &ProfileBreakdown) -> String {
         text += &format!("; {} found no room, so times are unknown", count(lost as usize, "sample"));
     }
     text += &match breakdown.overhead {
-        Some(of) => format!(
-            ". Sampling made an operation take {:.2}x as long (95 % CI {:.2}-{:.2})",
-            of.estimate.value, of.estimate.low, of.estimate.high
-        ),
+        Some(of) => format!(". Sampling made an operation take {}", longer(&of.estimate)),
         None => ". What sampling costs is unknown: every pair of rounds was disturbed".into(),
     };
     if profile.probe != Transfer.about().id {
@@ -217,6 +226,15 @@ fn about(profile: &Profile, breakdown: &ProfileBreakdown) -> String {
     }
     let other = breakdown.share(CodeClass::Other).share;
     text + &format!(". Not classified: {}.", percent(other))
+}
+
+/// A few rounds have no interval at 95 %: the level is the one that they reach.
+fn longer(ratio: &Estimate) -> String {
+    let times = format!("{:.2}x as long", ratio.value);
+    if ratio.level == 0.0 {
+        return format!("{times} (one pair of rounds)");
+    }
+    format!("{times} ({} CI {:.2}-{:.2})", confidence(ratio.level), ratio.low, ratio.high)
 }
 
 /// Roles before softirqs that ran elsewhere.
@@ -239,4 +257,23 @@ fn part(share: Option<&f64>) -> String {
 fn amount(event: SampledEvent, value: f64) -> String {
     let figure = event.unit().format(value);
     if event == SampledEvent::Cycles { figure + " cy" } else { figure }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_core::stats::paired_ratio;
+
+    /// Three rounds were said to have 95 %.
+    #[test]
+    fn what_sampling_costs_has_the_level_that_its_rounds_reach() {
+        let told = |rounds: u32| {
+            let by_round =
+                |ns: f64| (0..rounds).map(|round| (round, ns + f64::from(round))).collect::<Vec<_>>();
+            longer(&paired_ratio(&by_round(120.0), &by_round(100.0), 0.95).expect("pairs of rounds").estimate)
+        };
+        assert_eq!(told(1), "1.20x as long (one pair of rounds)");
+        assert_eq!(told(3), "1.20x as long (75 % CI 1.20-1.20)");
+        assert!(told(6).contains("(96.8 % CI "), "{}", told(6));
+    }
 }

@@ -3,7 +3,7 @@
 //! Tracing slows what it watches, so nothing of such a round is a sample. Where the kernel does not
 //! let this user trace, what the workers themselves know is kept and the rest is said to be unknown.
 
-use super::check::each_case;
+use super::check::{UnfinishedCases, each_case};
 use super::{Event, PATIENCE};
 use crate::worker::path::{self, Paths};
 use crate::worker::{self, Observer, ReadyRound, RoundError, RoundOptions};
@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 use syscost_core::units::count;
-use syscost_experiment::plan::{Case, Plan, Skip};
-use syscost_experiment::run::{Audit, CpuTimes, Failure, KernelThreadTimes, Warning};
+use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::{Audit, CpuTimes, KernelThreadTimes, Warning};
 use syscost_host::Unavailable;
 use syscost_host::files::Root;
 use syscost_host::kernel_threads::KernelThreads;
@@ -301,22 +301,20 @@ pub fn broken(case: &Case, message: &str) -> Warning {
 #[derive(Debug, Default)]
 pub struct Audited {
     pub audits: Vec<Audit>,
-    pub failures: Vec<Failure>,
-    /// Cases that turned out to be impossible here.
-    pub skips: Vec<Skip>,
+    pub unfinished: UnfinishedCases,
 }
 
 /// Audits every case of a plan that moves data; writes nothing.
 pub fn audit(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Audited> {
     let mut auditor = Auditor::attach();
     let mut audits = Vec::new();
-    let (failures, skips) = each_case(plan, audited, watch, &mut |case, paths, scratch, watch| {
+    let unfinished = each_case(plan, audited, watch, &mut |case, paths, scratch, watch| {
         let audit = auditor.audit(case, paths, scratch, PATIENCE)?;
         watch(&Event::CaseAudited { case, audit: &audit });
         audits.push(audit);
         Ok(())
     })?;
-    Ok(Audited { audits, failures, skips })
+    Ok(Audited { audits, unfinished })
 }
 
 #[cfg(test)]

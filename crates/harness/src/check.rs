@@ -14,9 +14,18 @@ const TIMING: Timing = Timing { warmup_ns: 1_000_000, window_ns: 2_000_000, wind
 
 type Watch<'w> = dyn FnMut(&Event<'_>) + 'w;
 
-/// Runs every case once, verifying every byte; times nothing and writes nothing. Returns the
-/// failures, and the cases that turned out to be impossible here.
-pub fn check(plan: &Plan, watch: &mut Watch<'_>) -> Result<(Vec<Failure>, Vec<Skip>)> {
+/// What became of the cases that a pass has no result of.
+#[derive(Debug, Default)]
+pub struct UnfinishedCases {
+    pub failures: Vec<Failure>,
+    /// Cases that turned out to be impossible here.
+    pub skips: Vec<Skip>,
+    /// How many an interruption came before.
+    pub unreached: usize,
+}
+
+/// Runs every case once, verifying every byte; times nothing and writes nothing.
+pub fn check(plan: &Plan, watch: &mut Watch<'_>) -> Result<UnfinishedCases> {
     each_case(plan, |_| true, watch, &mut |case, paths, scratch, watch| {
         let options = RoundOptions::of(TIMING, PATIENCE, &signals::caught);
         let options = RoundOptions { verify_all: true, ..options };
@@ -36,28 +45,67 @@ pub(crate) fn each_case(
     chosen: impl Fn(&Case) -> bool,
     watch: &mut Watch<'_>,
     visit: &mut Visit<'_>,
-) -> Result<(Vec<Failure>, Vec<Skip>)> {
+) -> Result<UnfinishedCases> {
     signals::catch().context("cannot catch Ctrl-C")?;
     let mut paths = Paths::new(&random::token().context("the kernel gives no random numbers")?[..6]);
     let mut scratch = Scratch::default();
-    let (mut failures, mut skips) = (Vec::new(), Vec::new());
     watch(&Event::Started { cases: plan.cases.len(), skips: plan.skips.len(), estimate_ns: 0 });
-    for case in plan.cases.iter().filter(|case| case.twin_of.is_none() && chosen(case)) {
-        match visit(case, &mut paths, &mut scratch, watch) {
+    let cases: Vec<&Case> = plan.cases.iter().filter(|case| case.twin_of.is_none() && chosen(case)).collect();
+    let unfinished = visited(&cases, watch, &mut |case, watch| {
+        if signals::caught() {
+            Err(RoundError::Interrupted)
+        } else {
+            visit(case, &mut paths, &mut scratch, watch)
+        }
+    });
+    let state = if signals::caught() { State::Interrupted } else { State::Complete };
+    watch(&Event::Finished { state });
+    Ok(unfinished)
+}
+
+/// One case after the other, until one is interrupted.
+fn visited(
+    cases: &[&Case],
+    watch: &mut Watch<'_>,
+    visit: &mut dyn FnMut(&Case, &mut Watch<'_>) -> Result<(), RoundError>,
+) -> UnfinishedCases {
+    let mut unfinished = UnfinishedCases::default();
+    for (place, case) in cases.iter().enumerate() {
+        match visit(case, watch) {
             Ok(()) => {}
-            Err(RoundError::Interrupted) => break,
+            Err(RoundError::Interrupted) => {
+                unfinished.unreached = cases.len() - place;
+                break;
+            }
             Err(RoundError::Unavailable(why)) => {
                 watch(&Event::CaseSkipped { case, why: &why });
-                skips.push(Skip { probe: case.probe.clone(), point: case.point.clone(), why });
+                unfinished.skips.push(Skip { probe: case.probe.clone(), point: case.point.clone(), why });
             }
             Err(error) => {
                 let message = error.to_string();
                 watch(&Event::CaseFailed { round: 0, case, message: &message });
-                failures.push(Failure { case: case.index, round: 0, message });
+                unfinished.failures.push(Failure { case: case.index, round: 0, message });
             }
         }
     }
-    let state = if signals::caught() { State::Interrupted } else { State::Complete };
-    watch(&Event::Finished { state });
-    Ok((failures, skips))
+    unfinished
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_experiment::spec::{DEFAULT, Spec};
+
+    /// A pass that was stopped read as one that was complete.
+    #[test]
+    fn cases_that_an_interruption_came_before_are_counted() {
+        let plan = Plan::make_within(&Spec::named(DEFAULT).expect("built in"), None).expect("a plan");
+        let cases: Vec<&Case> = plan.cases.iter().take(5).collect();
+        let unfinished = visited(&cases, &mut |_| {}, &mut |case, _| match case.index {
+            0 => Ok(()),
+            1 => Err(RoundError::Failed("gone".into())),
+            _ => Err(RoundError::Interrupted),
+        });
+        assert_eq!((unfinished.failures.len(), unfinished.skips.len(), unfinished.unreached), (1, 0, 3));
+    }
 }

@@ -17,7 +17,7 @@ mod session;
 pub mod worker;
 
 pub use begin::another_session;
-pub use check::check;
+pub use check::{UnfinishedCases, check};
 pub use event::Event;
 
 use crate::worker::path::Paths;

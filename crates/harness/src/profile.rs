@@ -4,7 +4,7 @@
 //! itself costs.
 
 use super::audit;
-use super::check::each_case;
+use super::check::{UnfinishedCases, each_case};
 use super::{Event, PATIENCE};
 use crate::worker::path::Paths;
 use crate::worker::{self, RoundError, RoundOptions, RoundResult};
@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use syscost_core::sample::Sample;
 use syscost_core::units::count;
-use syscost_experiment::plan::{Case, Plan, Skip};
-use syscost_experiment::run::{Failure, Profile, ProfiledRound, SampledStack, Warning};
+use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::{Profile, ProfiledRound, SampledStack, Warning};
 use syscost_experiment::spec::Spec;
 use syscost_host::Unavailable;
 use syscost_host::sampling::{
@@ -56,7 +56,8 @@ impl Profiler {
         Ok(Profiler { right: SamplingRight::find()?, symbols: KernelSymbols::read()? })
     }
 
-    /// Plays so many pairs of rounds of the case. Of each pair the sampled round is once the first, once the second.
+    /// Plays so many pairs of rounds of the case, fewer where somebody interrupts. Of each pair the sampled round is once
+    /// the first, once the second.
     pub fn profile(
         &self,
         case: &Case,
@@ -65,8 +66,8 @@ impl Profiler {
         scratch: &mut Scratch,
         patience: Duration,
     ) -> Result<Profile, RoundError> {
-        let (mut rounds, mut stacks) = (Vec::new(), StackCounts::new());
-        for pair in 0..pairs {
+        let mut stacks = StackCounts::new();
+        let rounds = until_interrupted(pairs, |pair| {
             let options = RoundOptions::of(TIMING, patience, &signals::caught);
             let mut plain = |paths: &mut Paths| worker::round(case, &options, paths, scratch);
             let early = if pair % 2 == 1 { Some(plain(paths)?) } else { None };
@@ -84,8 +85,8 @@ impl Profiler {
                 Some(plain) => plain,
                 None => worker::round(case, &options, paths, scratch)?,
             };
-            rounds.push(self.round(case, &sampled, &plain, &collected, &mut stacks, pair as usize));
-        }
+            Ok(self.round(case, &sampled, &plain, &collected, &mut stacks, pair as usize))
+        })?;
         let stacks = stacks.into_iter().map(|(stack, mut samples)| {
             samples.resize(rounds.len(), 0);
             SampledStack { stack, samples }
@@ -153,6 +154,22 @@ impl Profiler {
     }
 }
 
+/// What was sampled before an interruption stays; without a whole pair there is nothing.
+fn until_interrupted(
+    pairs: u32,
+    mut pair: impl FnMut(u32) -> Result<ProfiledRound, RoundError>,
+) -> Result<Vec<ProfiledRound>, RoundError> {
+    let mut rounds = Vec::new();
+    for number in 0..pairs {
+        match pair(number) {
+            Ok(round) => rounds.push(round),
+            Err(RoundError::Interrupted) if !rounds.is_empty() => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(rounds)
+}
+
 /// How long the windows were, and what was done in them.
 fn work(round: &RoundResult) -> (f64, f64) {
     round.samples.iter().fold((0.0, 0.0), |(ns, ops), sample| (ns + sample.elapsed_ns, ops + sample.ops))
@@ -200,14 +217,15 @@ pub(crate) fn due<'p>(spec: &Spec, plan: &'p Plan, done: &[Profile]) -> DueProfi
     DueProfiles { needed: ways.iter().copied().chain(alone).filter(new).collect(), other_sizes }
 }
 
-/// One case of a run.
+/// One case of a run. A resumed run samples it anew where somebody interrupted.
 pub(crate) fn in_run(
     profiler: &Profiler,
     case: &Case,
     paths: &mut Paths,
     scratch: &mut Scratch,
 ) -> Result<Profile, RoundError> {
-    profiler.profile(case, ROUNDS_IN_RUN, paths, scratch, PATIENCE)
+    let profile = profiler.profile(case, ROUNDS_IN_RUN, paths, scratch, PATIENCE)?;
+    if profile.rounds.len() < ROUNDS_IN_RUN as usize { Err(RoundError::Interrupted) } else { Ok(profile) }
 }
 
 /// The right is missing.
@@ -246,10 +264,9 @@ pub(crate) fn broken(case: &Case, message: &str) -> Warning {
 /// What the profiles of a plan brought.
 #[derive(Debug, Default)]
 pub struct Profiled {
+    /// The last has fewer rounds where somebody interrupted it.
     pub profiles: Vec<Profile>,
-    pub failures: Vec<Failure>,
-    /// Cases that turned out to be impossible here.
-    pub skips: Vec<Skip>,
+    pub unfinished: UnfinishedCases,
 }
 
 /// Profiles every case of a plan; writes nothing.
@@ -260,12 +277,12 @@ pub fn profile(
     watch: &mut dyn FnMut(&Event<'_>),
 ) -> Result<Profiled> {
     let mut profiles = Vec::new();
-    let (failures, skips) = each_case(plan, |_| true, watch, &mut |case, paths, scratch, watch| {
+    let unfinished = each_case(plan, |_| true, watch, &mut |case, paths, scratch, watch| {
         profiles.push(profiler.profile(case, pairs, paths, scratch, PATIENCE)?);
         watch(&Event::CaseDone { case, rounds: pairs as usize, metric: "", estimate: None });
         Ok(())
     })?;
-    Ok(Profiled { profiles, failures, skips })
+    Ok(Profiled { profiles, unfinished })
 }
 
 #[cfg(test)]
@@ -296,6 +313,17 @@ mod tests {
             sample.quantities.insert(id.into(), Some(value));
         }
         assert_eq!(thread_ns(transfer, &round_of(sample)), Some(5.0 * 20.0 + 5.0 * 10.0));
+    }
+
+    #[test]
+    fn rounds_before_an_interruption_stay() {
+        let rounds = |end: u32, error: fn() -> RoundError| {
+            until_interrupted(10, |pair| if pair < end { Ok(ProfiledRound::default()) } else { Err(error()) })
+        };
+        assert_eq!(rounds(4, || RoundError::Interrupted).map(|rounds| rounds.len()).ok(), Some(4));
+        assert_eq!(rounds(10, || RoundError::Interrupted).map(|rounds| rounds.len()).ok(), Some(10));
+        assert!(matches!(rounds(0, || RoundError::Interrupted), Err(RoundError::Interrupted)));
+        assert!(matches!(rounds(4, || RoundError::Failed("gone".into())), Err(RoundError::Failed(_))));
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl ComparedSides<'_> {
         let same = (1.0 / (1.0 + margin), 1.0 + margin);
         let mut blocks = vec![Block::Forest(ForestPlot { id: id.into(), title: title.into(), same, rows })];
         let told = format!(
-            "Line: 95 % confidence interval. Band: the same within {}. Hollow: undecided.",
+            "Line: confidence interval, corrected over all cases. Band: the same within {}. Hollow: undecided.",
             percent(self.compared.replicate.margin())
         );
         blocks.push(Block::Note(told));

@@ -4,6 +4,7 @@ use super::Evidence;
 use crate::answer::CellRef;
 use crate::copies::data_path::DataPath;
 use crate::copies::{CopyPlace, places};
+use crate::varied;
 use serde::Serialize;
 use syscost_experiment::run::Audit;
 use syscost_measure::probe::transfer::axes::RECEIVER;
@@ -26,6 +27,9 @@ pub struct CopiesBeside {
     pub ours: String,
     pub theirs: String,
     pub path: String,
+    /// Of both, where the run has several: another may copy otherwise.
+    #[serde(skip)]
+    pub receiver: Option<String>,
     /// Places where they differ.
     pub changed: Vec<CopyChange>,
     /// Copies of every byte.
@@ -53,6 +57,7 @@ pub fn copies(
         against(other) && other.path == way.path && receiver(other) == receiver(way)
     };
     let beside = ways.iter().filter(sound).find(same)?;
+    let several = varied::axes(evidence.run).contains(RECEIVER.id);
     let both = places(way.audit).into_iter().zip(places(beside.audit));
     let changed = both
         .filter(|((_, ours), (_, theirs))| (ours - theirs).abs() > SAME)
@@ -62,6 +67,7 @@ pub fn copies(
         ours: way.way.clone(),
         theirs: beside.way.clone(),
         path: way.path.clone(),
+        receiver: way.audit.point.text(RECEIVER).filter(|_| several).map(str::to_string),
         changed,
         ours_in_all: total(way.audit),
         theirs_in_all: total(beside.audit),

@@ -13,7 +13,10 @@ use crate::compare::study::Study;
 use crate::limits::limiter::Limiter;
 use crate::model::Model;
 use serde::Serialize;
+use std::collections::BTreeSet;
+use syscost_core::axis::Value;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::{self, PATH};
 use syscost_measure::probe::{Probe, transfer};
 
 pub mod along;
@@ -146,6 +149,32 @@ impl Answer {
             command: Some(command.into()),
         }
     }
+
+    /// Without a word the command would measure the default's paths, where all has another price.
+    fn over_its_paths(mut self, run: &Run) -> Answer {
+        if let (Some(command), true) =
+            (&mut self.command, self.lacks.as_ref().is_some_and(Lack::is_of_one_path))
+        {
+            command.push_str(&paths_of(run));
+        }
+        self
+    }
+}
+
+/// What makes a command measure the paths of this run: ` --path loopback`; nothing where it does by default.
+pub fn paths_of(run: &Run) -> String {
+    let paths: BTreeSet<&str> =
+        run.record.plan.cases.iter().filter_map(|case| case.point.text(PATH)).collect();
+    let default = axes::find(PATH.id).default();
+    if paths.iter().all(|path| default.contains(&Value::text(*path))) {
+        return String::new();
+    }
+    let paths = paths.into_iter().collect::<Vec<_>>().join(",");
+    if paths.contains(['&', '?', '\'']) {
+        format!(" --path '{}'", paths.replace('\'', "'\\''"))
+    } else {
+        format!(" --path {paths}")
+    }
 }
 
 syscost_core::registry! {
@@ -169,7 +198,8 @@ syscost_core::registry! {
 
 /// What the run says to every question that is asked of it.
 pub fn answers(evidence: &Evidence<'_>) -> Vec<Answer> {
-    ALL.iter().filter_map(|finding| finding.said(evidence)).collect()
+    let said = ALL.iter().filter_map(|finding| finding.said(evidence));
+    said.map(|answer| answer.over_its_paths(evidence.run)).collect()
 }
 
 #[cfg(test)]
@@ -178,7 +208,6 @@ mod tests {
     use crate::answer::AnswerVerdict;
     use crate::synthetic::Synthetic;
     use crate::whole::Analysis;
-    use std::collections::BTreeSet;
 
     #[test]
     fn questions_are_distinct_and_every_statement_stands_on_cells_that_exist() {
@@ -199,5 +228,24 @@ mod tests {
                 assert!(cell.exists(&run, &analysis.cells), "{cell:?}");
             }
         }
+    }
+
+    /// A run over loopback was told to measure veth, whose steps say nothing of its own.
+    #[test]
+    fn a_command_measures_the_path_of_its_run() {
+        let mut run = Synthetic { threads: vec![1], ..Synthetic::default() }.run();
+        let commands = |run: &Run| -> Vec<String> {
+            let answers = Analysis::of(run).answers.into_iter();
+            let lacking = answers.filter(|a| a.lacks.as_ref().is_some_and(Lack::is_of_one_path));
+            lacking.filter_map(|answer| answer.command).collect()
+        };
+        let over_default = commands(&run);
+        assert!(!over_default.is_empty() && over_default.iter().all(|command| !command.contains("--path")));
+        for case in &mut run.record.plan.cases {
+            case.point.set(PATH.id, Value::text("loopback"));
+        }
+        let over_loopback: Vec<String> =
+            over_default.iter().map(|command| format!("{command} --path loopback")).collect();
+        assert_eq!(commands(&run), over_loopback);
     }
 }

@@ -44,10 +44,22 @@ pub fn function(name: &str) -> Option<CodeClass> {
     (1..=name.len().min(KNOWN.longest)).rev().find_map(fits)
 }
 
+/// They end a time without interrupts, whose samples by a timer gather here.
+const END_WITHOUT_INTERRUPTS: [&str; 2] = ["_raw_spin_unlock_irq", "_raw_spin_unlock_irqrestore"];
+/// What holds a wait queue's lock while it wakes somebody, which takes longer than all else it does. The functions
+/// between are not on the stack: each ends with the call of the next.
+const WAKERS: [&str; 6] =
+    ["anon_pipe_read", "anon_pipe_write", "eventfd_read", "eventfd_write", "pipe_read", "pipe_write"];
+
 /// The class of a stack, from the outermost function to the innermost. The innermost that the table knows decides. The entry
 /// of a system call is all that is known of a stack whose inner functions are not: that is no answer.
 pub fn stack<'f>(functions: impl DoubleEndedIterator<Item = &'f str>) -> CodeClass {
+    let mut waking = false;
     for (depth, name) in functions.rev().enumerate() {
+        if waking && WAKERS.contains(&name) {
+            return CodeClass::Scheduling;
+        }
+        waking = depth == 0 && END_WITHOUT_INTERRUPTS.contains(&name);
         match function(name) {
             Some(CodeClass::Entry) if depth > 0 => return CodeClass::Other,
             Some(class) => return class,
@@ -91,6 +103,24 @@ mod tests {
         let class = |caller: &str| stack([caller, "virtqueue_notify", "vp_notify", "iowrite16"].into_iter());
         assert_eq!(class("blk_mq_dispatch_rq_list"), CodeClass::Files);
         assert_eq!(class("dev_hard_start_xmit"), CodeClass::Device);
+    }
+
+    /// Waking a CPU through a pipe or an eventfd was 90 % work of files, through a futex 86 % scheduling.
+    #[test]
+    fn the_end_of_a_wake_up_is_scheduling_whoever_holds_the_lock() {
+        let class = |functions: &[&str]| stack(functions.iter().copied());
+        for innermost in [
+            ["eventfd_write", "_raw_spin_unlock_irq"],
+            ["anon_pipe_write", "_raw_spin_unlock_irqrestore"],
+            ["try_to_wake_up", "_raw_spin_unlock_irqrestore"],
+        ] {
+            assert_eq!(
+                class(&["do_syscall_64", "vfs_write", innermost[0], innermost[1]]),
+                CodeClass::Scheduling
+            );
+        }
+        assert_eq!(class(&["vfs_write", "eventfd_write"]), CodeClass::Files);
+        assert_eq!(class(&["blk_mq_run", "_raw_spin_unlock_irqrestore"]), CodeClass::Files);
     }
 
     #[test]

@@ -54,7 +54,8 @@ impl CodeClass {
 /// A name, or with `*` what begins like it. The longest that fits decides.
 ///
 /// Left out on purpose, so that their caller decides: memcpy and memset, read-side RCU, thunks, `_raw_spin_unlock_irqrestore` and
-/// `_raw_spin_unlock_irq`. These two end a time without interrupts, where a timer's samples gather that belong before.
+/// `_raw_spin_unlock_irq`. These two end a time without interrupts, where a timer's samples gather that belong before; of a
+/// wake-up they are scheduling ([`super::classify`]).
 pub(super) const TABLE: &[(CodeClass, &str)] = &[
     (CodeClass::Copy, COPY),
     (CodeClass::Protocol, PROTOCOL),

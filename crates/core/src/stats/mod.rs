@@ -24,7 +24,7 @@ pub use interval::{median_interval, needs_more};
 pub use levels::{Level, levels};
 pub use moderated::{Variance, moderated};
 pub use multiple::{benjamini_hochberg, holm, holm_weighted};
-pub use order::{mad, median, quantile, ranks};
+pub use order::{mad, median, quantile, quantile_of_sorted, ranks};
 pub use outlier::{Outlier, outliers};
 pub use rank_sum::rank_sum_p;
 pub use ratio::{RatioEstimate, log_ratios, paired_ratio};

@@ -28,7 +28,11 @@ pub(super) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
 
 /// The `q`-quantile (0 to 1), definition 7.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    let sorted = sorted(values);
+    quantile_of_sorted(&sorted(values), q)
+}
+
+/// The same of values in ascending order, without a copy.
+pub fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let at = q.clamp(0.0, 1.0) * last as f64;
     let below = at.floor() as usize;

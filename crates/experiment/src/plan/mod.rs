@@ -232,7 +232,8 @@ impl Plan {
     pub fn estimate(&self, spec: &Spec) -> TimeEstimate {
         let round: Duration = self.blocks().iter().map(|block| self.visit_time(block, spec)).sum();
         let limit = spec.time_limit();
-        let rounds_in_limit = limit.as_nanos().checked_div(round.as_nanos()).map_or(u64::MAX, |n| n as u64);
+        let for_rounds = thin::for_rounds(spec).as_nanos();
+        let rounds_in_limit = for_rounds.checked_div(round.as_nanos()).map_or(u64::MAX, |n| n as u64);
         TimeEstimate {
             round,
             least: round.saturating_mul(spec.min_rounds).min(limit),

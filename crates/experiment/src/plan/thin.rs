@@ -77,8 +77,12 @@ pub fn thinned(spec: &Spec, mut plan: Plan, memory_bytes: Option<u64>) -> Result
 }
 
 fn fits(plan: &Plan, spec: &Spec) -> bool {
-    let part = if spec.only_rows() { FOR_ROWS } else { FOR_ROUNDS };
-    enough(plan, spec) <= spec.time_limit().mul_f64(part)
+    enough(plan, spec) <= for_rounds(spec)
+}
+
+/// What rounds can count on of the time limit.
+pub(super) fn for_rounds(spec: &Spec) -> Duration {
+    spec.time_limit().mul_f64(if spec.only_rows() { FOR_ROWS } else { FOR_ROUNDS })
 }
 
 /// How long as many rounds as a decision needs take. What nobody compares has fewer.

@@ -17,9 +17,13 @@ use crate::counters;
 use crate::files::Root;
 use perf_event::events::{Hardware, Software};
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
+use records::DrainedRings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 use syscost_core::units::Unit;
 use syscost_sys::affinity;
 
@@ -119,10 +123,15 @@ const RING_PAGES: usize = 128;
 const LEAST_RING_PAGES: usize = 8;
 const PAGE_BYTES: usize = 4096;
 
+/// Threads that end after microseconds fill a ring in 30 ms: each of them is a record of its start and one of its end.
+const DRAIN_EVERY: Duration = Duration::from_millis(10);
+
 /// Running samplers of one round.
 pub struct SampledRound {
     event: SampledEvent,
-    samplers: Vec<Sampler>,
+    /// Gone when sampling is to stop.
+    running: Option<Sender<()>>,
+    reader: Option<JoinHandle<io::Result<(DrainedRings, u64)>>>,
     /// The sampled processes: their names as roles.
     roles: BTreeMap<u32, String>,
 }
@@ -138,18 +147,44 @@ impl SampledRound {
         for sampler in &mut samplers {
             sampler.enable()?;
         }
-        Ok(SampledRound { event: right.event, samplers, roles: known })
+        let (running, stopped) = mpsc::channel();
+        let reader = thread::Builder::new().spawn(move || read(samplers, &stopped))?;
+        Ok(SampledRound { event: right.event, running: Some(running), reader: Some(reader), roles: known })
     }
 
     /// Stops, and reads what was sampled.
     pub fn end(mut self) -> io::Result<Collected> {
-        let mut counted = 0;
-        for sampler in &mut self.samplers {
-            sampler.disable()?;
-            counted += sampler.read()?;
-        }
-        Ok(records::collect(&mut self.samplers, self.event, counted, self.roles))
+        let (drained, counted) =
+            self.stop().ok_or_else(|| io::Error::other("the thread that reads samples ended early"))??;
+        Ok(drained.collected(self.event, counted, std::mem::take(&mut self.roles)))
     }
+
+    fn stop(&mut self) -> Option<io::Result<(DrainedRings, u64)>> {
+        self.running = None;
+        self.reader.take()?.join().ok()
+    }
+}
+
+impl Drop for SampledRound {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Empties the rings again and again until sampling is to stop. A full ring takes no record, and says how many it did
+/// not take only when it has room again.
+fn read(mut samplers: Vec<Sampler>, stopped: &Receiver<()>) -> io::Result<(DrainedRings, u64)> {
+    let mut drained = DrainedRings::default();
+    while stopped.recv_timeout(DRAIN_EVERY) == Err(RecvTimeoutError::Timeout) {
+        drained.drain(&mut samplers);
+    }
+    let mut counted = 0;
+    for sampler in &mut samplers {
+        sampler.disable()?;
+        counted += sampler.read()?;
+    }
+    drained.drain(&mut samplers);
+    Ok((drained, counted))
 }
 
 fn machine(event: SampledEvent) -> io::Result<Vec<Sampler>> {
@@ -199,9 +234,10 @@ fn online(root: &Root) -> io::Result<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::monotonic_ns;
     use crate::files::fixture::Machine;
     use std::hint::black_box;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
     use syscost_sys::clock::thread_cpu_ns;
 
     #[test]
@@ -235,5 +271,27 @@ mod tests {
         };
         let (kernel, user) = (own(false), own(true));
         assert!(kernel > 0 && user > 0 && entries > 0, "{kernel} samples in the kernel, {user} in user mode");
+    }
+    const THREADS: usize = 20_000;
+
+    /// Their records filled the rings after a tenth of a round, and what followed was nowhere.
+    #[test]
+    fn samples_do_not_end_where_many_threads_start() {
+        let Ok(right) = SamplingRight::find() else { return };
+        let roles = BTreeMap::from([(std::process::id(), "worker".to_string())]);
+        let round = SampledRound::begin(right, roles).expect("what may be tried may be done");
+        // Two records a thread of 64 bytes each: more than any ring of two CPUs holds.
+        for _ in 0..THREADS {
+            thread::spawn(|| {}).join().expect("it does nothing");
+        }
+        let last_start_ns = monotonic_ns();
+        let until = Instant::now() + Duration::from_secs(10);
+        let began = thread_cpu_ns();
+        while thread_cpu_ns() < began + 20_000_000 && Instant::now() < until {
+            black_box(std::fs::read_dir("/proc/self").map_or(0, |directory| directory.count()));
+        }
+        let collected = round.end().expect("stops");
+        let later = collected.raw.iter().filter(|s| s.pid == std::process::id() && s.time_ns > last_start_ns);
+        assert!(later.count() > 0, "nothing was sampled after the last thread");
     }
 }

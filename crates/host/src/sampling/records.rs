@@ -19,7 +19,7 @@ pub const USER: &str = "user mode";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RawSample {
     pub pid: u32,
-    time_ns: u64,
+    pub time_ns: u64,
     pub user: bool,
     /// The innermost function first.
     addresses: Vec<u64>,
@@ -67,42 +67,56 @@ impl Collected {
     }
 }
 
-/// Empties the rings. A process may be sampled on one CPU before another's ring tells who started it.
-pub(super) fn collect(
-    samplers: &mut [Sampler],
-    event: SampledEvent,
-    counted: u64,
-    mut roles: BTreeMap<u32, String>,
-) -> Collected {
-    let (mut raw, mut parents, mut lost, mut gaps) = (Vec::new(), Vec::new(), 0, Vec::new());
-    for sampler in samplers {
-        let first = raw.len();
-        while let Some(record) = sampler.next_record() {
-            let user = record.misc() & MODE_BITS == USER_MODE;
-            match record.parse_record() {
-                Ok(Record::Sample(sample)) => {
-                    let chain = sample.callchain().unwrap_or_default();
-                    let addresses = chain.iter().copied().filter(|address| *address < FIRST_MARK).collect();
-                    let (pid, time_ns) = (sample.pid().unwrap_or(0), sample.time().unwrap_or(0));
-                    raw.push(RawSample { pid, time_ns, user, addresses });
+/// What was read from the rings so far.
+#[derive(Default)]
+pub(super) struct DrainedRings {
+    /// By ring.
+    samples: Vec<Vec<RawSample>>,
+    /// Children with their parents.
+    parents: Vec<(u32, u32)>,
+    lost: u64,
+}
+
+impl DrainedRings {
+    /// Empties the rings; always the same ones.
+    pub fn drain(&mut self, samplers: &mut [Sampler]) {
+        self.samples.resize_with(samplers.len(), Vec::new);
+        for (sampler, samples) in samplers.iter_mut().zip(&mut self.samples) {
+            while let Some(record) = sampler.next_record() {
+                let user = record.misc() & MODE_BITS == USER_MODE;
+                match record.parse_record() {
+                    Ok(Record::Sample(sample)) => {
+                        let chain = sample.callchain().unwrap_or_default();
+                        let addresses =
+                            chain.iter().copied().filter(|address| *address < FIRST_MARK).collect();
+                        let (pid, time_ns) = (sample.pid().unwrap_or(0), sample.time().unwrap_or(0));
+                        samples.push(RawSample { pid, time_ns, user, addresses });
+                    }
+                    Ok(Record::Fork(fork)) if fork.pid != fork.ppid => {
+                        self.parents.push((fork.pid, fork.ppid))
+                    }
+                    Ok(Record::Lost(missed)) => self.lost += missed.lost,
+                    Ok(Record::LostSamples(missed)) => self.lost += missed.lost,
+                    // It may have been a sample: shares without it would be others.
+                    Err(_) => self.lost += 1,
+                    Ok(_) => {}
                 }
-                Ok(Record::Fork(fork)) if fork.pid != fork.ppid => parents.push((fork.pid, fork.ppid)),
-                Ok(Record::Lost(missed)) => lost += missed.lost,
-                Ok(Record::LostSamples(missed)) => lost += missed.lost,
-                // It may have been a sample: shares without it would be others.
-                Err(_) => lost += 1,
-                Ok(_) => {}
             }
         }
-        let times = |pair: &[RawSample]| pair[1].time_ns.saturating_sub(pair[0].time_ns);
-        gaps.extend(raw[first..].windows(2).map(times));
     }
-    owners::adopt(&mut roles, &parents);
-    let per_sample = match event {
-        SampledEvent::Cycles => counted as f64 / (raw.len() as u64 + lost).max(1) as f64,
-        SampledEvent::CpuClock => interval(event.period(), gaps) as f64,
-    };
-    Collected { raw, roles, lost, per_sample }
+
+    /// A process may be sampled on one CPU before another's ring tells who started it.
+    pub fn collected(self, event: SampledEvent, counted: u64, mut roles: BTreeMap<u32, String>) -> Collected {
+        owners::adopt(&mut roles, &self.parents);
+        let times = |pair: &[RawSample]| pair[1].time_ns.saturating_sub(pair[0].time_ns);
+        let gaps = self.samples.iter().flat_map(|ring| ring.windows(2).map(times)).collect();
+        let (raw, lost) = (self.samples.concat(), self.lost);
+        let per_sample = match event {
+            SampledEvent::Cycles => counted as f64 / (raw.len() as u64 + lost).max(1) as f64,
+            SampledEvent::CpuClock => interval(event.period(), gaps) as f64,
+        };
+        Collected { raw, roles, lost, per_sample }
+    }
 }
 
 /// What a sample by a timer stands for: the time between two of a busy CPU, which a kernel without fine timers makes longer

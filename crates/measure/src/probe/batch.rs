@@ -148,15 +148,17 @@ impl BatchRecorder {
         self.ops += ops;
     }
 
-    /// The window of what was recorded. Another CPU at its end than at its start marks it.
-    pub fn window(self, task: &Task, batch_ops: f64, overhead_ns: Option<f64>) -> Window {
+    /// The window of what was recorded. Another CPU at its end than at its start marks it. Allocates nothing of the size
+    /// of its list: fresh pages would be faults of whoever counts those of its operations.
+    pub fn window(mut self, task: &Task, batch_ops: f64, overhead_ns: Option<f64>) -> Window {
         let elapsed_ns = self.elapsed_ns() as f64;
         let mut marks = Vec::new();
         if self.cpu != affinity::current() {
             marks.push("migrated".to_string());
         }
-        let at = |q: f64| syscost_core::stats::quantile(&self.times, q);
         let switches = thread_usage().ok().zip(self.involuntary_switches);
+        self.times.sort_unstable_by(f64::total_cmp);
+        let at = |q: f64| syscost_core::stats::quantile_of_sorted(&self.times, q);
         let quantities = BTreeMap::from(
             [
                 ("low_ns", at(cost::LOW)),
@@ -190,4 +192,24 @@ pub fn settle_on_one_cpu() -> BTreeMap<String, String> {
         None => "not pinned".to_string(),
     };
     BTreeMap::from([("cpus".to_string(), said)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_core::axis::Point;
+
+    /// The copies that were sorted made 3,900 faults of a window of 200 ms, which a probe of page faults took for its own.
+    #[test]
+    fn what_a_long_window_is_made_of_needs_no_fresh_memory() {
+        let task = Task::of(Point::default(), Timing { warmup_ns: 0, window_ns: 0, windows: 1 });
+        let mut recorder = BatchRecorder::start();
+        (0..300_000u32).rev().for_each(|n| recorder.record(f64::from(n), 1));
+        let before = thread_usage().expect("this thread's usage");
+        let window = recorder.window(&task, 1.0, None);
+        let faults = thread_usage().expect("this thread's usage").since(before).minor_faults;
+        assert_eq!(window.quantities["median_ns"], Some(149_999.5));
+        assert_eq!(window.quantities["max_ns"], Some(299_999.0));
+        assert!(faults < 64, "{faults} faults");
+    }
 }

@@ -27,8 +27,11 @@ fn of_kind(m: &Material, words: &Words, name: &str, of: &[&Problem]) -> Vec<Bloc
     let cells = of.iter().flat_map(|problem| problem.cells.iter().cloned()).collect();
     if is_short_run(m, of) {
         let (some, all) = (places(m, of).len(), planned(m));
-        let text =
-            format!("The run was short for {some} of {}. {}", plural(all, "case"), problems::summary(of));
+        let text = format!(
+            "Few rounds or wide intervals in {some} of {}. {}",
+            plural(all, "case"),
+            problems::summary(of)
+        );
         return vec![Block::Statement(Statement { text, cells })];
     }
     let rows = of.iter().take(LISTED).map(|problem| row(m, words, problem)).collect();
@@ -43,7 +46,7 @@ fn of_kind(m: &Material, words: &Words, name: &str, of: &[&Problem]) -> Vec<Bloc
     ]
 }
 
-/// Is it that most cases had too little time? That is one thing about the run: a list of cases says no more.
+/// Is it that most cases had too few rounds, for want of time or because no more were allowed? That is one thing about the run: a list of cases says no more.
 fn is_short_run(m: &Material, of: &[&Problem]) -> bool {
     let of_time =
         |kind: &ProblemKind| matches!(kind, ProblemKind::FewRounds { .. } | ProblemKind::WideInterval { .. });

@@ -146,7 +146,14 @@ fn formulas(mine: &[&Operation], layout: &Layout) -> Option<Block> {
         ]);
     }
     let id = slug(&format!("formulas {}", layout.probe.about().id));
-    let columns = ["operation", "formula", "inputs", "with overhead", "overhead subtracted", "slowest seen"];
+    let columns = [
+        "operation",
+        "formula",
+        "inputs",
+        "with overhead",
+        "overhead subtracted",
+        "slowest of a window (median)",
+    ];
     let table = Table::new(id, &columns, rows);
     (!table.rows.is_empty()).then(|| Block::Folded {
         title: format!("Formulas, inputs and overhead of {}", plural(table.rows.len(), "row")),

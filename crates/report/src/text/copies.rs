@@ -28,9 +28,10 @@ fn figure(copies: f64) -> String {
     significant((copies * 100.0).round() / 100.0)
 }
 
-/// `over veth`; nothing without a path.
-fn over(path: &str) -> String {
-    if path.is_empty() { String::new() } else { format!(" over {path}") }
+/// `over veth (receiver recv)`; nothing without a path.
+fn over(CopiesBeside { path, receiver, .. }: &CopiesBeside) -> String {
+    let receiver = receiver.as_ref().map_or(String::new(), |receiver| format!(" (receiver {receiver})"));
+    if path.is_empty() { receiver } else { format!(" over {path}{receiver}") }
 }
 
 /// What ways have in common that change the same copies.
@@ -81,7 +82,7 @@ fn alike(a: &CopiesBeside, b: &CopiesBeside) -> bool {
     let key = |copies: &CopiesBeside| {
         let changed = copies.changed.iter().map(|c| (c.place, figure(c.ours), figure(c.theirs)));
         let totals = [copies.ours_in_all, copies.theirs_in_all].map(figure);
-        (plain(&copies.theirs).to_string(), copies.path.clone(), totals, changed.collect::<Vec<_>>())
+        (plain(&copies.theirs).to_string(), over(copies), totals, changed.collect::<Vec<_>>())
     };
     key(a) == key(b)
 }
@@ -91,7 +92,7 @@ pub fn headline(subject: &str, copies: &CopiesBeside) -> String {
     let (our, their) = (figure(copies.ours_in_all), figure(copies.theirs_in_all));
     let instead = if our == their { "as before".into() } else { format!("instead of {their}") };
     let copy = if our == "1" { "copy" } else { "copies" };
-    format!("{subject} {}{}: {our} {copy} a byte {instead}.", change(copies, true), over(&copies.path))
+    format!("{subject} {}{}: {our} {copy} a byte {instead}.", change(copies, true), over(copies))
 }
 
 /// `saves the copy in user space`, of one; `save ..`, of several.
@@ -123,7 +124,7 @@ fn sentence(copies: &CopiesBeside, ours: &[String]) -> String {
         format!("{our} {copy} a byte instead of {their} with {theirs}")
     };
     let makes = if one { "It makes" } else { "They make" };
-    format!("{}{} {}. {makes} {totals}.", several(ours), over(&copies.path), change(copies, one))
+    format!("{}{} {}. {makes} {totals}.", several(ours), over(copies), change(copies, one))
 }
 
 /// `sendmsg, writev and 3 more`
@@ -223,6 +224,8 @@ pub fn all_notes(audit: &Audit) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syscost_analyze::finding::Says;
+    use syscost_analyze::finding::zero_copy::ZeroCopyChange;
 
     #[test]
     fn a_claim_says_what_was_requested_and_what_the_kernel_did() {
@@ -234,5 +237,28 @@ mod tests {
         let gathered = [(CopyPlace::UserSpace, 1.0), (CopyPlace::IntoKernel, 1.003)];
         let gathered = said(Class::OneCopy, &gathered, 0.0);
         assert_eq!(gathered, "one-copy; copied once in user space and once into the kernel");
+    }
+
+    /// Six of ten receivers of the run had one copy less.
+    #[test]
+    fn a_receiver_is_named_where_the_run_has_several() {
+        let copies = |receiver: Option<&str>| CopiesBeside {
+            ours: "msg_zerocopy (receiver recv)".into(),
+            theirs: "sendmsg (receiver recv)".into(),
+            path: "veth".into(),
+            receiver: receiver.map(str::to_string),
+            changed: vec![CopyChange { place: CopyPlace::IntoKernel, ours: 0.0, theirs: 1.0 }],
+            ours_in_all: 1.0,
+            theirs_in_all: 2.0,
+        };
+        let of_one =
+            "Zero-copy saves the copy into the kernel over veth (receiver recv): 1 copy a byte instead of 2.";
+        assert_eq!(headline("Zero-copy", &copies(Some("recv"))), of_one);
+        let shown = Shown::of(Says::ZeroCopy(ZeroCopyChange::Copies(copies(None))), Vec::new());
+        let told = |receivers: [Option<&str>; 2]| {
+            let found = receivers.map(&copies);
+            statements(found.iter().map(|copies| (copies, &shown))).len()
+        };
+        assert_eq!((told([Some("recv"), Some("recv_trunc")]), told([None, None])), (2, 1));
     }
 }

@@ -248,7 +248,11 @@ impl AdviceWords<'_> {
                         [other] => format!(" or {}", self.name(advice, &other.way)),
                         others => format!(" or {}", count(others.len(), "other")),
                     };
-                    format!("{lead}{others} {span} (undecided)")
+                    let more = match somewhere(range).len() {
+                        0 => String::new(),
+                        n => format!(", {n} more at some {}", self.places()),
+                    };
+                    format!("{lead}{others} {span} (undecided{more})")
                 }
                 Sure::Alone if self.along == RATE.id => {
                     format!("only {} keeps up {span}", self.name(advice, &range.lead))
@@ -372,7 +376,9 @@ impl AdviceWords<'_> {
         let over_control = range.over_control.as_ref().filter(|gain| gain.significant > 0);
         let gain = range.over_next.as_ref().or(over_control);
         let places = self.places();
-        let other = |rival: &&WayAt| gain.is_none_or(|gain| gain.over != rival.way);
+        // Beaten at some places, it may be open at the others.
+        let beaten = gain.filter(|gain| gain.significant == gain.places);
+        let other = |rival: &&WayAt| beaten.is_none_or(|gain| gain.over != rival.way);
         let others = |list: &[WayAt]| list.iter().filter(other).cloned().collect::<Vec<WayAt>>();
         let at_some = |what: &str, list: &[WayAt]| match list {
             [] => String::new(),
@@ -380,7 +386,7 @@ impl AdviceWords<'_> {
         };
         let same = at_some("The same within 3 %", &others(&range.same));
         let all: Vec<WayAt> = everywhere(range).into_iter().cloned().collect();
-        let some: Vec<WayAt> = range.undecided.iter().filter(|rival| !all.contains(rival)).cloned().collect();
+        let some: Vec<WayAt> = somewhere(range).into_iter().cloned().collect();
         let open = match &others(&all)[..] {
             [] => String::new(),
             all => format!(" Undecided against {}.", rivals(all)),
@@ -419,6 +425,11 @@ impl AdviceWords<'_> {
 /// Undecided against it at every place.
 fn everywhere(range: &AdviceRange) -> Vec<&WayAt> {
     range.undecided.iter().filter(|rival| rival.at.len() == range.places.len()).collect()
+}
+
+/// Undecided against it at some places only.
+fn somewhere(range: &AdviceRange) -> Vec<&WayAt> {
+    range.undecided.iter().filter(|rival| rival.at.len() < range.places.len()).collect()
 }
 
 /// `1.8x`, `28x`

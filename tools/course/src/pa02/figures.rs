@@ -23,11 +23,12 @@ pub fn figures(grid: &CourseGrid, material: &Material, roll: &str) -> Vec<Course
     };
     // Hardware counts cycles of the core; without it, reference cycles are still known.
     let cycles = if column::CYCLES.anywhere(grid) { column::CYCLES } else { column::TSC };
+    let of_cycles = cycles.title.replace("byte", "byte transferred");
     vec![
         figure("Throughput", "Throughput by message size", by_size(grid, column::THROUGHPUT)),
         figure("Latency", "Latency by thread count", latency),
         figure("Cache_Misses", "Cache misses by message size", cache_misses(grid)),
-        figure("Cycles_per_Byte", "CPU cycles per byte transferred, by message size", by_size(grid, cycles)),
+        figure("Cycles_per_Byte", &format!("{of_cycles}, by message size"), by_size(grid, cycles)),
     ]
 }
 

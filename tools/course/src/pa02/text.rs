@@ -62,7 +62,7 @@ pub fn report(told: &ReportInputs, copies: Option<&Section>) -> String {
     let roll = told.roll;
     let mut out = format!(
         "# {roll}: Analysis of network I/O primitives\n\nFigures and evidence are from run {} (`{roll}_{RESULTS}`). What stands \
-         in brackets names a case of the run and its metric. The rows of these cases have their numbers in the column `case`, and `syscost explain CASE RUN` tells one. \
+         in brackets names a case of the run and its metric. The rows of these cases have their numbers in the columns `case` and `latency_case`, and `syscost explain CASE RUN` tells one. \
          Two-copy is {} here. Every explanation is yours to write.\n\n",
         plain(&told.grid.run.record.id),
         plain(told.grid.mechanisms[0]),

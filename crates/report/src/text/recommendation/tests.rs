@@ -90,6 +90,30 @@ fn a_rival_at_some_places_is_none_at_all_of_them() {
     assert_eq!(told(open(&rivals), MESSAGE_BYTES.id), said);
 }
 
+/// It was beaten at 64 KiB and, open at 16 KiB, stood in neither list.
+#[test]
+fn a_rival_that_is_beaten_at_some_places_is_undecided_at_the_others() {
+    let mut advice = open(&[("writev", &[64, 1024]), ("pack_send", &[64])]);
+    let ratio = Estimate { value: 1.5, low: 1.4, high: 1.6, level: 0.95, n: 8, unit: Unit::Ratio };
+    let at = GainAt { at: 1024, ratio };
+    let gain = |significant| AdviceGain {
+        over: way("pack_send"),
+        places: 2,
+        significant,
+        smallest: at,
+        largest: at,
+    };
+    advice.ranges[0].over_next = Some(gain(1));
+    let said = told(advice.clone(), MESSAGE_BYTES.id);
+    assert!(
+        said[0].ends_with("sendmsg or writev from 64 B to 1 KiB (undecided, 1 more at some sizes)."),
+        "{said:?}"
+    );
+    assert!(said[1].ends_with(" Undecided against writev. Undecided at some sizes: pack_send."), "{said:?}");
+    advice.ranges[0].over_next = Some(gain(2));
+    assert!(!told(advice, MESSAGE_BYTES.id)[1].contains("some sizes"));
+}
+
 /// It was said: only sendmsg was measured.
 #[test]
 fn ways_that_differ_in_a_setting_alone_are_ranked_as_any_others() {
