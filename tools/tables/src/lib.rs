@@ -295,6 +295,15 @@ impl PublishedTable {
     /// The rows of another table, and all that is said of them.
     fn take_in(&mut self, other: PublishedTable) {
         let add = |known: &mut Vec<String>, more: Vec<String>| {
+    /// What another tool says of runs in which messages were sent.
+    fn of_messages(
+        name: &str,
+        rows: Result<Vec<PublishedRow>, String>,
+        understood: Vec<String>,
+    ) -> Result<PublishedTable, BadTable> {
+        PublishedTable::of_one(name, rows, understood).map(|table| PublishedTable { messages: true, ..table })
+    }
+
             let new: Vec<String> = more.into_iter().filter(|text| !known.contains(text)).collect();
             known.extend(new);
         };
@@ -311,9 +320,8 @@ impl PublishedTable {
         self.empty += other.empty;
     }
 
-    /// What stands above rows becomes the first part of their names; `title` is that of a line.
     /// Do rows of one case stand below different titles?
-    fn differs_below<'t>(&self, title: impl Fn(usize) -> &'t str) -> bool {
+    fn differs_below<T: PartialEq>(&self, title: impl Fn(usize) -> T) -> bool {
         let mut known = BTreeMap::new();
         self.rows.iter().any(|row| *known.entry(row.key()).or_insert(title(row.line)) != title(row.line))
     }
@@ -321,6 +329,7 @@ impl PublishedTable {
     fn entitle<'t>(&mut self, title: impl Fn(usize) -> &'t str) {
         for row in &mut self.rows {
             let title = title(row.line);
+    /// What stands above rows becomes the first part of their names; `title` is that of a line.
             let name = row.texts.entry(TableColumn::Variant).or_default();
             *name = [title, name].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
         }

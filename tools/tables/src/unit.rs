@@ -2,7 +2,7 @@
 //!
 //! A small `b` is bits and a capital `B` is bytes; `K` of a size is 1024 bytes, `M` of a rate a million.
 
-use super::english;
+use super::{TableColumn, english, naming};
 
 /// What a unit measures; its factor leads to the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,25 +48,10 @@ const TIMES: &[(f64, &[&str])] = &[
     (1e9, &["s", "sec", "secs", "second", "seconds", "seg"]),
 ];
 /// What is counted a second, or timed each.
+#[rustfmt::skip]
 const CALLS: &[&str] = &[
-    "msg",
-    "message",
-    "op",
-    "operation",
-    "call",
-    "packet",
-    "pkt",
-    "request",
-    "req",
-    "transaction",
-    "trans",
-    "iter",
-    "iteration",
-    "load",
-    "access",
-    "block",
-    "page",
-    "fault",
+    "msg", "message", "op", "operation", "call", "packet", "pkt", "request", "req", "transaction", "trans", "iter", "iteration", "load",
+    "access", "block", "page", "fault",
 ];
 
 /// Reads a unit: one word, or one `/` or `per` another.
@@ -103,6 +88,18 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
         }
         _ => Err(NoUnit::Unknown),
     }
+}
+
+/// What a rate in these units is, and its factor; `None`: no rate known here.
+pub fn rate(units: &str) -> Option<(TableColumn, f64)> {
+    let scale = parse(units).ok().filter(|of| matches!(of.dimension, Dimension::Rate | Dimension::Calls))?;
+    Some((naming::measured(Some(scale))?, scale.factor))
+}
+
+/// `name (inside)`
+pub fn bracketed(text: &str) -> Option<(&str, &str)> {
+    let (name, inside) = text.trim().strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
+    Some((name.trim(), inside.trim()))
 }
 
 /// `(in cycles)`, `clock cycles`

@@ -15,32 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 const WITHIN: usize = 30;
 /// Of the rows, so many must name a quantity.
 const MOST: f64 = 0.6;
+#[rustfmt::skip]
 const QUANTITIES: &[&str] = &[
-    "metric",
-    "metricname",
-    "countername",
-    "measure",
-    "quantity",
-    "counter",
-    "event",
-    "statistic",
-    "parameter",
-    "variable",
+    "metric", "metricname", "countername", "measure", "quantity", "counter", "event", "statistic", "parameter", "variable",
 ];
 /// The first that a table has; how many there were is a figure where nothing else is.
+#[rustfmt::skip]
 const VALUES: &[&str] = &[
-    "value",
-    "metricvalue",
-    "countervalue",
-    "result",
-    "figure",
-    "reading",
-    "measurement",
-    "measured",
-    "mean",
-    "average",
-    "avg",
-    "median",
+    "value", "metricvalue", "countervalue", "result", "figure", "reading", "measurement", "measured", "mean", "average", "avg", "median",
     "count",
 ];
 
