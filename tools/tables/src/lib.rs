@@ -53,6 +53,8 @@ pub enum TableColumn {
     InstructionsPerCycle,
     /// CPU time, ns a byte: netperf calls it service demand.
     CpuPerByte,
+    /// ns, of all threads over the whole run: in user mode and in the kernel.
+    CpuTime,
     /// Of the processor, over the whole run.
     Cycles,
     Instructions,
@@ -104,6 +106,7 @@ impl TableColumn {
             TableColumn::L1Misses => "L1 misses".into(),
             TableColumn::Bytes => "total bytes".into(),
             TableColumn::CpuPerByte => "CPU time per byte".into(),
+            TableColumn::CpuTime => "CPU time".into(),
             TableColumn::BareThroughput => "throughput (no unit)".into(),
             TableColumn::BareLatency => "latency (no unit)".into(),
             other => other.id().replace('_', " "),
@@ -292,9 +295,6 @@ impl PublishedTable {
         Ok(PublishedTable { name: name.into(), ..table })
     }
 
-    /// The rows of another table, and all that is said of them.
-    fn take_in(&mut self, other: PublishedTable) {
-        let add = |known: &mut Vec<String>, more: Vec<String>| {
     /// What another tool says of runs in which messages were sent.
     fn of_messages(
         name: &str,
@@ -304,6 +304,9 @@ impl PublishedTable {
         PublishedTable::of_one(name, rows, understood).map(|table| PublishedTable { messages: true, ..table })
     }
 
+    /// The rows of another table, and all that is said of them.
+    fn take_in(&mut self, other: PublishedTable) {
+        let add = |known: &mut Vec<String>, more: Vec<String>| {
             let new: Vec<String> = more.into_iter().filter(|text| !known.contains(text)).collect();
             known.extend(new);
         };
@@ -326,10 +329,10 @@ impl PublishedTable {
         self.rows.iter().any(|row| *known.entry(row.key()).or_insert(title(row.line)) != title(row.line))
     }
 
+    /// What stands above rows becomes the first part of their names; `title` is that of a line.
     fn entitle<'t>(&mut self, title: impl Fn(usize) -> &'t str) {
         for row in &mut self.rows {
             let title = title(row.line);
-    /// What stands above rows becomes the first part of their names; `title` is that of a line.
             let name = row.texts.entry(TableColumn::Variant).or_default();
             *name = [title, name].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
         }

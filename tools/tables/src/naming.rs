@@ -81,7 +81,7 @@ fn looked_up(text: &str) -> Option<NamedColumn> {
 
 /// `Throughput Gbps (3 runs)`
 fn without_remark(text: &str) -> Option<NamedColumn> {
-    let (name, remark) = text.trim().strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
+    let (name, remark) = unit::bracketed(text)?;
     let other = |word: &String| OTHER.contains(&word.as_str()) || SPREADS.contains(&word.as_str());
     let plain = unit::parse(remark).is_err() && !tokens(remark).iter().any(other);
     column_of(name).filter(|named| plain && named.column.is_measure())
@@ -379,11 +379,10 @@ pub fn unit_for(column: TableColumn, text: &str) -> Result<UnitScale, NoUnit> {
     let fits = match column {
         MessageRate => unit.dimension == Dimension::Calls,
         Throughput => unit.dimension == Dimension::Rate,
-        Latency | Elapsed => unit.dimension == Dimension::Time,
+        Latency | Elapsed | CpuTime | Jitter => unit.dimension == Dimension::Time,
         MessageBytes | Bytes => unit.dimension == Dimension::Size,
         CpuPerByte => unit.dimension == Dimension::TimePerByte,
         CpuPercent => unit.dimension == Dimension::Percent,
-        Jitter => unit.dimension == Dimension::Time,
         _ => true,
     };
     if fits { Ok(unit) } else { Err(NoUnit::Unknown) }
@@ -392,6 +391,12 @@ pub fn unit_for(column: TableColumn, text: &str) -> Result<UnitScale, NoUnit> {
 /// Does the heading speak of a part of a message?
 pub fn is_field(text: &str) -> bool {
     tokens(text).iter().any(|word| word == "field" || word == "fieldsize" || word == "iov")
+}
+
+/// The lower, the more a size is that of messages: that of a buffer may be a socket's.
+pub fn nearness_to_messages(size: &str) -> u8 {
+    let buffer = || vocabulary::has_word(size, &["buf", "buffer", "sndbuf", "rcvbuf"]);
+    if is_message(size) { 0 } else { 1 + u8::from(buffer()) }
 }
 
 /// Does the heading speak of messages, and not of any memory?

@@ -245,7 +245,7 @@ fn is_possible(heading: &TableHeading, below: &Below, at: usize) -> bool {
             below.has_figures(at) && (scaled || below.is_whole(at) || !numbers.iter().all(few))
         }
         // Without a unit they are left out: a table is not refused for them.
-        TableColumn::Jitter | TableColumn::CpuPerByte => {
+        TableColumn::Jitter | TableColumn::CpuPerByte | TableColumn::CpuTime => {
             below.has_figures(at) && (heading.unit.is_some() || below.unit(at).is_some())
         }
         _ => !below.is_text(at),
