@@ -137,3 +137,37 @@ fn without_figures(table: &mut PublishedTable) {
     let told = none.into_iter().map(|column| format!("{} has no figure", column.title()));
     table.understood.extend(told);
 }
+
+/// Names of more than these are no ways to send.
+const MOST_UNKNOWN: usize = 40;
+
+/// `# tc=two-copy oc=one-copy`: comments and headings say what names stand for.
+pub fn legend(table: &mut PublishedTable, text: &str) {
+    if table.unknown.len() > MOST_UNKNOWN {
+        return;
+    }
+    let lines: Vec<(usize, &str)> =
+        text.lines().enumerate().filter(|(_, line)| line.starts_with(['#', '/', '%'])).collect();
+    let role = |value: &str| {
+        let words: Vec<&str> = value.split([',', ';']).next()?.split_whitespace().take(3).collect();
+        (1..=words.len()).rev().find_map(|many| vocabulary::exact_role(&words[..many].join(" ")))
+    };
+    let said = |name: &str| {
+        let places =
+            lines.iter().flat_map(|(line, of)| of.match_indices(name).map(move |(at, _)| (*line, *of, at)));
+        let mut roles = places.filter_map(|(line, of, at)| {
+            let value = of[at + name.len()..].trim_start().strip_prefix(['=', ':'])?;
+            Some((role(value).filter(|_| !of[..at].ends_with(char::is_alphanumeric))?, line + 1))
+        });
+        roles.next()
+    };
+    for name in std::mem::take(&mut table.unknown) {
+        let plain = name.trim_matches('"').to_string();
+        let Some((role, line)) = said(&plain) else {
+            table.unknown.push(name);
+            continue;
+        };
+        table.understood.push(format!("{name} stands for {}, as line {line} says", role.word()));
+        table.roles.insert(plain, role);
+    }
+}

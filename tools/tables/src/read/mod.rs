@@ -82,6 +82,7 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
 pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     let mut table = any(name, text, mapping)?;
     table.understood.retain(|said| !of_own_heading(said, text));
+    finish::legend(&mut table, text);
     if table.rows.is_empty() {
         let said = [table.understood.join("; "), table.left_out.join(", ")].join(" ");
         let why = if said.trim().is_empty() { String::new() } else { format!(" ({})", said.trim()) };
