@@ -155,6 +155,13 @@ pub fn measured(unit: Option<UnitScale>) -> Option<TableColumn> {
     }
 }
 
+/// What a rate in these units is, and its factor; `None`: no rate known here.
+pub fn rate(units: &str) -> Option<(TableColumn, f64)> {
+    let scale =
+        unit::parse(units).ok().filter(|of| matches!(of.dimension, Dimension::Rate | Dimension::Calls))?;
+    Some((measured(Some(scale))?, scale.factor))
+}
+
 fn exact(name: &str) -> Option<(TableColumn, u8)> {
     vocabulary::column(name).map(|column| (column, 0))
 }
@@ -416,19 +423,12 @@ mod tests {
 
     #[test]
     fn headings_of_the_wild() {
-        for text in [
-            "throughput_gbps",
-            "Throughput (Gbps)",
-            "Throughput [Gbit/s]",
-            "THROUGHPUT Gbps",
-            "tput_Gbps",
-            "ThroughputGbps",
-            "Throughput in Gbit/s",
-            "agg_throughput_gbps",
-            "throughput_gbps_mean",
-            "Avg Throughput (Gbps, mean)",
-            "Server Throughput (Gbps)",
-        ] {
+        #[rustfmt::skip]
+        let rates = [
+            "throughput_gbps", "Throughput (Gbps)", "Throughput [Gbit/s]", "THROUGHPUT Gbps", "tput_Gbps", "ThroughputGbps",
+            "Throughput in Gbit/s", "agg_throughput_gbps", "throughput_gbps_mean", "Avg Throughput (Gbps, mean)", "Server Throughput (Gbps)",
+        ];
+        for text in rates {
             assert_eq!(means(text), (TableColumn::Throughput, Some(1e9)), "{text}");
         }
         assert_eq!(means("total_rx_bytes").0, TableColumn::Bytes);
@@ -488,14 +488,9 @@ mod tests {
         ] {
             assert_eq!(column_of(text).map(|n| n.column), Some(column), "{text}");
         }
-        for text in [
-            "favourite colour",
-            "cache miss rate",
-            "LLC miss ratio",
-            "branch-misses",
-            "dTLB-load-misses",
-            "misses/KB",
-        ] {
+        #[rustfmt::skip]
+        let others = ["favourite colour", "cache miss rate", "LLC miss ratio", "branch-misses", "dTLB-load-misses", "misses/KB"];
+        for text in others {
             assert_eq!(column_of(text), None, "{text}");
         }
     }

@@ -1,6 +1,6 @@
 //! What neper prints (`tcp_stream`, `tcp_rr`): `key=value` lines in lower case. Source: neper, README "Output format".
 
-use super::{BadTable, PublishedRow, PublishedTable, TableColumn, unit};
+use super::{BadTable, PublishedRow, PublishedTable, TableColumn, naming};
 use std::collections::BTreeMap;
 
 type NeperKeys = BTreeMap<String, String>;
@@ -72,7 +72,7 @@ fn row(keys: &NeperKeys) -> Result<PublishedRow, String> {
     let value = number("throughput").ok_or("neper: throughput is no number")?;
     let rate = match keys.get("throughput_units") {
         Some(units) => {
-            let (column, factor) = unit::rate(units)
+            let (column, factor) = naming::rate(units)
                 .ok_or_else(|| format!("neper: throughput_units {units:?} is no rate known here"))?;
             (column, Some(value * factor))
         }

@@ -2,7 +2,7 @@
 //! Source: netperf manual, "Omni Output Selectors".
 
 use super::unit::{self, Dimension};
-use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
+use super::{BadTable, PublishedRow, PublishedTable, TableColumn, naming};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -257,7 +257,7 @@ fn throughput(keys: &Keys, value: Option<f64>) -> Result<(TableColumn, Option<f6
     )?;
     let value = value.ok_or("THROUGHPUT is no number")?;
     let (column, factor) =
-        unit::rate(units).ok_or_else(|| format!("THROUGHPUT_UNITS {units:?} is no rate known here"))?;
+        naming::rate(units).ok_or_else(|| format!("THROUGHPUT_UNITS {units:?} is no rate known here"))?;
     Ok((column, Some(value * factor)))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A small `b` is bits and a capital `B` is bytes; `K` of a size is 1024 bytes, `M` of a rate a million.
 
-use super::{TableColumn, english, naming};
+use super::english;
 
 /// What a unit measures; its factor leads to the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,12 +88,6 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
         }
         _ => Err(NoUnit::Unknown),
     }
-}
-
-/// What a rate in these units is, and its factor; `None`: no rate known here.
-pub fn rate(units: &str) -> Option<(TableColumn, f64)> {
-    let scale = parse(units).ok().filter(|of| matches!(of.dimension, Dimension::Rate | Dimension::Calls))?;
-    Some((naming::measured(Some(scale))?, scale.factor))
 }
 
 /// `name (inside)`
