@@ -161,9 +161,10 @@ pub fn has_more(text: &str) -> bool {
 fn dimension(column: TableColumn) -> Option<(Dimension, bool)> {
     match column {
         TableColumn::Throughput => Some((Dimension::Rate, false)),
-        TableColumn::Latency | TableColumn::Elapsed => Some((Dimension::Time, false)),
+        TableColumn::Latency | TableColumn::Elapsed | TableColumn::CpuTime | TableColumn::Jitter => {
+            Some((Dimension::Time, false))
+        }
         TableColumn::MessageBytes | TableColumn::Bytes => Some((Dimension::Size, true)),
-        TableColumn::Jitter => Some((Dimension::Time, false)),
         TableColumn::CpuPerByte => Some((Dimension::TimePerByte, false)),
         TableColumn::CpuPercent => Some((Dimension::Percent, true)),
         TableColumn::MessageRate => Some((Dimension::Calls, true)),

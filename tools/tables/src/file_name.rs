@@ -1,6 +1,6 @@
 //! What the name of a file says of its rows: whose they are, their size and threads: `perf_a1_1024B_t4.csv`.
 
-use super::unit::{self, DecimalMark, Dimension};
+use super::read::heading;
 use super::{PublishedRow, PublishedTable, TableColumn, vocabulary};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -168,16 +168,8 @@ fn short_threads(word: &str) -> Option<f64> {
 /// `t4`, `8threads`, `size1024`, `64KB`, `run2`
 fn marked(word: &str) -> Option<(TableColumn, f64)> {
     let lower = word.to_ascii_lowercase();
-    let numbered = |words: &[&str]| {
-        let number =
-            |mark: &&str| lower.strip_prefix(mark).or_else(|| lower.strip_suffix(mark))?.parse().ok();
-        words.iter().find_map(number)
-    };
-    let sized = || {
-        let (value, _, of) = unit::number(word, DecimalMark::Point)?;
-        let of = unit::parse(of?).ok().filter(|of| of.dimension == Dimension::Size)?;
-        Some(value * of.factor)
-    };
+    let numbered = |words: &[&str]| heading::numbered(word, words).map(|number| number as f64);
+    let sized = || heading::sized(word).map(|bytes| bytes as f64);
     let threads = numbered(THREADS).or_else(|| short_threads(&lower)).map(|n| (TableColumn::Threads, n));
     let short = || lower.strip_prefix('s')?.parse().ok().filter(|bytes| *bytes >= SMALLEST_SIZE);
     let bytes = || numbered(SIZES).or_else(sized).or_else(short).map(|n| (TableColumn::MessageBytes, n));

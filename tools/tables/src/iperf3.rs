@@ -26,8 +26,7 @@ pub fn table(name: &str, json: &Value) -> Option<Result<PublishedTable, BadTable
     if run.is_udp() {
         understood.push("UDP: datagrams that were lost are not in the throughput".into());
     }
-    let table = PublishedTable::of_one(name, run.rows(), understood);
-    Some(table.map(|table| PublishedTable { messages: true, ..table }))
+    Some(PublishedTable::of_messages(name, run.rows(), understood))
 }
 
 struct Iperf3Run<'j> {

@@ -20,10 +20,7 @@ pub fn from_separated(name: &str, text: &str) -> Option<Result<PublishedTable, B
         .filter(|line| line.from == 0.0 && line.to > 0.9 * end && (line.stream == "-1") == summed);
     let rows = whole.map(SeparatedLine::row).collect();
     let said = "iperf -y C: a line is a run".to_string();
-    Some(
-        PublishedTable::of_one(name, Ok(rows), vec![said])
-            .map(|table| PublishedTable { messages: true, ..table }),
-    )
+    Some(PublishedTable::of_messages(name, Ok(rows), vec![said]))
 }
 
 struct SeparatedLine<'t> {
@@ -92,8 +89,7 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
         }
         if rows.is_empty() { Err(format!("iperf: {UNSUMMED}")) } else { Ok(rows) }
     };
-    let table = PublishedTable::of_one(name, rows, said);
-    Some(table.map(|table| PublishedTable { messages: true, ..table }))
+    Some(PublishedTable::of_messages(name, rows, said))
 }
 
 const UNSUMMED: &str = "several streams and no line of their sum ([SUM]), as of a test in both directions or of a part of an output";

@@ -53,6 +53,8 @@ pub enum TableColumn {
     InstructionsPerCycle,
     /// CPU time, ns a byte: netperf calls it service demand.
     CpuPerByte,
+    /// ns, of all threads over the whole run: in user mode and in the kernel.
+    CpuTime,
     /// Of the processor, over the whole run.
     Cycles,
     Instructions,
@@ -104,6 +106,7 @@ impl TableColumn {
             TableColumn::L1Misses => "L1 misses".into(),
             TableColumn::Bytes => "total bytes".into(),
             TableColumn::CpuPerByte => "CPU time per byte".into(),
+            TableColumn::CpuTime => "CPU time".into(),
             TableColumn::BareThroughput => "throughput (no unit)".into(),
             TableColumn::BareLatency => "latency (no unit)".into(),
             other => other.id().replace('_', " "),
@@ -292,6 +295,15 @@ impl PublishedTable {
         Ok(PublishedTable { name: name.into(), ..table })
     }
 
+    /// What another tool says of runs in which messages were sent.
+    fn of_messages(
+        name: &str,
+        rows: Result<Vec<PublishedRow>, String>,
+        understood: Vec<String>,
+    ) -> Result<PublishedTable, BadTable> {
+        PublishedTable::of_one(name, rows, understood).map(|table| PublishedTable { messages: true, ..table })
+    }
+
     /// The rows of another table, and all that is said of them.
     fn take_in(&mut self, other: PublishedTable) {
         let add = |known: &mut Vec<String>, more: Vec<String>| {
@@ -311,13 +323,13 @@ impl PublishedTable {
         self.empty += other.empty;
     }
 
-    /// What stands above rows becomes the first part of their names; `title` is that of a line.
     /// Do rows of one case stand below different titles?
-    fn differs_below<'t>(&self, title: impl Fn(usize) -> &'t str) -> bool {
+    fn differs_below<T: PartialEq>(&self, title: impl Fn(usize) -> T) -> bool {
         let mut known = BTreeMap::new();
         self.rows.iter().any(|row| *known.entry(row.key()).or_insert(title(row.line)) != title(row.line))
     }
 
+    /// What stands above rows becomes the first part of their names; `title` is that of a line.
     fn entitle<'t>(&mut self, title: impl Fn(usize) -> &'t str) {
         for row in &mut self.rows {
             let title = title(row.line);

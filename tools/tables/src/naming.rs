@@ -81,7 +81,7 @@ fn looked_up(text: &str) -> Option<NamedColumn> {
 
 /// `Throughput Gbps (3 runs)`
 fn without_remark(text: &str) -> Option<NamedColumn> {
-    let (name, remark) = text.trim().strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
+    let (name, remark) = unit::bracketed(text)?;
     let other = |word: &String| OTHER.contains(&word.as_str()) || SPREADS.contains(&word.as_str());
     let plain = unit::parse(remark).is_err() && !tokens(remark).iter().any(other);
     column_of(name).filter(|named| plain && named.column.is_measure())
@@ -153,6 +153,13 @@ pub fn measured(unit: Option<UnitScale>) -> Option<TableColumn> {
         Dimension::Calls => Some(TableColumn::MessageRate),
         _ => None,
     }
+}
+
+/// What a rate in these units is, and its factor; `None`: no rate known here.
+pub fn rate(units: &str) -> Option<(TableColumn, f64)> {
+    let scale =
+        unit::parse(units).ok().filter(|of| matches!(of.dimension, Dimension::Rate | Dimension::Calls))?;
+    Some((measured(Some(scale))?, scale.factor))
 }
 
 fn exact(name: &str) -> Option<(TableColumn, u8)> {
@@ -379,11 +386,10 @@ pub fn unit_for(column: TableColumn, text: &str) -> Result<UnitScale, NoUnit> {
     let fits = match column {
         MessageRate => unit.dimension == Dimension::Calls,
         Throughput => unit.dimension == Dimension::Rate,
-        Latency | Elapsed => unit.dimension == Dimension::Time,
+        Latency | Elapsed | CpuTime | Jitter => unit.dimension == Dimension::Time,
         MessageBytes | Bytes => unit.dimension == Dimension::Size,
         CpuPerByte => unit.dimension == Dimension::TimePerByte,
         CpuPercent => unit.dimension == Dimension::Percent,
-        Jitter => unit.dimension == Dimension::Time,
         _ => true,
     };
     if fits { Ok(unit) } else { Err(NoUnit::Unknown) }
@@ -392,6 +398,12 @@ pub fn unit_for(column: TableColumn, text: &str) -> Result<UnitScale, NoUnit> {
 /// Does the heading speak of a part of a message?
 pub fn is_field(text: &str) -> bool {
     tokens(text).iter().any(|word| word == "field" || word == "fieldsize" || word == "iov")
+}
+
+/// The lower, the more a size is that of messages: that of a buffer may be a socket's.
+pub fn nearness_to_messages(size: &str) -> u8 {
+    let buffer = || vocabulary::has_word(size, &["buf", "buffer", "sndbuf", "rcvbuf"]);
+    if is_message(size) { 0 } else { 1 + u8::from(buffer()) }
 }
 
 /// Does the heading speak of messages, and not of any memory?
@@ -411,19 +423,12 @@ mod tests {
 
     #[test]
     fn headings_of_the_wild() {
-        for text in [
-            "throughput_gbps",
-            "Throughput (Gbps)",
-            "Throughput [Gbit/s]",
-            "THROUGHPUT Gbps",
-            "tput_Gbps",
-            "ThroughputGbps",
-            "Throughput in Gbit/s",
-            "agg_throughput_gbps",
-            "throughput_gbps_mean",
-            "Avg Throughput (Gbps, mean)",
-            "Server Throughput (Gbps)",
-        ] {
+        #[rustfmt::skip]
+        let rates = [
+            "throughput_gbps", "Throughput (Gbps)", "Throughput [Gbit/s]", "THROUGHPUT Gbps", "tput_Gbps", "ThroughputGbps",
+            "Throughput in Gbit/s", "agg_throughput_gbps", "throughput_gbps_mean", "Avg Throughput (Gbps, mean)", "Server Throughput (Gbps)",
+        ];
+        for text in rates {
             assert_eq!(means(text), (TableColumn::Throughput, Some(1e9)), "{text}");
         }
         assert_eq!(means("total_rx_bytes").0, TableColumn::Bytes);
@@ -483,14 +488,9 @@ mod tests {
         ] {
             assert_eq!(column_of(text).map(|n| n.column), Some(column), "{text}");
         }
-        for text in [
-            "favourite colour",
-            "cache miss rate",
-            "LLC miss ratio",
-            "branch-misses",
-            "dTLB-load-misses",
-            "misses/KB",
-        ] {
+        #[rustfmt::skip]
+        let others = ["favourite colour", "cache miss rate", "LLC miss ratio", "branch-misses", "dTLB-load-misses", "misses/KB"];
+        for text in others {
             assert_eq!(column_of(text), None, "{text}");
         }
     }

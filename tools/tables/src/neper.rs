@@ -1,6 +1,5 @@
 //! What neper prints (`tcp_stream`, `tcp_rr`): `key=value` lines in lower case. Source: neper, README "Output format".
 
-use super::unit::{self, Dimension};
 use super::{BadTable, PublishedRow, PublishedTable, TableColumn, naming};
 use std::collections::BTreeMap;
 
@@ -17,8 +16,8 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
         Ok(row)
     });
     let said = vec!["neper: its flows are threads here".into()];
-    let table = PublishedTable::of_one(name, rows.collect(), said);
-    (!runs.is_empty()).then(|| table.map(|table| PublishedTable { messages: true, ..table }))
+    let table = PublishedTable::of_messages(name, rows.collect(), said);
+    (!runs.is_empty()).then_some(table)
 }
 
 struct NeperRun<'t> {
@@ -73,13 +72,9 @@ fn row(keys: &NeperKeys) -> Result<PublishedRow, String> {
     let value = number("throughput").ok_or("neper: throughput is no number")?;
     let rate = match keys.get("throughput_units") {
         Some(units) => {
-            let scale =
-                unit::parse(units).ok().filter(|u| matches!(u.dimension, Dimension::Rate | Dimension::Calls));
-            let column = naming::measured(scale);
-            let (column, scale) = column
-                .zip(scale)
+            let (column, factor) = naming::rate(units)
                 .ok_or_else(|| format!("neper: throughput_units {units:?} is no rate known here"))?;
-            (column, Some(value * scale.factor))
+            (column, Some(value * factor))
         }
         None if keys.contains_key("num_transactions") => (TableColumn::MessageRate, Some(value)),
         None => return Err("neper: throughput has no throughput_units".into()),

@@ -2,7 +2,7 @@
 //! Source: netperf manual, "Omni Output Selectors".
 
 use super::unit::{self, Dimension};
-use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
+use super::{BadTable, PublishedRow, PublishedTable, TableColumn, naming};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,43 +26,46 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
 }
 
 fn table(name: &str, keys: &Keys) -> Option<Result<PublishedTable, BadTable>> {
-    keys.get("THROUGHPUT")?;
-    Some(of_messages(name, row(keys).map(|row| vec![row])))
+    keys.get("THROUGHPUT").or_else(|| keys.get("TRANSACTION_RATE"))?;
+    Some(PublishedTable::of_messages(name, row("", keys).map(|row| vec![row]), Vec::new()))
 }
 
-/// The classic output: each test is figures under headings of three lines. `None`: not of netperf.
+/// Tests below titles, each of the classic form or of `-o`. `None`: not of netperf.
 pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
-    if let Some(rows) = selected(text) {
-        return Some(of_messages(name, rows));
-    }
     let lines: Vec<&str> = text.lines().collect();
     let is_title = |line: &str| line.contains(" TEST from ") || line.contains("TEST to ");
     // `-P 0` prints no title: the command is one.
     let titled = lines.iter().any(|line| is_title(line));
     let is_title = |line: &str| if titled { is_title(line) } else { commanded(line).is_some() };
     let titles: Vec<usize> = (0..lines.len()).filter(|at| is_title(lines[*at])).collect();
-    let ends = titles.iter().skip(1).copied().chain([lines.len()]);
-    let test = |(from, to): (&usize, usize)| classic(*from, &lines[*from..to]);
-    let (read, other): (Vec<_>, Vec<_>) = titles.iter().zip(ends).map(test).partition(Result::is_ok);
-    let mut rows: Vec<PublishedRow> = read.into_iter().flatten().collect();
-    let to = |line: &usize| receiving_host(lines[*line]);
+    let ends = titles.iter().copied().chain([lines.len()]);
+    let test = |(from, to): (Option<&usize>, usize)| match (selected(from.copied(), &lines[..to]), from) {
+        (Some(rows), _) => rows,
+        (None, Some(from)) => classic(*from, &lines[*from..to]).map(|row| vec![row]),
+        (None, None) => Ok(Vec::new()),
+    };
+    let begins = std::iter::once(None).chain(titles.iter().map(Some));
+    let (read, other): (Vec<_>, Vec<_>) = begins.zip(ends).map(test).partition(Result::is_ok);
+    let mut rows: Vec<PublishedRow> = read.into_iter().flatten().flatten().collect();
+    let title = |row: &PublishedRow| {
+        titles.partition_point(|at| *at < row.line).checked_sub(1).map(|last| lines[titles[last]])
+    };
     // A title that a mail broke names none.
-    if titles.iter().filter_map(to).collect::<BTreeSet<_>>().len() > 1 {
+    if titles.iter().filter_map(|at| receiving_host(lines[*at])).collect::<BTreeSet<_>>().len() > 1 {
         for row in &mut rows {
-            let (test, host) = (row.text(TableColumn::Variant).unwrap_or_default(), to(&(row.line - 1)));
-            row.texts.insert(TableColumn::Variant, format!("{test} to {}", host.unwrap_or("no host named")));
+            let test = row.text(TableColumn::Variant).unwrap_or_default();
+            let host = title(row).and_then(receiving_host).unwrap_or("no host named");
+            row.texts.insert(TableColumn::Variant, format!("{test} to {host}"));
         }
     }
     let left: Vec<String> = other.into_iter().filter_map(Result::err).collect();
-    let table = match left.first() {
-        Some(why) if rows.is_empty() => of_messages(name, Err(why.clone())),
-        _ => of_messages(name, Ok(rows)),
+    let rows = match left.first() {
+        Some(why) if rows.is_empty() => Err(why.clone()),
+        None if rows.is_empty() => return None,
+        _ => Ok(rows),
     };
-    let table = table.map(|mut table| {
-        table.understood.extend(left.into_iter().map(|why| format!("a test is left out: {why}")));
-        table
-    });
-    (!titles.is_empty()).then_some(table)
+    let left = left.into_iter().map(|why| format!("a test is left out: {why}")).collect();
+    Some(PublishedTable::of_messages(name, rows, left))
 }
 
 /// `TCP STREAM TEST from 0.0.0.0 port 0 AF_INET to far.example.org () port 0`
@@ -74,6 +77,7 @@ fn receiving_host(title: &str) -> Option<&str> {
 const HEADINGS: &[(&str, &str)] = &[
     ("Throughput", "THROUGHPUT"),
     ("Throughput Units", "THROUGHPUT_UNITS"),
+    ("Transaction Rate Tran/s", "TRANSACTION_RATE"),
     ("Elapsed Time (sec)", "ELAPSED_TIME"),
     ("Local Send Size", "LOCAL_SEND_SIZE"),
     ("Request Size Bytes", "LOCAL_SEND_SIZE"),
@@ -86,25 +90,24 @@ const HEADINGS: &[(&str, &str)] = &[
     ("Service Demand Units", "SD_UNITS"),
 ];
 
-/// What `-o` prints: headings, broken where a line is full, and a line of figures. `None`: none of it.
-fn selected(text: &str) -> Option<Result<Vec<PublishedRow>, String>> {
+/// What `-o` prints below a title: headings, broken where a line is full, and a line of figures. `None`: none of it.
+fn selected(title: Option<usize>, lines: &[&str]) -> Option<Result<Vec<PublishedRow>, String>> {
     let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
-    let lines: Vec<&str> = text.lines().collect();
     let is_figures =
         |line: &str| line.contains(',') && line.split(',').any(|cell| cell.trim().parse::<f64>().is_ok());
+    let known = |cell: &str| HEADINGS.iter().any(|(text, _)| *text == cell.trim());
+    let result = |cell: &String| ["Throughput Units", "Transaction Rate Tran/s"].contains(&cell.as_str());
     // Its headings, and the first line below them.
     let headings = |at: usize| {
         let end = at + lines[at..].iter().position(|line| is_figures(line))?;
         let headings = cells(&lines[at..end].join(" "));
-        (headings.contains(&"Throughput Units".to_string()) && end > at).then_some((headings, end))
+        (headings.iter().any(result) && end > at).then_some((headings, end))
     };
-    let begins = |at: &usize| {
-        let known = |cell: &str| HEADINGS.iter().any(|(text, _)| *text == cell.trim());
-        lines[*at].contains(',') && lines[*at].split(',').any(known)
-    };
+    let begins = |at: &usize| lines[*at].contains(',') && lines[*at].split(',').any(known);
+    let test = title.map_or("", |at| test_of(lines[at]));
     let mut rows = Vec::new();
     let mut end = 0;
-    for at in (0..lines.len()).filter(begins) {
+    for at in (title.unwrap_or(0)..lines.len()).filter(begins) {
         let Some((headings, from)) = headings(at).filter(|(_, from)| at >= end && *from > at) else {
             continue;
         };
@@ -119,15 +122,10 @@ fn selected(text: &str) -> Option<Result<Vec<PublishedRow>, String>> {
                 Some((key.to_string(), cell))
             });
             end += 1;
-            rows.push(row(&known.collect()).map(|row| PublishedRow { line: end, ..row }));
+            rows.push(row(test, &known.collect()).map(|row| PublishedRow { line: end, ..row }));
         }
     }
     (!rows.is_empty()).then(|| rows.into_iter().collect())
-}
-
-fn of_messages(name: &str, rows: Result<Vec<PublishedRow>, String>) -> Result<PublishedTable, BadTable> {
-    let table = PublishedTable::of_one(name, rows, Vec::new())?;
-    Ok(PublishedTable { messages: true, ..table })
 }
 
 /// The test of `netperf -P 0 -H host -t TCP_RR`.
@@ -139,11 +137,15 @@ fn commanded(line: &str) -> Option<&str> {
     options.contains(&"-H").then(|| told.unwrap_or("TCP_STREAM"))
 }
 
+/// That of a title, or of a command.
+fn test_of(title: &str) -> &str {
+    let named = || title.split(" TEST").next().unwrap_or_default().trim_start_matches("MIGRATED ").trim();
+    commanded(title).unwrap_or_else(named)
+}
+
 /// `at`: its first line, from 0.
 fn classic(at: usize, lines: &[&str]) -> Result<PublishedRow, String> {
-    let command = commanded(lines[0]);
-    let title = || lines[0].split(" TEST").next().unwrap_or_default().trim_start_matches("MIGRATED ").trim();
-    let test = command.unwrap_or_else(title);
+    let (command, test) = (commanded(lines[0]), test_of(lines[0]));
     // A command without `-f` gets the usual unit.
     let usual = command.is_some_and(|test| test.ends_with("STREAM")) && !lines[0].contains(" -f");
     let told = lines.iter().flat_map(|line| line.split_whitespace()).find(|word| word.starts_with("10^"));
@@ -220,19 +222,11 @@ impl ClassicForm {
     }
 }
 
-fn row(keys: &Keys) -> Result<PublishedRow, String> {
+fn row(test: &str, keys: &Keys) -> Result<PublishedRow, String> {
     let number = |key: &str| keys.get(key).and_then(|text| text.trim().parse::<f64>().ok());
-    let units = keys.get("THROUGHPUT_UNITS").ok_or(
-        "THROUGHPUT has no THROUGHPUT_UNITS: select both (-k THROUGHPUT,THROUGHPUT_UNITS,...), since netperf has \
-         several",
-    )?;
-    let value = number("THROUGHPUT").ok_or("THROUGHPUT is no number")?;
-    let rate = if units.starts_with("Trans") {
-        (TableColumn::MessageRate, Some(value))
-    } else {
-        let scale = unit::parse(units).ok().filter(|s| s.dimension == Dimension::Rate);
-        let scale = scale.ok_or_else(|| format!("THROUGHPUT_UNITS {units:?} is no rate known here"))?;
-        (TableColumn::Throughput, Some(value * scale.factor))
+    let rate = match number("TRANSACTION_RATE").filter(|_| !keys.contains_key("THROUGHPUT")) {
+        Some(rate) => (TableColumn::MessageRate, Some(rate)),
+        None => throughput(keys, number("THROUGHPUT"))?,
     };
     let known = |key: &str, scale: f64| number(key).filter(|v| *v >= 0.0).map(|v| v * scale);
     // Of transactions it is a time of each.
@@ -242,7 +236,7 @@ fn row(keys: &Keys) -> Result<PublishedRow, String> {
     let direction = keys.get("DIRECTION").map_or(String::new(), |direction| format!(" {direction}"));
     Ok(PublishedRow::of_one(
         &format!("netperf{direction}"),
-        "",
+        test,
         [
             rate,
             (TableColumn::Elapsed, known("ELAPSED_TIME", 1e9)),
@@ -254,6 +248,17 @@ fn row(keys: &Keys) -> Result<PublishedRow, String> {
             (TableColumn::CpuPerByte, demand),
         ],
     ))
+}
+
+fn throughput(keys: &Keys, value: Option<f64>) -> Result<(TableColumn, Option<f64>), String> {
+    let units = keys.get("THROUGHPUT_UNITS").ok_or(
+        "THROUGHPUT has no THROUGHPUT_UNITS: select both (-k THROUGHPUT,THROUGHPUT_UNITS,...), since netperf has \
+         several",
+    )?;
+    let value = value.ok_or("THROUGHPUT is no number")?;
+    let (column, factor) =
+        naming::rate(units).ok_or_else(|| format!("THROUGHPUT_UNITS {units:?} is no rate known here"))?;
+    Ok((column, Some(value * factor)))
 }
 
 #[cfg(test)]

@@ -123,7 +123,8 @@ fn gaps(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], most
     // An operating-system table has rows, not cells that compete.
     let rivals = table.is_transfer();
     let computed = remarks.iter().any(|remark| remark.id == "derived_latency");
-    let misses = [TableColumn::CacheMisses, TableColumn::LlcMisses, TableColumn::L1Misses];
+    use TableColumn::{CacheMisses, CpuPercent, CpuTime, CyclesPerByte, L1Misses, LlcMisses};
+    let misses = [CacheMisses, LlcMisses, L1Misses];
     let missing = [
         (
             TableGap::Significance,
@@ -138,7 +139,7 @@ fn gaps(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], most
             TableGap::Latency,
             rivals && (computed || !any(TableColumn::Latency) && !any(TableColumn::BareLatency)),
         ),
-        (TableGap::CpuCost, rivals && !any(TableColumn::CyclesPerByte) && !any(TableColumn::CpuPercent)),
+        (TableGap::CpuCost, rivals && ![CyclesPerByte, CpuPercent, CpuTime].into_iter().any(any)),
         (TableGap::CacheMisses, rivals && !misses.into_iter().any(any)),
         (TableGap::ContextSwitches, rivals && !any(TableColumn::ContextSwitches)),
     ];

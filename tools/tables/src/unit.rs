@@ -48,25 +48,10 @@ const TIMES: &[(f64, &[&str])] = &[
     (1e9, &["s", "sec", "secs", "second", "seconds", "seg"]),
 ];
 /// What is counted a second, or timed each.
+#[rustfmt::skip]
 const CALLS: &[&str] = &[
-    "msg",
-    "message",
-    "op",
-    "operation",
-    "call",
-    "packet",
-    "pkt",
-    "request",
-    "req",
-    "transaction",
-    "trans",
-    "iter",
-    "iteration",
-    "load",
-    "access",
-    "block",
-    "page",
-    "fault",
+    "msg", "message", "op", "operation", "call", "packet", "pkt", "request", "req", "transaction", "trans", "iter", "iteration", "load",
+    "access", "block", "page", "fault",
 ];
 
 /// Reads a unit: one word, or one `/` or `per` another.
@@ -103,6 +88,12 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
         }
         _ => Err(NoUnit::Unknown),
     }
+}
+
+/// `name (inside)`
+pub fn bracketed(text: &str) -> Option<(&str, &str)> {
+    let (name, inside) = text.trim().strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
+    Some((name.trim(), inside.trim()))
 }
 
 /// `(in cycles)`, `clock cycles`

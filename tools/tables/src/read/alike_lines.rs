@@ -174,11 +174,7 @@ fn largest<'t>(text: &'t str, mapping: &ColumnMapping) -> Option<Vec<AlikeLine<'
             above = figure_lines::title_of(line, mapping).filter(titles).unwrap_or(above);
         }
     }
-    // A number above each line counts them; above several it is that of a group.
-    let grouped = alike.windows(2).any(|pair| pair[0].above == pair[1].above);
-    for line in alike.iter_mut().filter(|line| !grouped && line.above.parse::<u64>().is_ok()) {
-        line.above = "";
-    }
+    figure_lines::forget_counts(alike.iter_mut().map(|line| &mut line.above).collect());
     let enough = *many >= FEWEST && *many as f64 >= MOST * lines().count() as f64;
     (is_of_dd(&alike[0]) || enough).then_some(alike)
 }

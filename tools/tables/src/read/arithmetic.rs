@@ -4,6 +4,7 @@
 use super::layout::TableRecord;
 use crate::TableColumn;
 use crate::naming;
+use crate::remark::COUNTERS;
 use crate::unit::{self, DecimalMark};
 use crate::vocabulary::tokens;
 
@@ -55,26 +56,32 @@ enum CountedMode {
     Kernel,
 }
 
-/// `cycles:u`, `cycles_kernel`: of what, and in which mode.
-fn in_mode(heading: &str) -> Option<(Vec<String>, CountedMode)> {
+/// `cycles:u`, `cycles_kernel`, `sys_time_s`: the heading of both together, and in which mode.
+fn in_mode(heading: &str) -> Option<(String, CountedMode)> {
     let mut words = tokens(heading);
-    let at =
-        words.iter().position(|word| ["u", "user", "usr", "k", "kernel", "kern"].contains(&word.as_str()))?;
+    let modes = ["u", "user", "usr", "utime", "k", "kernel", "kern", "sys", "system", "stime"];
+    let at = words.iter().position(|word| modes.contains(&word.as_str()))?;
     let mode = if words.remove(at).starts_with('u') { CountedMode::User } else { CountedMode::Kernel };
-    let column = naming::column_of(&words.join(" "))?.column;
-    use TableColumn::{CacheMisses, Cycles, Instructions, L1Misses, LlcMisses};
-    [Cycles, Instructions, CacheMisses, L1Misses, LlcMisses].contains(&column).then_some((words, mode))
+    let counted = naming::column_of(&words.join(" ")).is_some_and(|of| COUNTERS.contains(&of.column));
+    let (units, others): (Vec<String>, Vec<String>) =
+        words.iter().cloned().partition(|word| naming::unit_for(TableColumn::CpuTime, word).is_ok());
+    let timed = others.iter().all(|word| ["cpu", "time"].contains(&word.as_str()));
+    match &units[..] {
+        _ if counted => Some((words.join(" "), mode)),
+        [unit] if timed => Some((format!("cpu time {unit}"), mode)),
+        _ => None,
+    }
 }
 
-/// An event is counted in user mode or in the kernel: both together are all of it.
+/// An event, or time, is counted in user mode or in the kernel: both together are all of it.
 fn modes(all: &mut [TableRecord], at: usize, mark: DecimalMark) -> Vec<String> {
     let mut said = Vec::new();
     for user in 0..all[at].cells.len() {
-        let Some((words, CountedMode::User)) = in_mode(&all[at].cells[user]) else { continue };
-        let is_other = |cell: &String| in_mode(cell) == Some((words.clone(), CountedMode::Kernel));
+        let Some((whole, CountedMode::User)) = in_mode(&all[at].cells[user]) else { continue };
+        let is_other = |cell: &String| in_mode(cell) == Some((whole.clone(), CountedMode::Kernel));
         let Some(kernel) = all[at].cells.iter().position(is_other) else { continue };
         // Somebody added them up.
-        if all[at].cells.iter().any(|cell| tokens(cell) == words) {
+        if all[at].cells.iter().any(|cell| tokens(cell) == tokens(&whole)) {
             continue;
         }
         let sum = |record: &TableRecord| {
@@ -88,7 +95,7 @@ fn modes(all: &mut [TableRecord], at: usize, mark: DecimalMark) -> Vec<String> {
         said.push(format!("{:?} and {:?} are added up", all[at].cells[user], all[at].cells[kernel]));
         let column = user.min(kernel);
         let texts = sums.into_iter().map(|sum| sum.map(|sum| sum.to_string()).unwrap_or_default());
-        let cells = std::iter::once(words.join(" ")).chain(texts);
+        let cells = std::iter::once(whole).chain(texts);
         for (record, text) in all[at..].iter_mut().zip(cells) {
             // Columns stay where they are: another pair may follow.
             if let [Some(_), Some(_)] = [user, kernel].map(|at| record.cells.get(at)) {
@@ -123,5 +130,7 @@ mod tests {
         let summed = table("impl,size,cycles,cycles:u,cycles:k\nA1,64,100,10,90\nA2,64,80,20,60\n");
         assert_eq!(summed.rows[1].value(TableColumn::Cycles), Some(80.0));
         assert!(table("impl,size,cycles:u\nA1,64,10\n").user_mode);
+        let timed = table("impl,size,user_s,sys_s,gbps\nA1,64,0.5,2.5,1\nA2,64,1,2,2\n");
+        assert_eq!(timed.rows[0].value(TableColumn::CpuTime), Some(3e9));
     }
 }

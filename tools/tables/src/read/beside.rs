@@ -1,7 +1,8 @@
 //! Lines of results that stand on a page beside the output of tools, and that no tool printed.
 
 use super::heading::TableHeading;
-use crate::unit::{self, Dimension};
+use super::worded;
+use crate::unit::Dimension;
 use crate::{ColumnMapping, TableColumn};
 
 /// A line with more words and no key is a sentence.
@@ -20,13 +21,9 @@ fn is_result(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let keyed = |before: &[&str]| before.iter().any(|word| word.contains(['=', ':']));
     let figure = |at: usize| {
-        let word = words[at].rsplit(['=', ':']).next().unwrap_or_default();
-        let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
-        let of = if end < word.len() { &word[end..] } else { words.get(at + 1).copied().unwrap_or_default() };
-        let unit = unit::parse(of.trim_end_matches(['.', ',', ';', ')'])).ok();
+        let own = words[at].rsplit(['=', ':']).next().unwrap_or_default();
         let measured = |dimension| [Dimension::Rate, Dimension::Calls, Dimension::Time].contains(&dimension);
-        word[..end].parse::<f64>().is_ok()
-            && unit.is_some_and(|unit| measured(unit.dimension))
+        worded::figure(&[&[own], &words[at + 1..]].concat()).is_some_and(|(.., of)| measured(of))
             && (keyed(&words[..=at]) || words.len() <= MOST_WORDS)
     };
     let asked = || {

@@ -87,10 +87,16 @@ impl<'r> Below<'r> {
         !self.filled(at).is_empty() && !self.is_text(at)
     }
 
+    /// Its numbers, each with the unit of its cell.
+    fn figures(&self, at: usize) -> Vec<(f64, Option<&'r str>)> {
+        let figure = |cell: &'r str| {
+            unit::number(cells::plain(cell), self.cells.decimal).map(|(value, _, unit)| (value, unit))
+        };
+        self.filled(at).into_iter().filter_map(figure).collect()
+    }
+
     fn numbers(&self, at: usize) -> Vec<f64> {
-        let number =
-            |cell: &&str| unit::number(cells::plain(cell), self.cells.decimal).map(|(value, ..)| value);
-        self.filled(at).iter().filter_map(number).collect()
+        self.figures(at).into_iter().map(|(value, _)| value).collect()
     }
 
     pub fn width(&self) -> usize {
@@ -125,36 +131,29 @@ impl<'r> Below<'r> {
 
     /// A number without a unit of its own.
     pub fn bare_figure(&self, at: usize) -> bool {
-        self.share(at, |cell| {
-            unit::number(cells::plain(cell), self.cells.decimal).is_some_and(|(.., unit)| unit.is_none())
-        }) > 0.0
+        self.figures(at).iter().any(|(_, unit)| unit.is_none())
     }
 
     pub fn has_no_units(&self, at: usize) -> bool {
-        let own = |cell: &str| unit::number(cells::plain(cell), self.cells.decimal)?.2.map(str::to_string);
-        self.filled(at).into_iter().all(|cell| own(cell).is_none())
+        self.figures(at).iter().all(|(_, unit)| unit.is_none())
     }
 
     /// `+21 %`, `1.4x`: figures of two others.
     pub fn compares(&self, at: usize) -> bool {
-        let of = |cell: &str| unit::number(cells::plain(cell), self.cells.decimal)?.2.map(str::to_string);
-        self.filled(at).into_iter().filter_map(of).any(|unit| ["%", "x", "X", "×"].contains(&unit.as_str()))
+        self.figures(at).iter().any(|(_, unit)| unit.is_some_and(|unit| ["%", "x", "X", "×"].contains(&unit)))
     }
 
     /// The unit that all its figures have.
     pub fn unit(&self, at: usize) -> Option<unit::UnitScale> {
-        let figures = self.filled(at).into_iter();
-        let figures = figures.filter_map(|cell| unit::number(cells::plain(cell), self.cells.decimal));
-        let units: Option<Vec<unit::UnitScale>> = figures.map(|(.., unit)| unit::parse(unit?).ok()).collect();
+        let own = |(_, unit): &(f64, Option<&str>)| unit::parse((*unit)?).ok();
+        let units: Option<Vec<unit::UnitScale>> = self.figures(at).iter().map(own).collect();
         units?.first().copied()
     }
 
     fn in_cycles(&self, at: usize) -> bool {
-        self.has_figures(at)
-            && self.share(at, |cell| {
-                let figure = unit::number(cells::plain(cell), self.cells.decimal);
-                figure.is_some_and(|(.., unit)| unit.is_some_and(|unit| unit::cycles(unit).is_some()))
-            }) == 1.0
+        let figures = self.figures(at);
+        let cycles = |(_, unit): &(f64, Option<&str>)| unit.is_some_and(|unit| unit::cycles(unit).is_some());
+        !figures.is_empty() && figures.len() == self.filled(at).len() && figures.iter().all(cycles)
     }
 
     /// Nothing was counted: an end that only receives has sent nothing.
@@ -246,7 +245,7 @@ fn is_possible(heading: &TableHeading, below: &Below, at: usize) -> bool {
             below.has_figures(at) && (scaled || below.is_whole(at) || !numbers.iter().all(few))
         }
         // Without a unit they are left out: a table is not refused for them.
-        TableColumn::Jitter | TableColumn::CpuPerByte => {
+        TableColumn::Jitter | TableColumn::CpuPerByte | TableColumn::CpuTime => {
             below.has_figures(at) && (heading.unit.is_some() || below.unit(at).is_some())
         }
         _ => !below.is_text(at),

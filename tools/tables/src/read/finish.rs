@@ -2,15 +2,17 @@
 
 use super::layout::TableRecord;
 use super::{several, whole};
-use crate::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn, vocabulary};
+use crate::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn, cells, vocabulary};
 use std::collections::BTreeMap;
 
 /// `sizes` are headings of sizes, each with its place among what was understood.
 pub fn finished(
     mut table: PublishedTable,
+    lost: LostFigures,
     sizes: Vec<(usize, String)>,
     records: &[TableRecord],
 ) -> Result<PublishedTable, BadTable> {
+    let lost = lost.sentences();
     if table.rows.is_empty()
         && let Some(cell) = several::first(records)
     {
@@ -21,7 +23,7 @@ pub fn finished(
         return Err(whole(&table.name, &why));
     }
     if table.rows.is_empty() && table.notes == 0 {
-        let left = table.understood.iter().find(|told| told.contains(": left out (line "));
+        let left = lost.iter().find(|told| told.contains(": left out (line "));
         let why = left.map_or(String::new(), |left| format!(" ({left})"));
         return Err(whole(&table.name, &format!("no row below its headings is read{why}")));
     }
@@ -54,17 +56,44 @@ pub fn finished(
             table.understood.insert(at, format!("{heading:?} is {title}"));
         }
     }
+    table.understood.splice(0..0, lost);
     Ok(table)
 }
 
-/// Lines of runs that came to no end, by what says so.
-pub fn without_failed(table: &mut PublishedTable, failed: &BTreeMap<String, Vec<usize>>) {
-    for (told, lines) in failed {
-        let rows = match lines.len() {
-            1 => format!("a row where {told} is left out (line {})", lines[0]),
-            many => format!("{many} rows where {told} are left out (the first in line {})", lines[0]),
-        };
-        table.understood.insert(0, rows);
+/// Of rows and cells that are left out, by what is said of them, their lines, and of cells the first of them.
+#[derive(Default)]
+pub struct LostFigures {
+    rows: BTreeMap<String, Vec<usize>>,
+    cells: BTreeMap<&'static str, Vec<(usize, String)>>,
+}
+
+impl LostFigures {
+    /// Of a run that came to no end, or of one that sums up others.
+    pub fn row(&mut self, line: usize, why: String) {
+        self.rows.entry(why).or_default().push(line);
+    }
+
+    /// `<not supported>`, `10-20 ns`
+    pub fn cell(&mut self, line: usize, cell: &str) {
+        let why = if cells::is_empty(cell) { "is no figure" } else { cells::no_figure(cell) };
+        self.cells.entry(why).or_default().push((line, cell.to_string()));
+    }
+
+    fn sentences(self) -> Vec<String> {
+        let rows = self.rows.into_iter().map(|(why, lines)| match lines.len() {
+            1 => format!("a row where {why} is left out (line {})", lines[0]),
+            many => format!("{many} rows where {why} are left out (the first in line {})", lines[0]),
+        });
+        let cells = self.cells.into_iter().map(|(why, all)| {
+            let (line, cell) = &all[0];
+            let others = match all.len() - 1 {
+                0 => String::new(),
+                1 => ", as is 1 more cell".into(),
+                more => format!(", as are {more} more cells"),
+            };
+            format!("{cell:?} {why}: left out (line {line}){others}")
+        });
+        rows.rev().chain(cells).collect()
     }
 }
 
@@ -107,4 +136,38 @@ fn without_figures(table: &mut PublishedTable) {
     }
     let told = none.into_iter().map(|column| format!("{} has no figure", column.title()));
     table.understood.extend(told);
+}
+
+/// Names of more than these are no ways to send.
+const MOST_UNKNOWN: usize = 40;
+
+/// `# tc=two-copy oc=one-copy`: comments and headings say what names stand for.
+pub fn legend(table: &mut PublishedTable, text: &str) {
+    if table.unknown.len() > MOST_UNKNOWN {
+        return;
+    }
+    let lines: Vec<(usize, &str)> =
+        text.lines().enumerate().filter(|(_, line)| line.starts_with(['#', '/', '%'])).collect();
+    let role = |value: &str| {
+        let words: Vec<&str> = value.split([',', ';']).next()?.split_whitespace().take(3).collect();
+        (1..=words.len()).rev().find_map(|many| vocabulary::exact_role(&words[..many].join(" ")))
+    };
+    let said = |name: &str| {
+        let places =
+            lines.iter().flat_map(|(line, of)| of.match_indices(name).map(move |(at, _)| (*line, *of, at)));
+        let mut roles = places.filter_map(|(line, of, at)| {
+            let value = of[at + name.len()..].trim_start().strip_prefix(['=', ':'])?;
+            Some((role(value).filter(|_| !of[..at].ends_with(char::is_alphanumeric))?, line + 1))
+        });
+        roles.next()
+    };
+    for name in std::mem::take(&mut table.unknown) {
+        let plain = name.trim_matches('"').to_string();
+        let Some((role, line)) = said(&plain) else {
+            table.unknown.push(name);
+            continue;
+        };
+        table.understood.push(format!("{name} stands for {}, as line {line} says", role.word()));
+        table.roles.insert(plain, role);
+    }
 }

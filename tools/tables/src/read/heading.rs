@@ -6,7 +6,7 @@ use crate::memo::Memo;
 use crate::naming;
 use crate::unit::{self, DecimalMark, Dimension, UnitScale};
 use crate::vocabulary::{self, bare};
-use crate::{ColumnMapping, TableColumn};
+use crate::{ColumnMapping, PublishedFigure, PublishedRow, TableColumn};
 use std::collections::BTreeSet;
 
 /// Longer headings are not searched for places: every cut of the text is tried.
@@ -46,6 +46,13 @@ impl HeadingPlace {
             (TableColumn::Repetition, self.repetition),
         ];
         all.into_iter().filter_map(|(column, number)| Some((column, number? as f64)))
+    }
+
+    /// Gives a row the numbers that it does not say itself.
+    pub fn fill(&self, row: &mut PublishedRow) {
+        for (column, number) in self.numbers() {
+            row.figures.entry(column).or_insert(PublishedFigure::exact(number));
+        }
     }
 
     /// What it says of names, sizes and threads, each under a heading of its own.
@@ -205,8 +212,8 @@ fn place(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
 
 /// `splice (s)`: a name that nothing is known of, and the unit of its figures.
 pub fn cut_unit(text: &str) -> Option<(&str, UnitScale)> {
-    let (name, unit) = text.trim().strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
-    Some((name.trim(), unit::parse(unit).ok()?))
+    let (name, unit) = unit::bracketed(text)?;
+    Some((name, unit::parse(unit).ok()?))
 }
 
 /// `splice cycles`, `splice_us`: the unit stands behind the name.
@@ -308,7 +315,7 @@ fn whole(value: f64) -> Option<u64> {
 }
 
 /// `64 KB`, `64-byte messages`
-fn sized(text: &str) -> Option<u64> {
+pub fn sized(text: &str) -> Option<u64> {
     let text = SIZES.iter().find_map(|word| strip(text, word)).unwrap_or(text);
     let (value, _, unit) = unit::number(text, DecimalMark::Point)?;
     let unit = unit?.trim_start_matches('-').trim();
@@ -329,7 +336,7 @@ const THREADS: &[&str] = &["threads", "thread", "cores", "core", "clients", "cli
 const REPETITIONS: &[&str] = &["run", "trial", "rep", "repetition", "iteration", "iter"];
 
 /// `4 threads`, `T4`, `4t`, `Run 3`
-fn numbered(text: &str, words: &[&str]) -> Option<u64> {
+pub fn numbered(text: &str, words: &[&str]) -> Option<u64> {
     let text = bare(text);
     words.iter().find_map(|word| text.strip_prefix(word).or_else(|| text.strip_suffix(word))?.parse().ok())
 }

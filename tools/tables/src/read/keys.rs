@@ -68,9 +68,10 @@ fn forget_serials(headings: &mut [TableHeading], below: &Below) {
 }
 
 /// The lower, the more it is the column.
-fn rank(heading: &TableHeading, column: TableColumn) -> (bool, bool, u8) {
+fn rank(heading: &TableHeading, column: TableColumn) -> (bool, u8, u8) {
     let size = column == TableColumn::MessageBytes;
-    (size && naming::is_field(&heading.text), size && !naming::is_message(&heading.text), heading.rank)
+    let near = if size { naming::nearness_to_messages(&heading.text) } else { 0 };
+    (size && naming::is_field(&heading.text), near, heading.rank)
 }
 
 fn demote(
@@ -90,7 +91,7 @@ fn demote(
     }
     if column == TableColumn::MessageBytes
         && !naming::is_field(&text)
-        && naming::is_message(&kept) == naming::is_message(&text)
+        && naming::nearness_to_messages(&kept) == naming::nearness_to_messages(&text)
     {
         return Err(format!(
             "both {kept:?} and {text:?} look like {}: say in a mapping file which is, and that the other is \"ignored\"",

@@ -21,6 +21,13 @@ pub struct TableRecords {
     pub decimal: DecimalMark,
 }
 
+/// As a reader has made them.
+impl From<Vec<TableRecord>> for TableRecords {
+    fn from(all: Vec<TableRecord>) -> TableRecords {
+        TableRecords { all, decimal: DecimalMark::Point }
+    }
+}
+
 impl TableRecords {
     pub fn of(text: &str, mapping: &ColumnMapping) -> Result<TableRecords, String> {
         let delimiter = delimiter(text);

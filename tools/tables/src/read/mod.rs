@@ -7,7 +7,7 @@ mod columns;
 mod curves;
 mod finish;
 mod grouped;
-mod heading;
+pub(crate) mod heading;
 mod keys;
 mod layout;
 mod markup;
@@ -50,9 +50,8 @@ mod wide;
 mod worded;
 mod worded_rows;
 
-use super::unit::DecimalMark;
 use super::{BadTable, ColumnMapping, PublishedTable, cells};
-use layout::TableRecords;
+use layout::{TableRecord, TableRecords};
 use serde_json::Value;
 
 /// How it is said that a script has lists that are not understood: sizes may be among them.
@@ -83,6 +82,7 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
 pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     let mut table = any(name, text, mapping)?;
     table.understood.retain(|said| !of_own_heading(said, text));
+    finish::legend(&mut table, text);
     if table.rows.is_empty() {
         let said = [table.understood.join("; "), table.left_out.join(", ")].join(" ");
         let why = if said.trim().is_empty() { String::new() } else { format!(" ({})", said.trim()) };
@@ -190,13 +190,13 @@ fn one(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable
         return table;
     }
     if let Some(all) = curves::records(text) {
-        return rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
+        return rows_of(name, all, mapping);
     }
     if curves::is_gnuplot(text) {
         return Err(whole(name, "a gnuplot script without figures: give the file that it plots"));
     }
     if let Some(pairs::PairsRecords { all, figures, said }) = pairs::records(text, mapping) {
-        let table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
+        let table = rows_of(name, all, mapping);
         let instead = if figures || table.is_err() { of_words(name, text, mapping) } else { None };
         return match instead {
             Some(table) => Ok(table),
@@ -226,7 +226,7 @@ fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Publishe
 fn of_words(name: &str, text: &str, mapping: &ColumnMapping) -> Option<PublishedTable> {
     let worded_rows::WordedRecords { all, left, lost } = worded_rows::records(text, mapping)?;
     let unnamed = all.first().is_some_and(|head| head.cells.iter().any(|cell| cell == worded::UNNAMED));
-    let mut table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping).ok()?;
+    let mut table = rows_of(name, all, mapping).ok()?;
     if unnamed {
         table.understood.push("a time that nothing names is taken as latency".into());
     }
@@ -243,7 +243,7 @@ fn of_lines(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<Pu
     if words.as_ref().is_some_and(|table| table.as_ref().is_ok_and(PublishedTable::is_transfer)) {
         return words;
     }
-    let rows = |all| rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
+    let rows = |all: Vec<TableRecord>| rows_of(name, all, mapping);
     if let Some((all, said)) = figure_lines::records(text, mapping) {
         return Some(rows(all).map(|mut table| {
             table.understood.extend(said);
@@ -259,9 +259,9 @@ const NOTEBOOK: &str =
     "a notebook in which syscost finds no lists of plain figures: give the table that it reads or prints";
 
 fn of_script(name: &str, text: &str, mapping: &ColumnMapping) -> Option<Result<PublishedTable, BadTable>> {
-    let table = |(all, said)| {
-        let mut table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping)?;
-        table.understood.extend::<Vec<String>>(said);
+    let table = |(all, said): (Vec<TableRecord>, Vec<String>)| {
+        let mut table = rows_of(name, all, mapping)?;
+        table.understood.extend(said);
         table.scattered = true;
         Ok(table)
     };
@@ -297,7 +297,7 @@ fn notebook(json: &Value) -> Option<String> {
 fn of_objects(name: &str, json: &Value, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     let none = "JSON without a list of results that is known here, and of no tool (iperf3 -J, fio, netperf): a CSV would do";
     let (all, said) = objects::records_and_left(json, mapping).ok_or_else(|| whole(name, none))?;
-    let mut table = rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping)?;
+    let mut table = rows_of(name, all, mapping)?;
     table.understood.extend(said);
     Ok(table)
 }
@@ -315,9 +315,10 @@ fn looks_like_json(text: &str) -> bool {
 
 fn rows_of(
     name: &str,
-    mut records: TableRecords,
+    records: impl Into<TableRecords>,
     mapping: &ColumnMapping,
 ) -> Result<PublishedTable, BadTable> {
+    let mut records = records.into();
     for cell in records.all.iter_mut().flat_map(|record| &mut record.cells) {
         if let Some(text) = cells::unit_of_both(cell) {
             *cell = text;
@@ -433,21 +434,6 @@ mod tests {
             told("     1.000145,2634,,context-switches,1000145000,100.00,2.6,K/sec\n")
                 .contains("perf stat -I")
         );
-    }
-
-    #[test]
-    fn tables_of_pages_and_papers() {
-        let tex = "\\begin{tabular}{lrr}\n\\hline\nMechanism & Size (B) & Latency ($\\mu$s) \\\\ \\hline\ntwo\\_copy & 64 & 12.5 \\\\\nzero\\_copy & 64 & 11 \\\\\n\\end{tabular}\n";
-        let html = "<table>\n<tr><th>Mechanism</th><th>Size (B)</th><th>Latency (us)</th></tr>\n<tr><td>two_copy</td><td>64</td>\n<td>12.5</td></tr><tr><td>zero_copy</td><td>64</td><td>11</td></tr></table>";
-        for text in [tex, html] {
-            let table = table(text);
-            let row = &table.rows[0];
-            assert_eq!(
-                (row.text(TableColumn::Mechanism), row.value(TableColumn::Latency)),
-                (Some("two_copy"), Some(12.5e3)),
-                "{text}"
-            );
-        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::heading::HeadingPlace;
 use super::{perf_program, titles};
 use crate::file_name::{self, NamePlace};
+use crate::remark::COUNTERS;
 use crate::unit::{self, DecimalMark};
 use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn, naming, vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
@@ -277,8 +278,7 @@ fn is_of_cpu(line: &str) -> bool {
 }
 
 fn counted(column: &TableColumn) -> bool {
-    use TableColumn::{CacheMisses, ContextSwitches, Cycles, Instructions, L1Misses, LlcMisses};
-    [Cycles, Instructions, CacheMisses, LlcMisses, L1Misses, ContextSwitches].contains(column)
+    COUNTERS.contains(column)
 }
 
 /// `  1,234,567      cycles      #  3.2 GHz     (83.33%)`

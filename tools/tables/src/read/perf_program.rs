@@ -1,8 +1,7 @@
 //! What a program printed of its run beside the counts of perf stat, which come after it.
 
 use super::{pairs, titles};
-use crate::unit::DecimalMark;
-use crate::{ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, TableColumn, vocabulary};
+use crate::{ColumnMapping, PublishedRow, PublishedTable, TableColumn, vocabulary};
 
 /// Last lines that perf writes of a command.
 const ENDS: [&str; 3] = ["seconds time elapsed", "seconds user", "seconds sys"];
@@ -35,11 +34,7 @@ pub fn tell<'t>(row: &mut PublishedRow, name: &str, own: &'t str) -> Vec<&'t str
     if let Some(name) = places.iter().find_map(|place| place.mechanism.clone()).filter(|_| !known) {
         row.texts.insert(TableColumn::Mechanism, name);
     }
-    for place in places {
-        for (column, number) in place.numbers() {
-            row.figures.entry(column).or_insert(PublishedFigure::exact(number));
-        }
-    }
+    places.iter().for_each(|place| place.fill(row));
     let figures = figures(own);
     let table = Some(super::read(name, own, &plain)).filter(|_| !figures.is_empty()).and_then(Result::ok);
     let Some(one) = table.and_then(only).or_else(|| only(of_pairs(name, own)?)) else { return figures };
@@ -56,8 +51,7 @@ fn only(mut table: PublishedTable) -> Option<PublishedRow> {
 /// `Throughput: 12.3 Gbps` alone.
 fn of_pairs(name: &str, own: &str) -> Option<PublishedTable> {
     let all = pairs::of_one_run(own)?;
-    let records = super::TableRecords { all, decimal: DecimalMark::Point };
-    super::rows_of(name, records, &ColumnMapping::default()).ok()
+    super::rows_of(name, all, &ColumnMapping::default()).ok()
 }
 
 /// Lines that may hold figures: no comments and no headings of places.

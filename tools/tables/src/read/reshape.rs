@@ -15,32 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 const WITHIN: usize = 30;
 /// Of the rows, so many must name a quantity.
 const MOST: f64 = 0.6;
+#[rustfmt::skip]
 const QUANTITIES: &[&str] = &[
-    "metric",
-    "metricname",
-    "countername",
-    "measure",
-    "quantity",
-    "counter",
-    "event",
-    "statistic",
-    "parameter",
-    "variable",
+    "metric", "metricname", "countername", "measure", "quantity", "counter", "event", "statistic", "parameter", "variable",
 ];
 /// The first that a table has; how many there were is a figure where nothing else is.
+#[rustfmt::skip]
 const VALUES: &[&str] = &[
-    "value",
-    "metricvalue",
-    "countervalue",
-    "result",
-    "figure",
-    "reading",
-    "measurement",
-    "measured",
-    "mean",
-    "average",
-    "avg",
-    "median",
+    "value", "metricvalue", "countervalue", "result", "figure", "reading", "measurement", "measured", "mean", "average", "avg", "median",
     "count",
 ];
 
@@ -411,52 +393,4 @@ fn pivoted(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bo
         TableRecord { line, cells }
     }));
     true
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{PublishedTable, TableColumn};
-
-    /// Name, size, throughput and latency.
-    type ToldRow = (Option<String>, Option<u64>, Option<f64>, Option<f64>);
-
-    fn told(text: &str) -> Vec<ToldRow> {
-        let table: PublishedTable =
-            crate::read("t", text, &Default::default()).unwrap_or_else(|e| panic!("{e}"));
-        let row = |row: &crate::PublishedRow| {
-            let name = row.text(TableColumn::Mechanism).map(str::to_string);
-            (
-                name,
-                row.count(TableColumn::MessageBytes),
-                row.value(TableColumn::Throughput),
-                row.value(TableColumn::Latency),
-            )
-        };
-        table.rows.iter().map(row).collect()
-    }
-
-    #[test]
-    fn every_layout_has_the_same_rows() {
-        let name = |text: &str| Some(text.to_string());
-        let rows =
-            [(name("A1"), Some(64), Some(2.5e9), Some(1e4)), (name("A2"), Some(64), Some(3.5e9), Some(9e3))];
-        for text in [
-            "impl,size,throughput,latency\n,bytes,Gbps,us\nA1,64,2.5,10\nA2,64,3.5,9\n",
-            "impl,size,metric,value,unit\nA1,64,throughput,2.5,Gbps\nA1,64,latency,10,us\nA2,64,throughput,3.5,Gbps\nA2,64,latency,9,us\n",
-            "Message Size,Throughput (Gbps),,Latency (us),\n,A1,A2,A1,A2\n64,2.5,3.5,10,9\n",
-            "Message Size,A1,,A2,\n,Throughput (Gbps),Latency (us),Throughput (Gbps),Latency (us)\n64,2.5,10,3.5,9\n",
-            "| | | 1 thread | |\n|---|---|---|---|\n| Method | Size | Gbps | us |\n| A1 | 64 | 2.5 | 10 |\n| A2 | 64 | **3.5** | 9 |\n",
-            "impl  size  throughput_gbps  latency_us\nA1  64  2.5  10\nA2  64  3.5  9\n",
-            "[{\"impl\":\"A1\",\"size\":64,\"throughput_gbps\":2.5,\"latency_us\":10},{\"impl\":\"A2\",\"size\":64,\"throughput_gbps\":3.5,\"latency_us\":9}]",
-        ] {
-            assert_eq!(told(text), rows, "{text}");
-        }
-        let text = "Run,throughput_gbps,latency_us\nA1_64B_1T,2.5,10\nA2_64B_1T,3.5,9\n";
-        assert_eq!(told(text), rows);
-        let product = "Run,throughput_gbps\n32*1024 B,2.5\n64*1024 B,3.5\n";
-        let read = crate::read("t", product, &Default::default());
-        assert!(!read.is_ok_and(|table| table.has(TableColumn::Threads)), "no 32 threads");
-        let turned = told("Metric,A1,A2\nThroughput (Gbps),2.5,3.5\nLatency (us),10,9\n");
-        assert_eq!(turned, rows.map(|(name, _, rate, latency)| (name, None, rate, latency)));
-    }
 }

@@ -31,13 +31,9 @@ fn known(cell: &str, mapping: &ColumnMapping) -> Option<TableColumn> {
 fn unit_above(all: &mut [TableRecord], at: usize, mapping: &ColumnMapping) -> bool {
     let [title, headings, ..] = &mut all[at..] else { return false };
     let filled: Vec<&String> = title.cells.iter().filter(|cell| !cell.is_empty()).collect();
-    let unit = match filled[..] {
-        [alone] => {
-            alone.trim().strip_suffix(')').and_then(|text| Some(text.rsplit_once('(')?.1.trim().to_string()))
-        }
-        _ => None,
-    };
-    let Some(unit) = unit.filter(|unit| is_time(unit) || unit == CYCLES) else { return false };
+    let unit = if let [alone] = filled[..] { unit::bracketed(alone) } else { None };
+    let unit = unit.map(|(_, unit)| unit.to_string()).filter(|unit| is_time(unit) || unit == CYCLES);
+    let Some(unit) = unit else { return false };
     let bare = |cell: &&mut String| {
         let known = TableHeading::of(cell, mapping);
         known.unit.is_none() && known.column.is_some_and(TableColumn::is_of_operations)
@@ -81,15 +77,15 @@ fn mean(all: &mut [TableRecord], at: usize, mapping: &ColumnMapping) -> bool {
 
 /// `Local Standard Deviation (ms)`: whose, and in what unit; whether it is a deviation.
 fn label(cell: &str) -> Option<(String, &str, bool)> {
-    let (name, unit) = cell.trim().strip_suffix(')')?.rsplit_once('(')?;
-    let counts = ["cycle", "cycles"].contains(&unit.trim());
+    let (name, unit) = unit::bracketed(cell)?;
+    let counts = ["cycle", "cycles"].contains(&unit);
     let measured = [unit::Dimension::Time, unit::Dimension::Rate, unit::Dimension::Calls];
     let known = counts || unit::parse(unit).is_ok_and(|unit| measured.contains(&unit.dimension));
     let words: Vec<&str> = name.split_whitespace().collect();
     let ends = (0..words.len())
         .find(|from| DEVIATIONS.contains(&vocabulary::bare(&words[*from..].concat()).as_str()));
     let whose = words[..ends.unwrap_or(words.len())].join(" ");
-    let unit = if counts { CYCLES } else { unit.trim() };
+    let unit = if counts { CYCLES } else { unit };
     known.then_some((whose, unit, ends.is_some()))
 }
 

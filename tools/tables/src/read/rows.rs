@@ -1,9 +1,10 @@
 //! The rows of a separated table: headings are looked for, titles and notes set aside, wide rows become long ones.
 
 use super::columns::{self, Below};
+use super::finish::{self, LostFigures};
 use super::heading::{self, AXES, HeadingPlace, TableHeading};
 use super::layout::{TableRecord, TableRecords};
-use super::{finish, keys, no_headings, row_units};
+use super::{keys, no_headings, row_units};
 use super::{statistics, summary_rows, titles, whole};
 use crate::cells::{self, CellReading};
 use crate::mapping::NameMeaning;
@@ -13,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The headings are among the first lines.
 const HEADINGS_WITHIN: usize = 300;
+const NO_HEADINGS: &str = "its first line holds figures: write a line of headings above it, such as \
+                           mechanism,size,threads,throughput_gbps,latency_us";
 
 pub fn table(
     name: &str,
@@ -34,7 +37,7 @@ pub fn table(
         copies_counted: false,
         seen: BTreeMap::new(),
         sizes: Vec::new(),
-        failed: BTreeMap::new(),
+        lost: LostFigures::default(),
     };
     let widest = records.all.iter().map(|r| r.cells.len()).max().unwrap_or(0);
     if widest < 2 {
@@ -48,17 +51,11 @@ pub fn table(
         })?;
     }
     if reading.section.is_none() {
-        if records.all.first().is_some_and(|first| reading.is_mostly_numbers(first)) {
-            return Err(whole(
-                name,
-                "its first line holds figures: write a line of headings above it, such as \
-                 mechanism,size,threads,throughput_gbps,latency_us",
-            ));
-        }
-        return Err(whole(name, &no_headings::unknown(&records.all)));
+        let numbers = records.all.first().is_some_and(|first| reading.is_mostly_numbers(first));
+        let why = if numbers { NO_HEADINGS.into() } else { no_headings::unknown(&records.all) };
+        return Err(whole(name, &why));
     }
-    finish::without_failed(&mut reading.table, &reading.failed);
-    finish::finished(reading.table, reading.sizes, &records.all)
+    finish::finished(reading.table, reading.lost, reading.sizes, &records.all)
 }
 
 /// A row of headings and what stands under it; a file may have several.
@@ -97,8 +94,7 @@ pub struct RowReading<'m> {
     seen: BTreeMap<RowKey, Vec<(usize, usize)>>,
     /// Headings of sizes, each with its place among what was understood.
     sizes: Vec<(usize, String)>,
-    /// Lines of runs that came to no end, by what says so.
-    failed: BTreeMap<String, Vec<usize>>,
+    lost: LostFigures,
 }
 
 impl RowReading<'_> {
@@ -306,7 +302,7 @@ impl RowReading<'_> {
             (failed || sums_up).then(|| format!("{:?} is {cell:?}", heading.text))
         };
         if let Some(told) = cells.enumerate().find_map(left) {
-            self.failed.entry(told).or_default().push(record.line);
+            self.lost.row(record.line, told);
             return Ok(());
         }
         let TableSection { number, headings, given, above } = section;
@@ -318,17 +314,20 @@ impl RowReading<'_> {
             let Some(column) = heading.column.filter(|c| *c != TableColumn::Ignored) else { continue };
             let row = heading.place.as_ref().map_or(&mut base, |place| along.entry(place).or_default());
             // `n/a` is a name like others: the way has no such thing.
-            if cells::is_empty(cell) && (cells::is_blank(cell) || !column.is_text()) {
-                self.table.empty += usize::from(!AXES.contains(&column) && !column.is_text());
+            if cells::is_blank(cell) || cells::is_empty(cell) && !column.is_text() {
+                let measured = !AXES.contains(&column) && !column.is_text();
+                if measured && cell.contains(char::is_alphabetic) {
+                    self.lost.cell(record.line, cell);
+                } else {
+                    self.table.empty += usize::from(measured);
+                }
             } else if column.is_text() || column.is_place() || self.cells.is_figure_of(column, cell) {
                 self.fill(row, column, heading, cell)?;
                 if column.is_measure() && cells::has_more(cell) {
                     self.once("what stands in brackets behind a figure is left out".into());
                 }
             } else {
-                self.table.empty += 1;
-                let why = cells::no_figure(cell);
-                self.once(format!("{cell:?} {why}: left out (line {})", record.line));
+                self.lost.cell(record.line, cell);
             }
         }
         row_units::one_unit(headings, &record.cells, &mut base);
@@ -425,7 +424,7 @@ impl RowReading<'_> {
         match joins {
             Some((index, _)) => {
                 if !finish::joined(&mut self.table.rows[*index], row.figures) {
-                    self.failed.entry(finish::REPEATED.into()).or_default().push(row.line);
+                    self.lost.row(row.line, finish::REPEATED.into());
                 }
             }
             None => {

@@ -138,14 +138,10 @@ fn axis(
     let list = NamedList {
         line: 1,
         name: sources.first().filter(|_| sources.len() == 1).map(|of| of.name.clone()).unwrap_or_default(),
-        keys: Vec::new(),
-        path: Vec::new(),
         numbers: cells.iter().all(|cell| cell.parse::<f64>().is_ok()),
         cells,
         label: label.map(String::from),
-        called: None,
-        ways: false,
-        way: None,
+        ..Default::default()
     };
     let counted = sources.iter().any(|source| !source.plain);
     (!counted && list.axis(mapping).is_some_and(|column| PLACES.contains(&column))).then_some(list)

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const PLACES: [TableColumn; 2] = [TableColumn::MessageBytes, TableColumn::Threads];
 
 /// A list with the names that lead to it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct NamedList {
     pub line: usize,
     /// The variable.
@@ -315,10 +315,7 @@ fn inside(of: &ScriptAssignment, keys: &[ListKey], value: &ScriptValue) -> Vec<N
                 path: keys.to_vec(),
                 cells,
                 numbers,
-                label: None,
-                called: None,
-                ways: false,
-                way: None,
+                ..Default::default()
             };
             cells.filter(|cells| cells.len() > 1).map(list).into_iter().collect()
         }

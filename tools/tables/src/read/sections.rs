@@ -102,15 +102,17 @@ pub fn entitle(table: &mut PublishedTable, text: &str, mapping: &ColumnMapping) 
         .map(|part| part.titles.iter().filter(|title| !counts(title)).copied().collect())
         .collect();
     let names = told_apart(&titles);
-    let of = |line: usize| match parts.partition_point(|part| part.line < line) {
-        0 => "",
-        after => names[after - 1].as_str(),
-    };
+    let of = |line: usize| names[part_of(&parts, line)].as_str();
     if !table.differs_below(of) {
         return;
     }
     table.entitle(of);
     table.understood.push("the headings above rows are a part of the name".into());
+}
+
+/// The part in which a line stands, from 1.
+pub fn part_of(parts: &[PageSection], line: usize) -> usize {
+    parts.partition_point(|part| part.line < line).saturating_sub(1)
 }
 
 /// What each is called: its last title, with outer ones where another has the same.

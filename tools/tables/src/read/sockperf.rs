@@ -12,8 +12,7 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
         let timed =
             |rows: &Vec<PublishedRow>| rows.iter().any(|row| row.value(TableColumn::Latency).is_some());
         let said = if rows.as_ref().is_ok_and(timed) { vec![half] } else { Vec::new() };
-        let table = PublishedTable::of_one(name, rows, said);
-        table.map(|table| PublishedTable { messages: true, ..table })
+        PublishedTable::of_messages(name, rows, said)
     })
 }
 

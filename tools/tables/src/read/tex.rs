@@ -5,6 +5,12 @@ use crate::unit::{self, DecimalMark};
 
 /// What commands stand for; of all others their text alone is left.
 const WORDS: &[(&str, &str)] = &[("textmu", "µ"), ("mu", "µ"), ("pm", "±"), ("times", "×")];
+/// Commands that draw and space, and how many arguments of theirs are no text.
+#[rustfmt::skip]
+const SETTINGS: &[(&str, usize)] = &[
+    ("toprule", 0), ("midrule", 0), ("bottomrule", 0), ("addlinespace", 0), ("cline", 1), ("cmidrule", 1), ("specialrule", 3), ("rule", 2),
+    ("rowcolor", 1), ("cellcolor", 1), ("color", 1), ("textcolor", 1), ("vspace", 1), ("hspace", 1),
+];
 const MARKS: &[(&str, &str)] = &[("\\&", "and"), ("\\%", "%"), ("\\_", "_"), ("~", " ")];
 const BEGIN: &str = "\\begin{tabular";
 const END: &str = "\\end{tabular";
@@ -116,7 +122,11 @@ fn arguments(text: &str) -> usize {
 
 /// The end of what a bracket opens.
 fn group(text: &str, open: char) -> Option<usize> {
-    let close = if open == '{' { '}' } else { ']' };
+    let close = match open {
+        '{' => '}',
+        '(' => ')',
+        _ => ']',
+    };
     let mut depth = 0;
     for (at, c) in text.char_indices() {
         depth += i32::from(c == open) - i32::from(c == close);
@@ -125,6 +135,13 @@ fn group(text: &str, open: char) -> Option<usize> {
         }
     }
     None
+}
+
+/// Behind an option in brackets, before which there may be space.
+fn without_option(text: &str) -> &str {
+    let rest = text.trim_start();
+    let end = rest.starts_with('[').then(|| group(rest, '[')).flatten();
+    end.map_or(text, |end| &rest[end..])
 }
 
 /// That of its float, above it or below.
@@ -155,7 +172,7 @@ fn parted(text: &str) -> Vec<(usize, String)> {
             continue;
         }
         if let Some(more) = rest.strip_prefix(BREAK) {
-            at += BREAK.len() + more.starts_with('[').then(|| group(more, '[')).flatten().unwrap_or(0);
+            at = text.len() - without_option(more.strip_prefix('*').unwrap_or(more)).len();
             if inside {
                 rows.last_mut().expect("one").1.push(' ')
             } else {
@@ -198,8 +215,12 @@ fn without_commands(text: &str) -> String {
             plain += inside;
             plain += &" &".repeat(many.clamp(1, 100) - 1);
             rest = more;
-        } else if command == "cline" || command == "cmidrule" {
-            rest = behind.split_once('}').map_or("", |(_, more)| more);
+        } else if let Some((_, many)) = SETTINGS.iter().find(|(word, _)| *word == command) {
+            rest = if behind.starts_with('[') { without_option(behind) } else { behind };
+            for open in ['('].into_iter().chain(std::iter::repeat_n('{', *many)) {
+                let end = rest.starts_with(open).then(|| group(rest, open)).flatten();
+                rest = &rest[end.unwrap_or(0)..];
+            }
         }
     }
     (plain + rest).replace(['$', '{', '}'], "")
@@ -218,6 +239,15 @@ mod tests {
         let table = tables(&text).remove(0);
         assert_eq!((table.caption.as_deref(), &*table.text), (Some("In ns"), "| Size | Gbps | |\n"));
         assert_eq!(table.lines, 2..4);
+    }
+
+    #[test]
+    fn options_and_colours_are_no_text() {
+        let text = "\\begin{tabular}{||c | c||}\n\\toprule[1pt]\nSize & Cycles\\\\ [0.5ex]\n\\hline\\hline\n 256B & 4\\\\*[2pt] \\cmidrule(lr){1-2}\n\
+                    \\rowcolor[gray]{0.9} 1KB & \\textcolor{red}{5} \\\\\n\\end{tabular}";
+        let table = tables(text).remove(0);
+        let rows: Vec<&str> = table.text.lines().filter(|row| !row.is_empty()).collect();
+        assert_eq!(rows, ["| Size | Cycles |", "| 256B | 4 |", "| 1KB | 5 |"]);
     }
 
     #[test]

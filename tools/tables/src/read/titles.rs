@@ -2,6 +2,7 @@
 //! count: `## two_copy results`, `=== 4 threads ===`, `# Throughput in Gbit/s`.
 
 use super::heading::{HeadingPlace, TableHeading};
+use crate::remark::COUNTERS;
 use crate::unit::{self, Dimension};
 use crate::vocabulary;
 use crate::{ColumnMapping, TableColumn, naming};
@@ -127,22 +128,11 @@ fn figures(line: &str, mapping: &ColumnMapping) -> Option<TableHeading> {
     let found = |text: &str| {
         let text = text.trim_start_matches(['(', '[']).trim_end_matches([',', ':']);
         let named = naming::column_of(text)?;
-        use TableColumn::{
-            CacheMisses, ContextSwitches, Cycles, CyclesPerByte, L1Misses, Latency, LlcMisses, MessageRate,
-            Throughput,
-        };
-        let quantities = [
-            Throughput,
-            Latency,
-            MessageRate,
-            CyclesPerByte,
-            Cycles,
-            CacheMisses,
-            L1Misses,
-            LlcMisses,
-            ContextSwitches,
-        ];
-        quantities.contains(&named.column).then(|| {
+        use TableColumn::{CyclesPerByte, Latency, MessageRate, Throughput};
+        let quantities = [Throughput, Latency, MessageRate, CyclesPerByte];
+        let counted = COUNTERS.contains(&named.column) && named.column != TableColumn::Instructions;
+        let known = counted || quantities.contains(&named.column);
+        known.then(|| {
             let heading = TableHeading::of(text, mapping);
             TableHeading { text: line.into(), ..heading }
         })
@@ -164,7 +154,7 @@ const LARGEST: u64 = 16 << 20;
 
 /// `Latency vs Thread Count (1024 Bytes)`
 fn bracketed_size(line: &str, mapping: &ColumnMapping) -> Option<u64> {
-    let (_, inside) = line.strip_suffix(')')?.rsplit_once('(')?;
+    let (_, inside) = unit::bracketed(line)?;
     TableHeading::of(inside, mapping).place?.bytes.filter(|bytes| *bytes <= LARGEST)
 }
 

@@ -1,6 +1,7 @@
 //! What other tools print, alone or several on a page: each is recognised by its own words, and what stands below
 //! different headings is named by these.
 
+use super::heading::HeadingPlace;
 use super::sections::{self, PageSection};
 use super::{beside, perf, perf_program, sockperf, titles};
 use crate::{
@@ -8,7 +9,7 @@ use crate::{
     lmbench, neper, netperf,
 };
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 type Read = Result<PublishedTable, BadTable>;
 type TextOfTool = fn(&str, &str) -> Option<Read>;
@@ -78,12 +79,8 @@ impl Printed {
         printed
     }
 
-    fn rows(&self) -> impl Iterator<Item = &PublishedRow> {
-        self.tables.iter().flat_map(|(_, table)| &table.rows)
-    }
-
     fn figures(&self) -> usize {
-        self.rows().map(|row| row.figures.len()).sum()
+        self.tables.iter().flat_map(|(_, table)| &table.rows).map(|row| row.figures.len()).sum()
     }
 
     /// No tool printed anything in it.
@@ -103,14 +100,14 @@ pub fn table(name: &str, text: &str) -> Option<Read> {
         return whole.refused.into_iter().next().map(Err);
     }
     let parts = sections::sections(text);
-    let mut apart: Vec<(&PageSection, Printed)> =
-        parts.iter().map(|part| (part, Printed::of(name, part.text))).collect();
-    let read = apart.iter().filter(|(_, printed)| !printed.is_empty()).count();
-    if read > 1 && apart.iter().map(|(_, printed)| printed.figures()).sum::<usize>() >= whole.figures() {
-        apart.iter_mut().for_each(|(part, printed)| place(part, printed));
-        entitle(&mut apart);
+    let apart: Vec<Printed> = parts.iter().map(|part| Printed::of(name, part.text)).collect();
+    let several = apart.iter().filter(|printed| !printed.is_empty()).count() > 1
+        && apart.iter().map(Printed::figures).sum::<usize>() >= whole.figures();
+    if several {
         whole = Printed::default();
-        for (_, printed) in apart {
+        for (part, mut printed) in parts.iter().zip(apart) {
+            let rows = printed.tables.iter_mut().flat_map(|(_, table)| &mut table.rows);
+            rows.for_each(|row| row.line += part.line);
             whole.tables.extend(printed.tables);
             whole.refused.extend(printed.refused);
         }
@@ -125,6 +122,10 @@ pub fn table(name: &str, text: &str) -> Option<Read> {
     let is_of_tool = |part: &str| of_perf || !Printed::of(name, part).is_silent();
     let beside = perf_program::left_out(&beside::lines(text, is_of_tool), "beside the output of tools ");
     let mut table = together(whole.tables);
+    if several {
+        place(&mut table, &parts);
+        entitle(&mut table, &parts);
+    }
     name_by_commands(&mut table, text);
     table.understood.extend(beside);
     table.understood.extend(left.into_iter().map(|why| format!("a part is left out: {why}")));
@@ -181,49 +182,41 @@ pub fn named(name: &str, text: &str) -> Vec<&'static str> {
     Printed::of(name, text).tables.into_iter().map(|(tool, _)| tool).collect()
 }
 
-/// Where its rows stand in the page, and what the headings above say of them.
-fn place(part: &PageSection, printed: &mut Printed) {
-    // The nearest first.
-    let titles = part.titles.iter().rev().filter_map(|title| titles::of(title, &ColumnMapping::default()));
-    let said: Vec<_> = titles.flat_map(|title| title.place.numbers().collect::<Vec<_>>()).collect();
-    for (_, table) in &mut printed.tables {
-        table.rows.iter_mut().for_each(|row| row.line += part.line);
-        for (column, number) in &said {
-            if !table.has(*column) {
-                table.columns.push(*column);
-                table.rows.iter_mut().for_each(|row| row.set([(*column, *number)]));
-            }
-        }
+/// What the headings above rows say of them, the nearest first.
+fn place(table: &mut PublishedTable, parts: &[PageSection]) {
+    let said = |part: &PageSection| -> Vec<HeadingPlace> {
+        let titles = part.titles.iter().rev();
+        titles.filter_map(|title| Some(titles::of(title, &ColumnMapping::default())?.place)).collect()
+    };
+    let said: Vec<Vec<HeadingPlace>> = parts.iter().map(said).collect();
+    for row in &mut table.rows {
+        said[sections::part_of(parts, row.line)].iter().for_each(|place| place.fill(row));
     }
+    let mut columns: BTreeSet<TableColumn> =
+        table.rows.iter().flat_map(|row| row.figures.keys().copied()).collect();
+    columns.retain(|column| column.is_place() && !table.has(*column));
+    table.columns.extend(columns);
 }
 
 /// Where two parts have figures of one name, size and thread count, their headings are names.
-fn entitle(parts: &mut [(&PageSection, Printed)]) {
-    let mut known = BTreeMap::new();
-    let mut alike = false;
-    for (at, (_, printed)) in parts.iter().enumerate() {
-        for row in printed.rows() {
-            alike |= *known.entry(row.key()).or_insert(at) != at;
-        }
-    }
-    if !alike {
+fn entitle(table: &mut PublishedTable, parts: &[PageSection]) {
+    let part = |row: &PublishedRow| sections::part_of(parts, row.line);
+    if !table.differs_below(|line| sections::part_of(parts, line)) {
         return;
     }
     let name = |row: &PublishedRow| row.text(TableColumn::Mechanism).unwrap_or_default().to_string();
-    let all: BTreeSet<String> = parts.iter().flat_map(|(_, printed)| printed.rows()).map(name).collect();
-    let says = all.len() > 1;
-    let ways = parts.iter().map(|(part, printed)| match printed.is_empty() {
-        true => Some(String::new()),
-        false => way(&part.titles),
+    let says = table.rows.iter().map(name).collect::<BTreeSet<_>>().len() > 1;
+    let used: BTreeSet<usize> = table.rows.iter().map(part).collect();
+    let titles: Vec<Vec<&str>> = parts.iter().map(|part| part.titles.clone()).collect();
+    let ways = titles.iter().enumerate().map(|(at, titles)| match used.contains(&at) {
+        true => way(titles),
+        false => Some(String::new()),
     });
-    let told_apart =
-        || sections::told_apart(&Vec::from_iter(parts.iter().map(|(part, _)| part.titles.clone())));
-    let names = ways.collect::<Option<Vec<String>>>().unwrap_or_else(told_apart);
-    for ((_, printed), title) in parts.iter_mut().zip(names) {
-        for row in printed.tables.iter_mut().flat_map(|(_, table)| &mut table.rows) {
-            let own = if says { format!("{title}, {}", name(row)) } else { title.clone() };
-            row.texts.insert(TableColumn::Mechanism, own);
-        }
+    let names = ways.collect::<Option<Vec<String>>>().unwrap_or_else(|| sections::told_apart(&titles));
+    for row in &mut table.rows {
+        let title = &names[part(row)];
+        let own = if says { format!("{title}, {}", name(row)) } else { title.clone() };
+        row.texts.insert(TableColumn::Mechanism, own);
     }
 }
 

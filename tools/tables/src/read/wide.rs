@@ -7,7 +7,8 @@ use super::rows::RowReading;
 use super::titles;
 use crate::unit::{self, Dimension, UnitScale};
 use crate::vocabulary;
-use crate::{TableColumn, cells, naming};
+use crate::{ColumnMapping, TableColumn, cells, naming};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl RowReading<'_> {
     /// `clients` above `128 bytes` and beside `1`, `50`: the corner names the columns where the cells below it are places
@@ -255,9 +256,50 @@ fn names_of_columns(headings: &mut [TableHeading], below: &Below, titled: bool) 
     if !named || !headings.iter().any(axis) || headings.iter().any(measured) {
         return;
     }
-    for at in names {
-        let (name, unit) = name_and_unit(&headings[at].text);
+    let texts: Vec<(String, Option<UnitScale>)> =
+        names.iter().map(|at| name_and_unit(&headings[*at].text)).collect();
+    let alone =
+        |(name, _): &(String, _)| HeadingPlace { mechanism: Some(name.clone()), ..Default::default() };
+    let places = [true, false].into_iter().find_map(|behind| placed(headings, &texts, behind));
+    let places = places.unwrap_or_else(|| texts.iter().map(alone).collect());
+    for ((at, (_, unit)), place) in names.into_iter().zip(texts).zip(places) {
         headings[at].unit = headings[at].unit.or(unit);
-        headings[at].place = Some(HeadingPlace { mechanism: Some(name), ..Default::default() });
+        headings[at].place = Some(place);
     }
+}
+
+/// `tc_1thr` and `tc_4thr` beside `oc_1thr` and `oc_4thr`: of every name, known or not, the same sizes or thread counts.
+fn placed(
+    headings: &[TableHeading],
+    names: &[(String, Option<UnitScale>)],
+    behind: bool,
+) -> Option<Vec<HeadingPlace>> {
+    let cut = |(text, _): &(String, _)| {
+        let marks = ['_', ' ', '-', '@', ','];
+        let (name, part) = if behind {
+            text.rsplit_once(marks)?
+        } else {
+            text.split_once(marks).map(|(part, name)| (name, part))?
+        };
+        // As it stands beside a known name: `zc_1` of a table with sizes.
+        let beside = |heading: &TableHeading| {
+            let place = heading.place.clone().filter(|place| place.axes().len() > 1)?;
+            let rest = heading.text.replacen(place.mechanism.as_deref()?, "", 1);
+            (rest.trim_matches(marks) == part).then_some(place)
+        };
+        let own = || {
+            let place = TableHeading::of(part, &ColumnMapping::default()).place;
+            place.filter(|of| of.number.is_none() && of.mechanism.is_none())
+        };
+        let place = headings.iter().find_map(beside).or_else(own)?;
+        Some(HeadingPlace { mechanism: Some(name.into()), ..place })
+    };
+    let places: Vec<HeadingPlace> = names.iter().map(cut).collect::<Option<_>>()?;
+    let mut of_names: BTreeMap<&str, BTreeSet<Vec<(TableColumn, u64)>>> = BTreeMap::new();
+    for place in places.iter().chain(headings.iter().filter_map(|heading| heading.place.as_ref())) {
+        let own = place.numbers().map(|(column, number)| (column, number as u64)).collect();
+        of_names.entry(place.mechanism.as_deref()?).or_default().insert(own);
+    }
+    let first = of_names.values().next()?;
+    (of_names.len() > 1 && of_names.values().all(|of| of == first)).then_some(places)
 }

@@ -330,13 +330,13 @@ fn clauses(line: &str) -> Vec<&str> {
 }
 
 /// A figure with a unit at the beginning: of how many words, and as a cell.
-fn figure(words: &[&str]) -> Option<(usize, String, Dimension)> {
+pub fn figure(words: &[&str]) -> Option<(usize, String, Dimension)> {
     let first = words.first()?.trim_start_matches(['~', '≈', '≥', '≤']);
     if !first.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
     let (.., glued) = unit::number(first, DecimalMark::Point)?;
-    let cut = |text: &str| text.trim_end_matches([',', ';', '.', ':']).to_string();
+    let cut = |text: &str| text.trim_end_matches([',', ';', '.', ':', ')']).to_string();
     if let Some(glued) = glued {
         return Some((1, cut(first), unit_of(&cut(glued))?));
     }

@@ -1,7 +1,7 @@
 //! Counters that a formula gives: a straight line in message size and threads, another counter or another way to send
 //! times a constant, to the last digit and in every row. What is counted in real runs scatters.
 
-use super::{COUNTERS, Remark, RemarkKind};
+use super::{COUNTERS, Remark, RemarkKind, by_name, capital};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::significant;
@@ -56,18 +56,12 @@ fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
         let rows = format!("in all {} rows, to the last digit", all.len());
         return Some(remark(column, &formula, &rows, all.iter().map(|point| point.line).collect()));
     }
-    let mut by_name: BTreeMap<&str, Vec<&PublishedRow>> = BTreeMap::new();
-    for row in &table.rows {
-        if let Some(name) = row.text(TableColumn::Mechanism) {
-            by_name.entry(name).or_default().push(row);
-        }
-    }
     let of = |rows: Vec<&PublishedRow>| {
         let points = points(rows.into_iter(), column);
         formula(&points).map(|formula| (formula, points))
     };
     let found: Vec<(&str, (String, Vec<FormulaPoint>))> =
-        by_name.into_iter().filter_map(|(name, rows)| Some((name, of(rows)?))).collect();
+        by_name(table).into_iter().filter_map(|(name, rows)| Some((name, of(rows)?))).collect();
     let (name, (first, of_first)) = found.first()?;
     let lines = found.iter().flat_map(|(_, (_, points))| points.iter().map(|point| point.line)).collect();
     let others = match found.len() - 1 {
@@ -80,12 +74,8 @@ fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
 }
 
 fn remark(column: TableColumn, formula: &str, rows: &str, lines: Vec<usize>) -> Remark {
-    let name = column.title();
-    let text = format!(
-        "{}{} = {formula} {rows}. Counts of real runs scatter; a formula does not.",
-        name[..1].to_uppercase(),
-        &name[1..],
-    );
+    let name = capital(&column.title());
+    let text = format!("{name} = {formula} {rows}. Counts of real runs scatter; a formula does not.");
     Remark { id: "formula", kind: RemarkKind::Contradiction, text, lines }
 }
 
@@ -172,18 +162,47 @@ fn eliminate(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
 /// Two counters, or one counter of two names, that differ by a constant factor in every row.
 fn proportional(table: &PublishedTable) -> Vec<Remark> {
     let mut found = Vec::new();
-    for (i, one) in COUNTERS.into_iter().enumerate() {
-        for other in COUNTERS.into_iter().skip(i + 1) {
-            let pair = |row: &PublishedRow| Some((row.figure(one)?, row.figure(other)?, row.line));
-            let pairs: Vec<_> = table.rows.iter().filter_map(pair).collect();
-            found
-                .extend(constant(&pairs).map(|factor| related(&one.title(), &other.title(), factor, &pairs)));
+    // What is a multiple of one is a multiple of the others.
+    let mut told: BTreeSet<TableColumn> = BTreeSet::new();
+    let all = [&COUNTERS[..], &[TableColumn::Throughput]].concat();
+    for (i, one) in all.iter().enumerate() {
+        for other in &all[i + 1..] {
+            if !(told.contains(one) && told.contains(other))
+                && let Some(remark) = multiple(table, *one, *other)
+            {
+                told.extend([*one, *other]);
+                found.push(remark);
+            }
         }
     }
-    for column in COUNTERS.into_iter().chain([TableColumn::Throughput]) {
+    for column in all {
         found.extend(names(table, column));
     }
     found
+}
+
+/// In all rows, else in those of each name.
+fn multiple(table: &PublishedTable, one: TableColumn, other: TableColumn) -> Option<Remark> {
+    let pair = |row: &PublishedRow| Some((row.figure(one)?, row.figure(other)?, row.line));
+    let pairs: Vec<FigurePair> = table.rows.iter().filter_map(pair).collect();
+    let of_name = |rows: Vec<&PublishedRow>| constant(&rows.into_iter().filter_map(pair).collect::<Vec<_>>());
+    let title = if other == TableColumn::Throughput { "throughput in bit/s".into() } else { other.title() };
+    if let Some(factor) = constant(&pairs) {
+        return Some(related(&one.title(), &title, factor, &pairs));
+    }
+    let all: Vec<f64> = by_name(table).into_values().map(of_name).collect::<Option<_>>()?;
+    let least = all.iter().copied().min_by(f64::total_cmp)?;
+    let most = all.iter().copied().max_by(f64::total_cmp)?;
+    let text = format!(
+        "{} = {title} x a constant of each name ({} to {}) in all {} rows, to the last digit. Counts of real runs scatter; a \
+         formula does not.",
+        capital(&one.title()),
+        significant(least),
+        significant(most),
+        pairs.len()
+    );
+    let lines = pairs.iter().map(|pair| pair.2).collect();
+    Some(Remark { id: "formula", kind: RemarkKind::Contradiction, text, lines })
 }
 
 /// Size and threads, and the variant.
@@ -192,20 +211,20 @@ type FigurePlace<'a> = ([Option<u64>; 2], &'a str);
 type FigurePair = (PublishedFigure, PublishedFigure, usize);
 
 fn names(table: &PublishedTable, column: TableColumn) -> Vec<Remark> {
-    let mut by_name: BTreeMap<&str, BTreeMap<FigurePlace<'_>, PublishedFigure>> = BTreeMap::new();
+    let mut places: BTreeMap<&str, BTreeMap<FigurePlace<'_>, PublishedFigure>> = BTreeMap::new();
     for row in &table.rows {
         let (Some(name), Some(figure)) = (row.text(TableColumn::Mechanism), row.figure(column)) else {
             continue;
         };
         let place = [TableColumn::MessageBytes, TableColumn::Threads].map(|c| row.count(c));
         let variant = row.text(TableColumn::Variant).unwrap_or_default();
-        by_name.entry(name).or_default().insert((place, variant), figure);
+        places.entry(name).or_default().insert((place, variant), figure);
     }
-    by_name.retain(|_, figures| figures.len() > SPARE);
-    if by_name.len() > MOST_NAMES {
+    places.retain(|_, figures| figures.len() > SPARE);
+    if places.len() > MOST_NAMES {
         return Vec::new();
     }
-    let names: Vec<_> = by_name.iter().collect();
+    let names: Vec<_> = places.iter().collect();
     let mut found = Vec::new();
     for (i, (one, figures)) in names.iter().enumerate() {
         for (other, others) in &names[i + 1..] {
@@ -219,17 +238,19 @@ fn names(table: &PublishedTable, column: TableColumn) -> Vec<Remark> {
     found
 }
 
-/// The factor between the figures of every pair, of figures exact enough that none agrees by chance.
+/// The factor between the figures of every pair, of figures exact enough that none agrees by chance. Programs round down:
+/// a product may be a whole unit of its last digit off.
 fn constant(pairs: &[FigurePair]) -> Option<f64> {
-    let exact = |f: &PublishedFigure| f.value > 0.0 && f.value >= 5.0 * EXACT * f.rounding;
+    let exact = |f: &PublishedFigure| f.value > 0.0 && f.value >= 10.0 * EXACT * f.rounding;
     let values: BTreeSet<u64> = pairs.iter().map(|(a, ..)| a.value.to_bits()).collect();
     let all = pairs.len() > SPARE && values.len() > 3 && pairs.iter().all(|(a, b, _)| exact(a) && exact(b));
     let longest = pairs.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value)).filter(|_| all)?;
     let factor = longest.0.value / longest.1.value;
     let holds = |(a, b, _): &FigurePair| {
-        (a.value - factor * b.value).abs() <= a.rounding + factor * b.rounding + SLACK * a.value
+        (a.value - factor * b.value).abs() <= 2.0 * (a.rounding + factor * b.rounding) + SLACK * a.value
     };
-    pairs.iter().all(holds).then_some(factor)
+    let equal = || pairs.iter().all(|(a, b, _)| a.value == b.value);
+    (pairs.iter().all(holds) && (factor != 1.0 || equal())).then_some(factor)
 }
 
 fn related(one: &str, other: &str, factor: f64, pairs: &[FigurePair]) -> Remark {
@@ -247,8 +268,7 @@ fn related(one: &str, other: &str, factor: f64, pairs: &[FigurePair]) -> Remark 
         );
         (RemarkKind::Contradiction, text)
     };
-    let text = format!("{}{}", text[..1].to_uppercase(), &text[1..]);
-    Remark { id: "formula", kind, text, lines }
+    Remark { id: "formula", kind, text: capital(&text), lines }
 }
 
 #[cfg(test)]
@@ -310,5 +330,18 @@ mod tests {
             format!("{cycles},{},{}", 900 + row * 37 % 101, 2 * cycles)
         });
         assert!(made[0].starts_with("Cycles = 0.5 x LLC misses in all 16 rows"), "{made:?}");
+        let made = told(|row, _, _| {
+            let cycles = 1_000_000 + row * row * row * 131 % 65537;
+            format!("{cycles},{},{}", 900 + row * 37 % 101, cycles / 50)
+        });
+        assert!(made[0].starts_with("Cycles = 50 x LLC misses in all 16 rows"), "rounded down: {made:?}");
+        let row = |name: usize, n: usize| {
+            let gbps = 4.5 + (n * n * 7919 % 997) as f64 / 100.0;
+            format!("A{name},{},1,{gbps:.3},{:.0}\n", 64 << n, gbps * 1e9 * (name + 1) as f64)
+        };
+        let rows: String = (0..12).map(|n| row(1 + n / 6, n % 6)).collect();
+        let made = look(&table(&format!("mechanism,size,threads,throughput_gbps,cycles\n{rows}")));
+        let of_each = "Cycles = throughput in bit/s x a constant of each name (2 to 3) in all 12 rows";
+        assert!(made[0].text.starts_with(of_each), "{made:?}");
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! The bounds are generous: what is beyond them is beyond any machine of today.
 
-use super::{Remark, RemarkKind, derived_latency, place};
-use crate::{PublishedRow, PublishedTable, TableColumn, vocabulary};
+use super::{COUNTERS, Remark, RemarkKind, derived_latency, place};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, vocabulary};
 use std::collections::BTreeMap;
 use syscost_core::units::Unit;
 
@@ -44,26 +44,16 @@ fn remark(rows: Vec<(&PublishedRow, Impossible)>, of: usize) -> Remark {
 }
 
 /// Amounts of something; a column that is not known may be a difference.
-const AMOUNTS: &[TableColumn] = &[
-    TableColumn::MessageBytes,
-    TableColumn::Threads,
-    TableColumn::Throughput,
-    TableColumn::Latency,
-    TableColumn::Cycles,
-    TableColumn::Bytes,
-    TableColumn::Instructions,
-    TableColumn::CacheMisses,
-    TableColumn::LlcMisses,
-    TableColumn::L1Misses,
-    TableColumn::ContextSwitches,
-    TableColumn::Messages,
-    TableColumn::MessageRate,
-    TableColumn::Elapsed,
-];
+const AMOUNTS: [TableColumn; 9] = {
+    use TableColumn::*;
+    [MessageBytes, Threads, Throughput, Latency, Bytes, Messages, MessageRate, Elapsed, CpuTime]
+};
 
 fn negative(row: &PublishedRow) -> Option<Impossible> {
-    let column =
-        AMOUNTS.iter().copied().find(|column| row.value(*column).is_some_and(|value| value < 0.0))?;
+    let column = AMOUNTS
+        .into_iter()
+        .chain(COUNTERS)
+        .find(|column| row.value(*column).is_some_and(|value| value < 0.0))?;
     Some(Impossible {
         kind: "negative",
         why: format!("{} below zero", column.title()),
@@ -78,9 +68,32 @@ fn impossible(row: &PublishedRow, table: &PublishedTable, transfer: bool) -> Vec
         None if !transfer => Vec::new(),
         None => {
             let short = through_kernel(row, table).then(|| too_short(row)).flatten();
-            [too_fast(row, table), too_many_cycles(row), short].into_iter().flatten().collect()
+            let all = [too_fast(row, table), too_many_cycles(row), too_much_time(row), short];
+            all.into_iter().flatten().collect()
         }
     }
+}
+
+/// How far clocks of threads and of the run may be apart.
+const CLOCKS: f64 = 1.05;
+
+/// Threads on both ends cannot run for longer than the run lasts, each.
+fn too_much_time(row: &PublishedRow) -> Option<Impossible> {
+    let (cpu, elapsed) = (row.figure(TableColumn::CpuTime)?, row.figure(TableColumn::Elapsed)?);
+    let threads = row.count(TableColumn::Threads)?.max(1);
+    let by = cpu.low() / (CLOCKS * 2.0 * threads as f64 * elapsed.high());
+    let time = |figure: PublishedFigure| Unit::Nanoseconds.format(figure.value);
+    (elapsed.value > 0.0 && by > 1.0).then(|| Impossible {
+        kind: "time",
+        why: format!(
+            "a CPU time of {} in {} is more than {} on each end can use: other programs are counted, or a figure is not \
+             what its heading says",
+            time(cpu),
+            time(elapsed),
+            super::threads(threads)
+        ),
+        by,
+    })
 }
 
 /// Do its messages make system calls, by the row's name or by context switches? Rings in shared memory make none, also
@@ -177,6 +190,14 @@ mod tests {
         assert!(told("A1,64K,1,100,10,40").contains("cycles per byte"));
         assert!(told("A1,64K,1,-1,10,40").contains("below zero"));
         assert_eq!(told("A1,256,8,59.9814,0.03,0.4"), "", "34 ns in the digits given");
+        let timed = |row: &str| {
+            let text = format!("mechanism,buf_bytes,threads,elapsed_s,user_s,sys_s,gbps\n{row}\n");
+            look(&table(&text)).pop().map_or(String::new(), |r| r.text)
+        };
+        assert!(
+            timed("A1,4096,1,10,0.4,42.1,17").contains("42.5 s in 10 s is more than 1 thread on each end")
+        );
+        assert_eq!(timed("A1,4096,2,10,1.4,38.1,17"), "", "two on each end");
         assert_eq!(told("A1,64K,4,286.4,10,0.4"), "");
         assert_eq!(told("A1,64,1,0.001,1000,0.1"), "", "a rate within its rounding is no rate");
     }

@@ -20,7 +20,7 @@ mod units;
 mod zeros;
 
 /// What scatters from run to run: no two count the same.
-const COUNTERS: [TableColumn; 6] = [
+pub(super) const COUNTERS: [TableColumn; 6] = [
     TableColumn::Cycles,
     TableColumn::Instructions,
     TableColumn::CacheMisses,
@@ -202,6 +202,22 @@ fn called(mechanism: &str) -> String {
         number if number.bytes().all(|b| b.is_ascii_digit()) => format!("mechanism {number}"),
         name => name.into(),
     }
+}
+
+/// As a sentence begins.
+fn capital(text: &str) -> String {
+    format!("{}{}", text[..1].to_uppercase(), &text[1..])
+}
+
+/// The rows of each name.
+fn by_name(table: &PublishedTable) -> BTreeMap<&str, Vec<&PublishedRow>> {
+    let mut all: BTreeMap<&str, Vec<&PublishedRow>> = BTreeMap::new();
+    for row in &table.rows {
+        if let Some(name) = row.text(TableColumn::Mechanism) {
+            all.entry(name).or_default().push(row);
+        }
+    }
+    all
 }
 
 /// Examples that a remark shows; the others are counted.

@@ -1,6 +1,6 @@
 //! Scaling that surprises: throughput that falls as threads rise, or rises faster than the threads.
 
-use super::{Remark, RemarkKind, TableStep, shown, steps, threads};
+use super::{Remark, RemarkKind, TableStep, capital, shown, steps, threads};
 use crate::{PublishedTable, TableColumn};
 use syscost_core::units::percent;
 use syscost_core::units::{Unit, significant};
@@ -89,7 +89,7 @@ fn beside(falls: &[TableStep]) -> String {
     let told: Vec<String> = BESIDE.into_iter().filter_map(rises).collect();
     match told.join(", ") {
         none if none.is_empty() => "The table does not show the cause.".into(),
-        told => format!("{}{}.", told[..1].to_uppercase(), &told[1..]),
+        told => capital(&told) + ".",
     }
 }
 

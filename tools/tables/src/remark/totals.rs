@@ -14,6 +14,11 @@ const PARTIAL: f64 = 0.05;
 /// Bytes of a packet's headers, which may be counted, too.
 const HEADERS: f64 = 128.0;
 
+/// Where so many rows hold to a few per cent, their duration holds nothing beside the transfer.
+const MOST: f64 = 0.8;
+const NEAR: f64 = 0.03;
+const TIGHT: f64 = 0.1;
+
 /// A row whose throughput may be another than its own figures give.
 struct WrongTotal<'t> {
     row: &'t PublishedRow,
@@ -22,36 +27,30 @@ struct WrongTotal<'t> {
     /// That over what they give.
     ratio: f64,
     threads: f64,
-    slack: f64,
+    rounding: f64,
 }
 
 impl<'t> WrongTotal<'t> {
-    /// Throughput against a rate in bit/s, of which so much may be rounding.
-    fn of(row: &'t PublishedRow, other: f64, rounding: f64) -> Option<WrongTotal<'t>> {
-        WrongTotal::within(SLACK, row, row.figure(TableColumn::Throughput)?, other, rounding)
-    }
-
-    fn within(
-        slack: f64,
-        row: &'t PublishedRow,
-        said: PublishedFigure,
-        other: f64,
-        rounding: f64,
-    ) -> Option<WrongTotal<'t>> {
+    /// A figure against what the others give, of which so much may be rounding.
+    fn of(row: &'t PublishedRow, said: PublishedFigure, other: f64, rounding: f64) -> Option<WrongTotal<'t>> {
         let threads = row.value(TableColumn::Threads).unwrap_or(1.0);
-        let (ratio, slack) = (said.value / other, 1.0 + slack + share(said) + rounding);
+        let (ratio, rounding) = (said.value / other, share(said) + rounding);
         (ratio.is_finite() && ratio > 0.0).then_some(WrongTotal {
             row,
             said: said.value,
             ratio,
             threads,
-            slack,
+            rounding,
         })
     }
 
-    /// Does rounding explain it?
-    fn holds(&self) -> bool {
-        self.ratio < self.slack && self.ratio > 1.0 / self.slack
+    fn distance(&self) -> f64 {
+        self.ratio.ln().abs()
+    }
+
+    /// Is it no farther off than this, beside rounding?
+    fn holds(&self, slack: f64) -> bool {
+        self.distance() < (1.0 + slack + self.rounding).ln()
     }
 }
 
@@ -70,14 +69,17 @@ const MESSAGES: TotalsWords = ["Total bytes are", "messages times message size",
 
 fn told(known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remark> {
     let all = known.len();
-    let mut wrong: Vec<WrongTotal> = known.into_iter().filter(|row| !row.holds()).collect();
-    let distance = |row: &WrongTotal| row.ratio.ln().abs();
-    wrong.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+    let near = known.iter().filter(|row| row.holds(NEAR)).count();
+    let (unit, slack) = match said == MESSAGES[0] {
+        true => (Unit::Bytes, PARTIAL),
+        false if what == TOTALS[1] && near as f64 >= MOST * all as f64 => (Unit::BitsPerSecond, TIGHT),
+        false => (Unit::BitsPerSecond, SLACK),
+    };
+    let mut wrong: Vec<WrongTotal> = known.into_iter().filter(|row| !row.holds(slack)).collect();
+    wrong.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
     let worst = wrong.first()?;
-    let (unit, slack) =
-        if said == MESSAGES[0] { (Unit::Bytes, PARTIAL) } else { (Unit::BitsPerSecond, SLACK) };
     let each = |row: &WrongTotal| row.threads > 1.0 && (row.ratio * row.threads - 1.0).abs() < SLACK;
-    let apart = |row: &WrongTotal, by: f64| (distance(row) - by.ln()).abs() < CLOSE;
+    let apart = |row: &WrongTotal, by: f64| (row.distance() - by.ln()).abs() < CLOSE;
     let scaled = |row: &WrongTotal| [1e3, 1e6, 1e9].iter().any(|scale| apart(row, *scale));
     let why = if wrong.iter().all(each) {
         "Times the threads, they agree."
@@ -94,7 +96,7 @@ fn told(known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remar
         "{said} not {what} (within {:.0} %) in {} of {all} rows, by up to {}x: {} says {}, {give} {}. {why}",
         100.0 * slack,
         wrong.len(),
-        significant(distance(worst).exp()),
+        significant(worst.distance().exp()),
         place(worst.row),
         unit.format(worst.said),
         unit.format(worst.said / worst.ratio)
@@ -106,7 +108,7 @@ fn told(known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remar
 
 /// Do the totals of a row contradict its throughput?
 pub fn contradicted(row: &PublishedRow) -> bool {
-    of_totals(row).is_some_and(|row| !row.holds())
+    of_totals(row).is_some_and(|row| !row.holds(SLACK))
 }
 
 fn of_totals(row: &PublishedRow) -> Option<WrongTotal<'_>> {
@@ -114,23 +116,23 @@ fn of_totals(row: &PublishedRow) -> Option<WrongTotal<'_>> {
     let messages = || Some((row.figure(TableColumn::Messages)?, row.value(TableColumn::MessageBytes)?));
     let (count, bytes) = row.figure(TableColumn::Bytes).map(|bytes| (bytes, 1.0)).or_else(messages)?;
     let totals = count.value * bytes * 8.0 / (seconds.value * 1e-9);
-    WrongTotal::of(row, totals, share(seconds) + share(count))
+    WrongTotal::of(row, row.figure(TableColumn::Throughput)?, totals, share(seconds) + share(count))
 }
 
 fn of_messages(row: &PublishedRow) -> Option<WrongTotal<'_>> {
     let count = row.figure(TableColumn::Messages)?;
     let (size, bytes) = (row.value(TableColumn::MessageBytes)?, row.figure(TableColumn::Bytes)?);
     let framed = (0.0..=HEADERS).contains(&(bytes.value / count.value - size));
-    let of = WrongTotal::within(PARTIAL, row, bytes, count.value * size, share(count));
-    of.filter(|wrong| wrong.holds() || !framed)
+    let of = WrongTotal::of(row, bytes, count.value * size, share(count));
+    of.filter(|wrong| wrong.holds(PARTIAL) || !framed)
 }
 
 /// A message and its answer may both be counted.
 fn of_rates(row: &PublishedRow) -> Option<WrongTotal<'_>> {
     let rate = row.figure(TableColumn::MessageRate)?;
     let one_way = rate.value * row.value(TableColumn::MessageBytes)? * 8.0;
-    let both = WrongTotal::of(row, 2.0 * one_way, share(rate))?;
-    if both.holds() { Some(both) } else { WrongTotal::of(row, one_way, share(rate)) }
+    let of = |bits| WrongTotal::of(row, row.figure(TableColumn::Throughput)?, bits, share(rate));
+    of(2.0 * one_way).filter(|both| both.holds(SLACK)).or_else(|| of(one_way))
 }
 
 fn share(figure: PublishedFigure) -> f64 {
@@ -153,6 +155,10 @@ mod tests {
         let short = told("A1,256,1,1.35414,1280000,6.009126\nA1,512,1,12.867482,48253067264,30.0013\n");
         assert!(short[0].contains("in 1 of 2 rows, by up to 795x"), "{short:?}");
         assert!(short[0].contains("says 1.35 Gbit/s, its totals give 1.7 Mbit/s"), "{short:?}");
+        let row = |n: u64, gbps: f64| format!("A1,{},1,{gbps:.3},{},10.000\n", 64 * n, n * 1_250_000_000);
+        let rows: String = (1..10).map(|n| row(n, n as f64)).collect();
+        let tight = told(&(rows + &row(10, 11.6)));
+        assert!(tight[0].contains("(within 10 %) in 1 of 10 rows, by up to 1.16x"), "{tight:?}");
         let one = told("A1,1024,4,2,5000000000,5\nA1,4096,2,4,5000000000,5\n");
         assert!(one[0].contains("Times the threads, they agree."), "{one:?}");
     }

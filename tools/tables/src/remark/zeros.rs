@@ -1,6 +1,6 @@
 //! Figures of zero that nothing measured can be: the counter was not there, or the digits end before it.
 
-use super::{Remark, RemarkKind};
+use super::{Remark, RemarkKind, capital};
 use crate::{PublishedTable, TableColumn};
 
 const COLUMNS: [(TableColumn, &str); 9] = [
@@ -23,8 +23,7 @@ fn remark(table: &PublishedTable, column: TableColumn, why: &str) -> Option<Rema
     let of = table.rows.iter().filter(|row| row.value(column).is_some()).count();
     let lines: Vec<usize> =
         table.rows.iter().filter(|row| row.value(column) == Some(0.0)).map(|row| row.line).collect();
-    let name = column.title();
-    let name = format!("{}{}", name[..1].to_uppercase(), &name[1..]);
+    let name = capital(&column.title());
     let text = format!("{name}: 0 in {} of {of} rows. {why}.", lines.len());
     (!lines.is_empty()).then_some(Remark { id: "zero", kind: RemarkKind::Caution, text, lines })
 }
