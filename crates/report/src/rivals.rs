@@ -12,6 +12,7 @@ use syscost_core::decide::{Decision, Verdict};
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
 use syscost_measure::mechanism::MESSAGES_PER_CALL;
+use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::{RECEIVER, THREADS};
 
 /// What a way is ranked by first, and what its table shows of it.
@@ -254,7 +255,8 @@ fn field<'a>(layout: &'a Layout<'a>, title: String, members: &[usize]) -> RivalF
         list.dedup();
     }
     // As its blocks have it.
-    let control = ways.iter().position(|way| way.is_control).unwrap_or(0);
+    let points = ways.iter().enumerate().map(|(at, way)| (at, &way.own));
+    let control = probe::plain_control(probe, points).unwrap_or(0);
     RivalField { layout, title, control, ways, sizes, threads, cases }
 }
 

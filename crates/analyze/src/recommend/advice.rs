@@ -293,13 +293,11 @@ impl RangeTeller<'_> {
 
     /// The control itself, with as little else chosen as possible.
     fn over_control(&mut self, span: &Span, lead: &Way) -> Option<AdviceGain> {
-        let axes = probe::find(self.line.probe).map(|probe| probe.axes()).unwrap_or_default();
-        let plain = |id: &str| axes.iter().find(|a| a.id == id).and_then(|a| a.default().into_iter().next());
-        let changed = |way: &Way| way.iter().filter(|(id, v)| plain(id).as_ref() != Some(v)).count();
-        let named = |way: &Way| way.text(RIVALS) == Some(mechanism::control().about().id);
-        let ways =
-            span.steps.iter().flat_map(|step| step.measured.iter().map(|m| &m.way)).filter(|way| named(way));
-        let control = ways.min_by_key(|way| (changed(way), (*way).clone()))?.clone();
+        let named = |way: &&Way| way.text(RIVALS) == Some(mechanism::control().about().id);
+        let ways: BTreeSet<&Way> =
+            span.steps.iter().flat_map(|step| step.measured.iter().map(|m| &m.way)).filter(named).collect();
+        let ways = ways.into_iter().map(|way| (way, way));
+        let control = probe::plain_control(probe::find(self.line.probe)?, ways)?.clone();
         (control != *lead).then(|| self.gain(span, lead, &control))?
     }
 

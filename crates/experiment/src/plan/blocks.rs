@@ -168,8 +168,9 @@ fn can_take_turns(group: &[&Case]) -> bool {
 
 /// The case that its rivals are held against.
 pub(super) fn control<'a>(group: &[&'a Case]) -> Option<&'a Case> {
-    let is_control = |case: &&&Case| probe::find(&case.probe).is_some_and(|p| p.is_control(&case.point));
-    group.iter().find(is_control).or(group.first()).copied()
+    let first = *group.first()?;
+    let ways = group.iter().map(|case| (*case, &case.point));
+    probe::find(&first.probe).and_then(|probe| probe::plain_control(probe, ways)).or(Some(first))
 }
 
 fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>, side_by_side: bool) -> Vec<RivalBlock> {

@@ -6,7 +6,7 @@
 //! but the operation. [`batch`] is the timing loop of most operations and [`cost`] their metrics.
 
 use std::time::Duration;
-use syscost_core::axis::{Axis, Point};
+use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 use syscost_host::scratch::ScratchFile;
@@ -196,4 +196,17 @@ syscost_core::registry! {
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
+}
+
+/// The control among ways of doing one thing: of several that are one, that with the fewest settings that are not the usual.
+pub fn plain_control<'p, T>(probe: &dyn Probe, ways: impl Iterator<Item = (T, &'p Point)>) -> Option<T> {
+    let mut controls: Vec<(T, &Point)> = ways.filter(|(_, point)| probe.is_control(point)).collect();
+    if controls.len() > 1 {
+        let axes = probe.axes();
+        let is_usual = |id: &str, value: &Value| {
+            axes.iter().any(|axis| axis.id == id && axis.default().first() == Some(value))
+        };
+        controls.sort_by_key(|(_, point)| point.iter().filter(|(id, value)| !is_usual(id, value)).count());
+    }
+    controls.into_iter().next().map(|(way, _)| way)
 }

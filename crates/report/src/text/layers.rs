@@ -36,11 +36,13 @@ fn headline(answer: &Answer, words: &Words) -> String {
 fn headline_of_axis(all: &[&LayerCost], words: &Words) -> Option<String> {
     let last = all.last()?;
     let beside: Vec<&LayerCost> = all.iter().copied().filter(|cost| cost.beside == last.beside).collect();
-    let places = || beside.iter().flat_map(|cost| of_control(cost));
+    let of_controls = || beside.iter().flat_map(|cost| of_control(cost));
+    let all = || beside.iter().flat_map(|cost| &cost.places);
+    let is_decided = |place: &&LayerPlace| place.verdict != Verdict::Undecided;
     // Where something is decided, if that is anywhere.
-    let first = places().find(|place| place.verdict != Verdict::Undecided).or(places().next())?;
+    let first = of_controls().find(is_decided).or(all().find(is_decided)).or(of_controls().next())?;
     let there = |cost: &&LayerCost| {
-        let place = of_control(cost).find(|place| place.place == first.place)?;
+        let place = cost.places.iter().find(|place| place.place == first.place)?;
         Some(format!("{} {}", words.value(&cost.axis, &cost.layer), change(place)))
     };
     let parts: Vec<String> = beside.iter().filter_map(there).collect();

@@ -148,7 +148,7 @@ impl AdviceWords<'_> {
         let is_first = first == Some(advice.metric);
         let need = if is_first { String::new() } else { format!(" and you need {title}") };
         let per_call = match (&advice.batching, advice.scope.messages_per_call) {
-            (Some(BatchingAdvice::Measured(_)), Some(1)) => ", one a call",
+            (Some(BatchingAdvice::Measured(_)), Some(1)) => " (one message a call)",
             _ => "",
         };
         let lead = format!("If {}{need}{place}{per_call}", condition(situation));

@@ -10,6 +10,7 @@ use syscost_analyze::compare::study::{RIVALS, Study};
 use syscost_core::axis::Point;
 use syscost_core::units::count;
 use syscost_experiment::plan::Case;
+use syscost_measure::probe;
 use syscost_measure::probe::cost;
 use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 
@@ -70,7 +71,8 @@ fn rivals<'a>(layout: &'a Layout) -> Vec<Rivals<'a>> {
         groups[at].1.push(case);
     }
     let control = |cases: &[&'a Case]| {
-        cases.iter().find(|case| layout.probe.is_control(&case.point)).copied().unwrap_or(cases[0])
+        let ways = cases.iter().map(|case| (*case, &case.point));
+        probe::plain_control(layout.probe, ways).unwrap_or(cases[0])
     };
     let of = |(given, cases): (Point, Vec<&'a Case>)| Rivals { given, control: control(&cases), cases };
     groups.into_iter().map(of).collect()
