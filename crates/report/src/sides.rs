@@ -165,13 +165,18 @@ pub fn figure(change: &Change, value: f64) -> String {
 
 /// An interval that two digits would not show.
 const NARROW: f64 = 0.01;
+/// Beyond so many times, an end of an interval is not told.
+const FAR: f64 = 100.0;
 
 /// `1.12 [1.08, 1.16]`
 pub fn interval(decision: &Decision) -> String {
     if decision.level > 0.0 {
         // As many digits as the interval supports.
         let digits = if decision.high - decision.low < NARROW { 4 } else { 2 };
-        format!("{:.digits$} [{:.digits$}, {:.digits$}]", decision.ratio, decision.low, decision.high)
+        let low =
+            if decision.low < 1.0 / FAR { "<0.01".into() } else { format!("{:.digits$}", decision.low) };
+        let high = if decision.high > FAR { ">100".into() } else { format!("{:.digits$}", decision.high) };
+        format!("{:.digits$} [{low}, {high}]", decision.ratio)
     } else {
         format!("{:.2} [?]", decision.ratio)
     }
@@ -212,9 +217,10 @@ fn rows(compared: &SideComparison, changes: &[Change], what: &str, first: &Run) 
     let names = CaseNames::of(first);
     let row = |change: &Change| {
         let base = figure(change, change.base);
-        vec![names.of_change(change), base, interval(&change.decision), verdict(change, compared)]
+        vec![names.of_change(change), interval(&change.decision), verdict(change, compared), base]
     };
-    let columns = [what, "base", "candidate / base", "verdict"].map(String::from).to_vec();
+    // The last goes first where a terminal is narrow.
+    let columns = [what, "candidate / base", "verdict", "base"].map(String::from).to_vec();
     EndTable { title: None, columns, rows: changes.iter().map(row).collect(), note: None }
 }
 

@@ -106,14 +106,14 @@ fn floor_of(run: &Run, cells: &Cells, sources: &[&Case], held: &Held) -> Option<
     floor::floor(sources, cells, best, &held.shared, run.record.spec.confidence)
 }
 
-/// The best case, by its median, that agrees with these coordinates wherever it has them.
+/// The best case, by what its comparisons stand on, that agrees with these coordinates wherever it has them.
 fn best(run: &Run, cells: &Cells, of: &dyn Probe, metric: &Metric, shared: &Point) -> Option<usize> {
     let failed = |case: usize| run.record.failures.iter().any(|failure| failure.case == case);
     let agrees = |point: &Point| shared.iter().all(|(id, value)| point.get(id).is_none_or(|v| v == value));
     let candidates = run.record.plan.cases.iter().filter(|case| {
         case.probe == of.about().id && case.twin_of.is_none() && agrees(&case.point) && !failed(case.index)
     });
-    let figures = candidates.filter_map(|c| Some((c.index, cells.cell(c.index, metric.id)?.estimate.value)));
+    let figures = candidates.filter_map(|c| Some((c.index, cells.judged(c.index, metric.id)?.value)));
     let order = |a: &(usize, f64), b: &(usize, f64)| match metric.better {
         Better::Higher => b.1.total_cmp(&a.1),
         _ => a.1.total_cmp(&b.1),

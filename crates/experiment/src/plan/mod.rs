@@ -102,6 +102,11 @@ pub enum PlanError {
         Unit::Bytes.format(*needed as f64), Unit::Bytes.format(*available as f64)
     )]
     Memory { probe: String, point: String, needed: u64, available: u64, remedy: String },
+    #[error(
+        "--{flag} applies to no case of this plan: what was named beside it has no such setting (syscost axes says \
+         which values have)"
+    )]
+    AppliesToNothing { flag: &'static str },
 }
 
 /// How long a plan takes.
@@ -157,6 +162,7 @@ impl Plan {
                 plan.add(&id, point, answer);
             }
         }
+        plan.refuse_what_applies_to_nothing(spec)?;
         // A count repeats itself: a twin of it would say nothing.
         let twins = if clock_counts_instructions() { Vec::new() } else { twins::choose(&plan.cases) };
         for twin in twins {
@@ -164,6 +170,24 @@ impl Plan {
             plan.cases.push(Case { index: plan.cases.len(), probe, point, twin_of: Some(twin) });
         }
         Ok(plan)
+    }
+
+    /// A value that was named and that no case has is a study that was not asked for.
+    fn refuse_what_applies_to_nothing(&self, spec: &Spec) -> Result<(), PlanError> {
+        let planned = || {
+            let cases = self.cases.iter().map(|case| &case.point);
+            cases.chain(self.skips.iter().map(|skip| &skip.point))
+        };
+        for entry in &spec.probes {
+            let axes = probe::find(&entry.probe).map(|probe| probe.axes()).unwrap_or_default();
+            let unused = |axis: &&Axis| {
+                entry.kept.contains(axis.id) && !planned().any(|point| point.get(axis.id).is_some())
+            };
+            if let Some(axis) = axes.iter().find(unused) {
+                return Err(PlanError::AppliesToNothing { flag: axis.flag });
+            }
+        }
+        Ok(())
     }
 
     /// The entry with those defaults replaced that this machine cannot do.

@@ -194,3 +194,17 @@ fn rounds_and_seeds_give_different_orders() {
     assert_ne!(order(1, 0), order(1, 1));
     assert_ne!(order(1, 0), order(2, 0));
 }
+
+/// It was dropped without a word, from a study that its title promised.
+#[test]
+fn an_option_that_no_case_has_is_refused() {
+    let plan = |options: &[(&str, &str)]| {
+        let mut spec = Spec::named("transfer").unwrap();
+        options.iter().for_each(|(flag, value)| spec.set_axis(flag, &[value]).unwrap());
+        Plan::make_within(&spec, None)
+    };
+    let refused = plan(&[("path", "loopback"), ("mtu", "9000")]).unwrap_err().to_string();
+    assert!(refused.starts_with("--mtu applies to no case of this plan"), "{refused}");
+    assert!(plan(&[("mechanism", "send_fields"), ("batch", "8")]).is_err());
+    assert!(plan(&[("path", "loopback,veth"), ("mtu", "9000")]).is_ok(), "cases over veth have it");
+}

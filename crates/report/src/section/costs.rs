@@ -66,7 +66,7 @@ pub fn section(m: &Material) -> Option<Section> {
 const LEGEND: &str = "Green: not significantly dearer than the best. Ratio: to the first way; same: within 3 %. Hatched: undecided.";
 
 /// Steady windows cost less: results.csv has those.
-const TURNS: &str = " CPU time is that of short turns; a ratio is of turns side by side.";
+const TURNS: &str = " CPU time is that of short turns.";
 
 /// A table for each number of threads.
 fn of_metric(m: &Material, field: &RivalField, tab: &CostTab, at: usize) -> Vec<Block> {
@@ -189,12 +189,17 @@ impl CostTable<'_> {
     fn entry(&self, way: usize, row: FieldRow, unbeaten: &[usize]) -> Entry {
         let Some(figure) = self.field.middle(way, self.tab.metric, row) else { return Entry::Missing };
         let ratio = self.study.and_then(|study| self.field.ratio(study, way, row));
+        let control = self.field.middle(self.field.control, self.tab.metric, row);
         let with = match (&ratio, self.study) {
             _ if way == self.field.control => ComparedWith::Nothing,
             (None, _) => ComparedWith::Nothing,
             (Some((_, Verdict::Same)), _) => ComparedWith::Same,
             (Some((_, Verdict::Undecided)), _) => ComparedWith::Undecided,
-            (Some((ratio, _)), _) => ComparedWith::Ratio(ratio_text(ratio.value)),
+            // Of the figures that stand here: that of the rounds that both have, which decides, is in the detail.
+            (Some((ratio, _)), _) => {
+                let shown = control.map_or(ratio.value, |control| figure.value / control.value);
+                ComparedWith::Ratio(ratio_text(shown))
+            }
         };
         Entry::Compared(Compared {
             value: digits(&figure, self.scale),

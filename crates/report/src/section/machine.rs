@@ -3,7 +3,7 @@
 use super::unless_empty;
 use crate::material::Material;
 use crate::{Block, Section};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::Unit;
 use syscost_host::Fact;
 use syscost_measure::probe::transfer::axes::PATH;
@@ -62,16 +62,21 @@ pub fn section(m: &Material) -> Option<Section> {
 
 /// What was recorded of each path between two places: both ends, and the far host where it is another one.
 fn paths(m: &Material) -> Vec<Block> {
-    let mut told: BTreeMap<&str, Vec<(String, String, String)>> = BTreeMap::new();
+    // What cases of one path differ in, such as its MTU, has several values.
+    let mut told: BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> = BTreeMap::new();
     for (case, settings) in &m.run.record.settings {
         let Some(path) = m.run.case(*case).and_then(|case| case.point.text(PATH)) else { continue };
         let own = settings.iter().filter(|(name, _)| ENDS.iter().any(|end| name.starts_with(end)));
-        let rows = own.map(|(name, value)| (name.replace('_', " "), value.to_string(), String::new()));
-        told.entry(path).or_insert_with(|| rows.collect());
+        let facts = told.entry(path).or_default();
+        own.for_each(|(name, value)| _ = facts.entry(name).or_default().insert(value));
     }
-    let block = |(path, facts): (&str, Vec<_>)| Block::Facts {
+    let row = |(name, values): (&str, BTreeSet<&str>)| {
+        let values: Vec<&str> = values.into_iter().collect();
+        (name.replace('_', " "), values.join(" or "), String::new())
+    };
+    let block = |(path, facts): (&str, BTreeMap<&str, BTreeSet<&str>>)| Block::Facts {
         folded: Some(format!("{} facts of the path {path}: devices and settings of both ends", facts.len())),
-        facts,
+        facts: facts.into_iter().map(row).collect(),
     };
     told.into_iter().filter(|(_, facts)| !facts.is_empty()).map(block).collect()
 }

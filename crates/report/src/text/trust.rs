@@ -13,8 +13,15 @@ pub fn headline(trust: &Trust) -> String {
         TrustLevel::Fair => "Rely on this with care",
         TrustLevel::Poor => "Do not rely on this",
     };
-    let told: Vec<String> = in_headline(trust).iter().map(|reason| phrase(&reason.fact)).collect();
-    if told.is_empty() { format!("{start}.") } else { format!("{start}: {}.", told.join(", ")) }
+    // A reason to believe it is none for care.
+    let (why, beside): (Vec<&TrustReason>, Vec<&TrustReason>) =
+        in_headline(trust).into_iter().partition(|reason| reason.level == trust.level);
+    let joined = |reasons: &[&TrustReason]| {
+        reasons.iter().map(|reason| phrase(&reason.fact)).collect::<Vec<String>>().join(", ")
+    };
+    let why = if why.is_empty() { String::new() } else { format!(": {}", joined(&why)) };
+    let beside = if beside.is_empty() { String::new() } else { format!(" {}.", capital(&joined(&beside))) };
+    format!("{start}{why}.{beside}")
 }
 
 /// The worst reasons, then what every run is judged by. What other metrics leave open is said where nothing else is worse.
@@ -101,9 +108,9 @@ fn phrase(fact: &TrustFact) -> String {
             format!("{} instead of {asked}", count(*rounds as usize, "round"))
         }
         TrustFact::SlicesApart { cases, of, factor } => format!(
-            "CPU time of short slices is up to {} from that of a steady stream ({cases} of {})",
-            times(*factor),
-            count(*of, "case")
+            "CPU time of short slices is significantly apart from that of a steady stream in {cases} of {} (up to {})",
+            count(*of, "case"),
+            times(*factor)
         ),
         TrustFact::Unsteady { cases, of } => {
             format!("{cases} of {} have two levels or change", count(*of, "case"))

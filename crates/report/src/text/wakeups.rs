@@ -26,7 +26,10 @@ fn compared(pairs: &WakeupPairs) -> &'static str {
 fn headline(pairs: &WakeupPairs) -> String {
     let differ = count(pairs.differ, "significant difference");
     match (pairs.decided, pairs.differ) {
-        (0, 0) => "Throughput differs significantly nowhere, so nothing shows that wakeups decide.".into(),
+        (0, 0) => format!(
+            "At no single size and thread count does throughput differ significantly between {}.",
+            compared(pairs)
+        ),
         (0, all) if pairs.ruled_out == all => {
             format!("No: sleeps explain less than half of each of {differ} between {}.", compared(pairs))
         }

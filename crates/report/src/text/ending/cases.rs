@@ -92,7 +92,13 @@ impl View<'_> {
     }
 
     fn against(&self, metric: &str, case: &Case, other: &Case) -> Option<RivalStanding> {
-        RivalStanding::of(self.study(metric)?, case.index, other.index)
+        let standing = RivalStanding::of(self.study(metric)?, case.index, other.index)?;
+        let figure = |case: &Case| Some(self.layout.judged(case.index, metric)?.value);
+        // Of the figures that stand in the table; verdicts are of the rounds that both have.
+        Some(match figure(case).zip(figure(other)) {
+            Some((own, its)) => standing.of_figures(own / its),
+            None => standing,
+        })
     }
 
     fn name(&self, case: &Case) -> String {

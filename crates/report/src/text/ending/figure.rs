@@ -84,6 +84,11 @@ impl RivalStanding {
         Some(RivalStanding { verdict: ratio.decision.verdict, better, factor: seen.max(1.0 / seen) })
     }
 
+    /// The same verdict with the ratio of two figures.
+    pub fn of_figures(self, ratio: f64) -> RivalStanding {
+        RivalStanding { factor: ratio.max(1.0 / ratio), ..self }
+    }
+
     /// `faster 1.3x`, `same (1.01x)`, `undecided (1.1x slower)`
     pub fn words(&self) -> String {
         let (factor, side) = (factor(self.factor), if self.better { "faster" } else { "slower" });
