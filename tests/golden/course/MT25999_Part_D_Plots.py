@@ -20,7 +20,7 @@ FIGURES = [
     {
         "file": "MT25999_Part_D_Throughput",
         "title": "Throughput by message size",
-        "caption": ["MT25999. System: AMD EPYC 9R14, Linux 6.18.5, hypervisor KVM.", "Points: medians over fresh processes; bars and bands: their intervals, of 95 % where there are runs enough (the table says). Run 20261121-synthetic by syscost 0.1.0.", "Held constant: receiver recv, connections per thread 1, path veth, TCP_NODELAY on, congestion control cubic, socket buffer 0 B, field alignment heap, CPU placement different, MTU 1500 B, offloads on, read size buffer."],
+        "caption": ["MT25999. System: AMD EPYC 9R14, Linux 6.18.5, hypervisor KVM.", "Points: medians over fresh processes; bars and bands: their intervals, of 95 % where there are runs enough (the table says). Run 20261121-synthetic by syscost 0.1.0.", "Held constant: receiver recv, connections per thread 1, path veth, TCP_NODELAY on, congestion control cubic, socket buffer autotuned, field alignment heap, CPU placement different, MTU 1500 B, offloads on, read size buffer."],
         "panels": [
             {
                 "title": "1 thread",
@@ -73,7 +73,7 @@ FIGURES = [
     {
         "file": "MT25999_Part_D_Latency",
         "title": "Latency by thread count",
-        "caption": ["MT25999. System: AMD EPYC 9R14, Linux 6.18.5, hypervisor KVM.", "Points: medians over fresh processes; bars and bands: their intervals, of 95 % where there are runs enough (the table says). Run 20261121-synthetic by syscost 0.1.0.", "Held constant: receiver recv, connections per thread 1, path veth, TCP_NODELAY on, congestion control cubic, socket buffer 0 B, field alignment heap, CPU placement different, MTU 1500 B, offloads on, read size buffer."],
+        "caption": ["MT25999. System: AMD EPYC 9R14, Linux 6.18.5, hypervisor KVM.", "Points: medians over fresh processes; bars and bands: their intervals, of 95 % where there are runs enough (the table says). Run 20261121-synthetic by syscost 0.1.0.", "Held constant: receiver recv, connections per thread 1, path veth, TCP_NODELAY on, congestion control cubic, socket buffer autotuned, field alignment heap, CPU placement different, MTU 1500 B, offloads on, read size buffer."],
         "panels": [
             {
                 "title": "Median round trip",
@@ -88,7 +88,7 @@ FIGURES = [
     {
         "file": "MT25999_Part_D_Cache_Misses",
         "title": "Cache misses by message size",
-        "caption": ["MT25999. System: AMD EPYC 9R14, Linux 6.18.5, hypervisor KVM.", "Points: medians over fresh processes; bars and bands: their intervals, of 95 % where there are runs enough (the table says). Run 20261121-synthetic by syscost 0.1.0.", "Held constant: receiver recv, connections per thread 1, path veth, TCP_NODELAY on, congestion control cubic, socket buffer 0 B, field alignment heap, CPU placement different, MTU 1500 B, offloads on, read size buffer."],
+        "caption": ["MT25999. System: AMD EPYC 9R14, Linux 6.18.5, hypervisor KVM.", "Points: medians over fresh processes; bars and bands: their intervals, of 95 % where there are runs enough (the table says). Run 20261121-synthetic by syscost 0.1.0.", "Held constant: receiver recv, connections per thread 1, path veth, TCP_NODELAY on, congestion control cubic, socket buffer autotuned, field alignment heap, CPU placement different, MTU 1500 B, offloads on, read size buffer."],
         "panels": [
             {
                 "title": "L1d misses per message",
@@ -110,8 +110,8 @@ FIGURES = [
     },
     {
         "file": "MT25999_Part_D_Cycles_per_Byte",
-        "title": "CPU cycles per byte transferred, by message size",
-        "caption": ["MT25999. System: AMD EPYC 9R14, Linux 6.18.5, hypervisor KVM.", "Points: medians over fresh processes; bars and bands: their intervals, of 95 % where there are runs enough (the table says). Run 20261121-synthetic by syscost 0.1.0.", "Held constant: receiver recv, connections per thread 1, path veth, TCP_NODELAY on, congestion control cubic, socket buffer 0 B, field alignment heap, CPU placement different, MTU 1500 B, offloads on, read size buffer."],
+        "title": "TSC reference cycles per byte transferred, by message size",
+        "caption": ["MT25999. System: AMD EPYC 9R14, Linux 6.18.5, hypervisor KVM.", "Points: medians over fresh processes; bars and bands: their intervals, of 95 % where there are runs enough (the table says). Run 20261121-synthetic by syscost 0.1.0.", "Held constant: receiver recv, connections per thread 1, path veth, TCP_NODELAY on, congestion control cubic, socket buffer autotuned, field alignment heap, CPU placement different, MTU 1500 B, offloads on, read size buffer."],
         "panels": [
             {
                 "title": "1 thread",

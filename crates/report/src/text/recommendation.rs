@@ -147,11 +147,14 @@ impl AdviceWords<'_> {
         // The note says which metric the first is.
         let is_first = first == Some(advice.metric);
         let need = if is_first { String::new() } else { format!(" and you need {title}") };
-        let per_call = match (&advice.batching, advice.scope.messages_per_call) {
-            (Some(BatchingAdvice::Measured(_)), Some(1)) => " (one message a call)",
-            _ => "",
-        };
-        let lead = format!("If {}{need}{place}{per_call}", condition(situation));
+        let is_batched = matches!(advice.batching, Some(BatchingAdvice::Measured(_)));
+        let at_place =
+            match (is_batched && advice.scope.messages_per_call == Some(1), place.strip_suffix(')')) {
+                (false, _) => place.to_string(),
+                (true, Some(others)) => format!("{others}, one message a call)"),
+                (true, None) => format!("{place} (one message a call)"),
+            };
+        let lead = format!("If {}{need}{at_place}", condition(situation));
         let statement = |text: String| Statement { text, cells: advice.cells.clone() };
         let by = if is_first { place.trim_start().to_string() } else { format!("by {title}{place}") };
         let bare = by.strip_prefix('(').and_then(|by| by.strip_suffix(')')).unwrap_or(&by);
@@ -223,7 +226,10 @@ impl AdviceWords<'_> {
         let text = |gains: usize| format!("{lead}: {}.", self.parts(advice, gains));
         let fits = gains.map(text).find(|text| text.split_whitespace().count() <= LONGEST);
         fits.unwrap_or_else(|| match &advice.ranges[..] {
-            [range] => format!("{lead}: {} {}.", self.name(advice, &range.lead), self.span(advice, 0)),
+            [range] => {
+                let open = if range.sure == Sure::Undecided { " (undecided)" } else { "" };
+                format!("{lead}: {} {}{open}.", self.name(advice, &range.lead), self.span(advice, 0))
+            }
             several => {
                 let what = if self.along == RATE.id { "rate" } else { "size" };
                 format!("{lead}, it depends on the {what}, in {}.", count(several.len(), "range"))

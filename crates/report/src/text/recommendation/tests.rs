@@ -135,6 +135,15 @@ fn ways_that_differ_in_a_setting_alone_are_ranked_as_any_others() {
 #[test]
 fn a_headline_that_is_too_long_says_what_it_depends_on() {
     let mut advice = open(&[("writev", &[64])]);
+    // Of one range it stays said that nothing is decided.
+    let mut single = advice.clone();
+    single
+        .scope
+        .held
+        .set("congestion_control", Value::text("a name of many words that nobody would call it by"));
+    single.scope.threads = vec![1];
+    let said = told(single, MESSAGE_BYTES.id).remove(0);
+    assert!(said.contains("(undecided"), "{said}");
     advice.ranges = vec![advice.ranges[0].clone(); 4];
     let said = "If your message lies in pieces, it depends on the rate, in 4 ranges.";
     assert_eq!(told(advice.clone(), RATE.id)[0], said);
