@@ -137,13 +137,11 @@ fn a_headline_that_is_too_long_says_what_it_depends_on() {
     let mut advice = open(&[("writev", &[64])]);
     // Of one range it stays said that nothing is decided.
     let mut single = advice.clone();
-    single
-        .scope
-        .held
-        .set("congestion_control", Value::text("a name of many words that nobody would call it by"));
-    single.scope.threads = vec![1];
+    single.ranges[0].undecided[0].at = vec![64, 1024];
+    let long = "a name of so many words that a sentence with it has no room, and so has to be without it";
+    single.ranges[0].undecided[0].way = way(long);
     let said = told(single, MESSAGE_BYTES.id).remove(0);
-    assert!(said.contains("(undecided"), "{said}");
+    assert!(!said.contains(long) && said.ends_with("(undecided)."), "{said}");
     advice.ranges = vec![advice.ranges[0].clone(); 4];
     let said = "If your message lies in pieces, it depends on the rate, in 4 ranges.";
     assert_eq!(told(advice.clone(), RATE.id)[0], said);
