@@ -4,6 +4,7 @@
 //! cannot drive the terminal.
 
 use super::escape::visible;
+use super::section::reproduce::quoted;
 use super::text::ending::EndTable;
 use super::{Diagram, Notice, Report, diagram};
 use std::collections::HashSet;
@@ -34,9 +35,16 @@ const LEAST_OF_BOTH_ENDS: usize = 28;
 /// Between two columns.
 const GAP: &str = "  ";
 
-/// The text to print, ending with a newline. `page` is where the report was written.
-pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String {
-    let sheet = Sheet::of(look, "in the report");
+/// Where a run and its page are.
+#[derive(Clone, Copy, Debug)]
+pub struct RunPlace<'a> {
+    pub run: &'a Path,
+    pub page: &'a Path,
+}
+
+/// The text to print, ending with a newline.
+pub fn text(report: &Report, place: Option<RunPlace>, look: TerminalLook) -> String {
+    let sheet = Sheet { run: place.map(|place| place.run), ..Sheet::of(look, "in the report") };
     let mut head = sheet.wrapped(&report.ending.trust, ANSWER);
     head.push(sheet.bold(&cut(&report.title, sheet.width)));
     for error in &report.errors {
@@ -54,7 +62,7 @@ pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String 
         tail.extend(report.ending.sessions.iter().flat_map(|session| sheet.wrapped(session, SESSION)));
     }
     tail.extend(sheet.notices(&report.notices));
-    if let Some(page) = page {
+    if let Some(RunPlace { page, .. }) = place {
         tail.extend([String::new(), format!("Report: {}", visible(&page.display().to_string()))]);
     }
     let mut room = LINES.saturating_sub(head.len() + tail.len());
@@ -71,16 +79,27 @@ pub fn table(table: &EndTable, look: TerminalLook) -> String {
     sheet.table(table, usize::MAX).join("\n") + "\n"
 }
 
-struct Sheet {
+struct Sheet<'a> {
     width: usize,
     look: TerminalLook,
     /// Where columns without room are.
     elsewhere: &'static str,
+    run: Option<&'a Path>,
 }
 
-impl Sheet {
-    fn of(look: TerminalLook, elsewhere: &'static str) -> Sheet {
-        Sheet { width: usize::from(look.width.max(20)), look, elsewhere }
+impl Sheet<'_> {
+    fn of(look: TerminalLook, elsewhere: &'static str) -> Sheet<'static> {
+        Sheet { width: usize::from(look.width.max(20)), look, elsewhere, run: None }
+    }
+
+    /// A page may move; a terminal knows the directory that a command needs.
+    fn named(&self, text: &str) -> String {
+        match self.run {
+            Some(run) => {
+                text.replace("--resume DIR", &format!("--resume {}", quoted(&run.to_string_lossy())))
+            }
+            None => text.into(),
+        }
     }
 
     fn bold(&self, text: &str) -> String {
@@ -95,8 +114,10 @@ impl Sheet {
     fn indented(&self, text: &str, most: usize, first: &str, rest: &str) -> Vec<String> {
         let options = textwrap::Options::new(self.width).initial_indent(first).subsequent_indent(rest);
         let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
-        let mut lines: Vec<String> =
-            textwrap::wrap(visible(text).trim(), options).into_iter().map(|line| line.into_owned()).collect();
+        let mut lines: Vec<String> = textwrap::wrap(visible(&self.named(text)).trim(), options)
+            .into_iter()
+            .map(|line| line.into_owned())
+            .collect();
         if lines.len() > most {
             lines.truncate(most);
             if let Some(last) = lines.last_mut() {
@@ -289,4 +310,19 @@ pub fn cut(text: &str, width: usize) -> String {
         kept.push('…');
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It was printed beside the path of the report, and did not run.
+    #[test]
+    fn a_command_that_continues_a_run_names_its_directory() {
+        let sheet = Sheet::of(TerminalLook { width: 80, colour: false }, "in the report");
+        let text = "Continue it with `syscost run --resume DIR`.";
+        let run = Some(Path::new("my runs/a"));
+        let lines = Sheet { run, ..sheet }.wrapped(text, ANSWER);
+        assert_eq!(lines, ["Continue it with `syscost run --resume 'my runs/a'`."]);
+    }
 }
