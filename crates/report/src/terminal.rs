@@ -173,7 +173,7 @@ impl Sheet<'_> {
             .map(|at| lines().map(|line| display_width(&visible(&line[at]))).max().unwrap_or(0))
             .collect();
         let names: Vec<&String> = rows.iter().filter_map(|row| row.first()).collect();
-        let at_the_end = distinct_at(&names, cut);
+        let at_the_end = distinct_at(&names, cut).max(ends_tell(&names));
         let least = at_the_end.min(distinct_at(&names, cut_middle).max(LEAST_OF_BOTH_ENDS));
         let shown = fit(&mut widths, least, self.width);
         let shorten = if widths.first().is_some_and(|width| *width < at_the_end) { cut_middle } else { cut };
@@ -252,6 +252,13 @@ fn distinct_at(names: &[&String], shorten: fn(&str, usize) -> String) -> usize {
     (LEAST_NAME..longest).find(told).unwrap_or(longest)
 }
 
+/// The width of names whose end alone tells them from another: `send (receiver recvmsg)` beside `send`.
+fn ends_tell(names: &[&String]) -> usize {
+    let known: HashSet<&str> = names.iter().map(|name| name.as_str()).collect();
+    let goes_on = |name: &&&String| name.char_indices().any(|(at, _)| known.contains(&name[..at]));
+    names.iter().filter(goes_on).map(|name| display_width(name)).max().unwrap_or(0)
+}
+
 /// The width of a line of such columns.
 fn whole(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
@@ -315,6 +322,19 @@ pub fn cut(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `msg_zerocopy …` stood below `msg_zerocopy`: which receiver it had was the question of the run.
+    #[test]
+    fn a_name_that_goes_on_keeps_its_end() {
+        let row = |name: &str| vec![name.to_string(), "12345678".into()];
+        let table = EndTable {
+            columns: ["way", "figure"].map(String::from).to_vec(),
+            rows: ["msg_zerocopy", "msg_zerocopy (receiver recvmsg)"].map(row).to_vec(),
+            ..EndTable::default()
+        };
+        let text = super::table(&table, TerminalLook { width: 40, colour: false });
+        assert!(text.contains("recvmsg)"), "{text}");
+    }
 
     /// It was printed beside the path of the report, and did not run.
     #[test]
