@@ -324,7 +324,7 @@ pub struct ReportArgs {
 
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// The number of a case, or its name as tables print it: "4K send", "sendmsg 64 KiB 1 thread"
+    /// The number of a transfer, or its name as tables print it: "4K send", "sendmsg 64 KiB 1 thread"
     #[arg(value_name = "CASE")]
     pub case: String,
     /// Directory of a run [default: the newest in syscost-runs]

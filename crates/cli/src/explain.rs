@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use syscost_analyze::cells::Cells;
 use syscost_analyze::finding::paths_of;
 use syscost_analyze::model::beside::{SampledAccount, beside};
-use syscost_analyze::model::{Account, Item, Model, Side, what_if};
+use syscost_analyze::model::{Account, Item, Model, Side, steps, what_if};
+use syscost_core::axis::Point;
 use syscost_core::units::{Unit, significant};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
@@ -60,21 +61,28 @@ fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
         None => what_if::account(run, cells, &point),
     };
     account.ok_or_else(|| {
-        let why = model::lacking();
+        let lacking = model::lacking().reason;
+        let why = match steps::sources(run).is_empty() {
+            true => lacking,
+            false => format!("no model for its mechanism or receiver, no usable sample, or {lacking}"),
+        };
         anyhow!(
-            "no account of {point}: no model for its mechanism or receiver, no usable sample, or {} \
-             (`syscost run default{}` measures what is needed)",
-            why.reason,
+            "no account of {}: {why} (`syscost run default{}` measures what is needed)",
+            name(&point, &Words::of(run)),
             paths_of(run)
         )
     })
 }
 
+/// `send, 64 KiB and 1 thread over veth (TCP_NODELAY on)`
+fn name(point: &Point, words: &Words) -> String {
+    let title = words.name(point, MECHANISM.id, &point.without(MECHANISM.id));
+    format!("{title}, {}", words.place(point, &[MECHANISM.id]))
+}
+
 fn text(account: &Account, words: &Words, paint: Paint) -> String {
-    let title = words.name(&account.point, "mechanism", &account.point.without(MECHANISM.id));
-    let place = words.place(&account.point, &["mechanism"]);
     let number = account.case.map_or_else(|| "Prediction".into(), |case| format!("Case {case}"));
-    let mut out = format!("{}\n", paint.bold(&format!("{number}: {title}, {place}")));
+    let mut out = format!("{}\n", paint.bold(&format!("{number}: {}", name(&account.point, words))));
     out += "CPU time of one message: a sum of counts times unit costs.\n";
     for caveat in &account.caveats {
         out += &format!("{}\n", paint.yellow(&format!("Note: {}.", model::caveat(caveat))));

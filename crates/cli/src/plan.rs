@@ -75,7 +75,7 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
         text += &entry(&paint.yellow("Replaced"), INDENT, &what);
     }
     for thinned in &plan.thinned {
-        let what = format!("{}: too many cases for a quick run -> name the values to keep", thinned.what());
+        let what = format!("{}: too many cases for a quick run -> {}", thinned.what(), thinned.remedy());
         text += &entry(&paint.yellow("Left out"), INDENT, &what);
     }
     for what in skipped(&plan.skips) {
@@ -128,6 +128,10 @@ fn grid(probe: &str, plan: &Plan) -> Vec<String> {
     let Some(found) = probe::find(probe) else { return Vec::new() };
     let cases = plan.cases.iter().filter(|c| c.probe == probe).map(|c| &c.point);
     let mut given = values(cases.chain(plan.skips.iter().filter(|s| s.probe == probe).map(|s| &s.point)));
+    // One that a quick run leaves out whole.
+    if given.is_empty() && !plan.cases.iter().any(|case| case.probe == probe) {
+        return Vec::new();
+    }
     let mut lines = vec![entry("Probe", INDENT, &format!("{probe}: {}", found.about().title))];
     let mut fixed = Vec::new();
     for axis in found.axes() {

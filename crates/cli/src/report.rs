@@ -14,7 +14,7 @@ use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Run, sessions};
 use syscost_report::section::sessions::{self as shown, SessionAnswer};
-use syscost_report::terminal::{self, TerminalLook};
+use syscost_report::terminal::{self, RunPlace, TerminalLook};
 use syscost_report::{Report, build, comparisons, csv, findings, html, side_page, svg};
 
 const RESULTS: &str = "results.csv";
@@ -50,7 +50,7 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
         }
         output::print_json(&all)
     } else {
-        show(&report, out, global)
+        show(&report, &args.dir, out, global)
     }
 }
 
@@ -94,7 +94,7 @@ pub fn written(run: &Run, out: &Path, global: &Global, mut more: serde_json::Val
     let report = build::report(run, &analysis);
     let files = write(run, &analysis, &report, &OpenDirectory::make(out).context(KEPT)?, false)?;
     if !global.json {
-        return show(&report, out, global);
+        return show(&report, out, out, global);
     }
     more["event"] = "written".into();
     more["dir"] = json!(out);
@@ -134,7 +134,8 @@ fn write(
 }
 
 /// The report's end on the terminal.
-fn show(report: &Report, out: &Path, global: &Global) -> Result<()> {
+fn show(report: &Report, run: &Path, out: &Path, global: &Global) -> Result<()> {
     let look = TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
-    output::print(&terminal::text(report, Some(&out.join(PAGE)), look))
+    let place = RunPlace { run, page: &out.join(PAGE) };
+    output::print(&terminal::text(report, Some(place), look))
 }

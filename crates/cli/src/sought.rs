@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use syscost_core::axis::{Axis, IntAxis, Point, Value, suggest};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_measure::mechanism::MESSAGES_PER_CALL;
 use syscost_measure::probe::Probe;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, RECEIVER, THREADS};
@@ -12,7 +13,7 @@ use syscost_report::text::words::Words;
 /// Cases that an error names.
 const SHOWN: usize = 4;
 /// Words of printed names that tell nothing.
-const FILLERS: &[&str] = &["and", "at", "over", "with"];
+const FILLERS: &[&str] = &["and", "at", "over", "to", "with"];
 
 /// The option of an axis of a transfer.
 pub fn flag(axis: &str) -> Option<&'static str> {
@@ -163,6 +164,10 @@ fn told(axes: &[Axis], word: &str) -> Result<(&'static str, Value)> {
         let axis = axis.with_context(|| format!("a transfer has no axis {name}"))?;
         return Ok((axis.id, axis.parse(text)?));
     }
+    // `send x64`
+    if let Some(count) = word.strip_prefix('x').filter(|count| count.parse::<u64>().is_ok()) {
+        return Ok((MESSAGES_PER_CALL.id, value(MESSAGES_PER_CALL.id, count)?));
+    }
     let named = axes.iter().filter(|a| !a.kind.names().is_empty() && a.kind.names() != ["on", "off"]);
     if let Some(named) = named.filter_map(|a| Some((a.id, a.parse(word).ok()?))).next() {
         return Ok(named);
@@ -172,7 +177,7 @@ fn told(axes: &[Axis], word: &str) -> Result<(&'static str, Value)> {
     }
     let usual = axes.iter().filter(|a| [MECHANISM.id, RECEIVER.id, PATH.id].contains(&a.id));
     let names: Vec<&str> = usual.flat_map(|a| a.kind.names()).collect();
-    bail!("{word:?} is neither a name nor a message size: {}", suggest(word, &names, &[]))
+    bail!("no transfer is called {word:?}, and it is no message size: {}", suggest(word, &names, &[]))
 }
 
 #[cfg(test)]
@@ -229,6 +234,8 @@ mod tests {
         assert_eq!(found(&default, "64 B send_fields"), found(&default, "send_fields size=64"));
         let batched = found(&ways, "1 KiB send (messages per call 64)").expect("it is there");
         assert_eq!(ways.record.plan.cases[batched].point.get("messages_per_call"), Some(&Value::Int(64)));
+        assert_eq!(found(&ways, "1 KiB send x64"), Ok(batched));
+        assert_eq!(wanted("send to recvmsg").unwrap(), wanted("send receiver=recvmsg").unwrap());
         let alone = found(&ways, "1 KiB send").expect("tables leave out what is the default");
         assert_eq!(ways.record.plan.cases[alone].point.get("messages_per_call"), Some(&Value::Int(1)));
     }
@@ -243,6 +250,9 @@ mod tests {
             "{error}"
         );
         let error = found(&run, "snd 4K").unwrap_err();
-        assert!(error.contains("neither") && error.contains("did you mean send?"), "{error}");
+        assert!(
+            error.contains("no transfer is called \"snd\"") && error.contains("did you mean send?"),
+            "{error}"
+        );
     }
 }

@@ -262,13 +262,12 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
     // Probes that share an axis share what becomes of it.
     let mut said = std::collections::BTreeSet::new();
     warnings.retain(|warning| said.insert((warning.id.clone(), warning.observed.clone())));
-    let mut left_out: Vec<String> = plan.thinned.iter().map(|thinned| thinned.what()).collect();
-    left_out.dedup();
+    let left_out: Vec<String> = plan.thinned.iter().map(|thinned| thinned.what()).collect();
     warnings.extend((!left_out.is_empty()).then(|| Warning {
         id: "quick_thinned".into(),
         observed: "a quick run has no time for so many cases".into(),
         consequence: format!("left out: {}", left_out.join("; ")),
-        remedy: "name the values to keep, or run without --quick".into(),
+        remedy: "name the values to keep, run a probe alone, or run without --quick".into(),
         cases: Vec::new(),
     }));
     if let Ok(planted) = std::env::var(planted::VARIABLE) {

@@ -261,7 +261,7 @@ fn field<'a>(layout: &'a Layout<'a>, title: String, members: &[usize]) -> RivalF
 }
 
 /// `pack_send`, `pack_send x64` (messages a call), `send to recvmsg`: what a user chooses, where it is not the usual.
-fn name(layout: &Layout, own: &Point) -> String {
+pub fn name(layout: &Layout, own: &Point) -> String {
     let mut name = own.text(SERIES).unwrap_or_default().to_string();
     let usual =
         |id: &str, value: &Value| layout.axis(id).is_some_and(|axis| axis.default().first() == Some(value));

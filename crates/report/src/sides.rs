@@ -57,7 +57,7 @@ pub fn refused(why: &Incomparable) -> String {
         Incomparable::DebugBuild => {
             "a run is of a debug build, whose times mean nothing: measure with a release build".into()
         }
-        Incomparable::Quick => "quick runs and full runs measure different cases: repeat one side".into(),
+        Incomparable::Quick => "some of them are quick and others are not: repeat one side".into(),
         Incomparable::CLibrary { base, candidate } => format!(
             "the C library differs ({base} and {candidate}): its calls are part of the figures; measure both sides with one"
         ),

@@ -4,6 +4,7 @@
 //! cannot drive the terminal.
 
 use super::escape::visible;
+use super::section::reproduce::quoted;
 use super::text::ending::EndTable;
 use super::{Diagram, Notice, Report, diagram};
 use std::collections::HashSet;
@@ -34,9 +35,16 @@ const LEAST_OF_BOTH_ENDS: usize = 28;
 /// Between two columns.
 const GAP: &str = "  ";
 
-/// The text to print, ending with a newline. `page` is where the report was written.
-pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String {
-    let sheet = Sheet::of(look, "in the report");
+/// Where a run and its page are.
+#[derive(Clone, Copy, Debug)]
+pub struct RunPlace<'a> {
+    pub run: &'a Path,
+    pub page: &'a Path,
+}
+
+/// The text to print, ending with a newline.
+pub fn text(report: &Report, place: Option<RunPlace>, look: TerminalLook) -> String {
+    let sheet = Sheet { run: place.map(|place| place.run), ..Sheet::of(look, "in the report") };
     let mut head = sheet.wrapped(&report.ending.trust, ANSWER);
     head.push(sheet.bold(&cut(&report.title, sheet.width)));
     for error in &report.errors {
@@ -54,7 +62,7 @@ pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String 
         tail.extend(report.ending.sessions.iter().flat_map(|session| sheet.wrapped(session, SESSION)));
     }
     tail.extend(sheet.notices(&report.notices));
-    if let Some(page) = page {
+    if let Some(RunPlace { page, .. }) = place {
         tail.extend([String::new(), format!("Report: {}", visible(&page.display().to_string()))]);
     }
     let mut room = LINES.saturating_sub(head.len() + tail.len());
@@ -71,16 +79,27 @@ pub fn table(table: &EndTable, look: TerminalLook) -> String {
     sheet.table(table, usize::MAX).join("\n") + "\n"
 }
 
-struct Sheet {
+struct Sheet<'a> {
     width: usize,
     look: TerminalLook,
     /// Where columns without room are.
     elsewhere: &'static str,
+    run: Option<&'a Path>,
 }
 
-impl Sheet {
-    fn of(look: TerminalLook, elsewhere: &'static str) -> Sheet {
-        Sheet { width: usize::from(look.width.max(20)), look, elsewhere }
+impl Sheet<'_> {
+    fn of(look: TerminalLook, elsewhere: &'static str) -> Sheet<'static> {
+        Sheet { width: usize::from(look.width.max(20)), look, elsewhere, run: None }
+    }
+
+    /// A page may move; a terminal knows the directory that a command needs.
+    fn named(&self, text: &str) -> String {
+        match self.run {
+            Some(run) => {
+                text.replace("--resume DIR", &format!("--resume {}", quoted(&run.to_string_lossy())))
+            }
+            None => text.into(),
+        }
     }
 
     fn bold(&self, text: &str) -> String {
@@ -95,8 +114,10 @@ impl Sheet {
     fn indented(&self, text: &str, most: usize, first: &str, rest: &str) -> Vec<String> {
         let options = textwrap::Options::new(self.width).initial_indent(first).subsequent_indent(rest);
         let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
-        let mut lines: Vec<String> =
-            textwrap::wrap(visible(text).trim(), options).into_iter().map(|line| line.into_owned()).collect();
+        let mut lines: Vec<String> = textwrap::wrap(visible(&self.named(text)).trim(), options)
+            .into_iter()
+            .map(|line| line.into_owned())
+            .collect();
         if lines.len() > most {
             lines.truncate(most);
             if let Some(last) = lines.last_mut() {
@@ -152,7 +173,7 @@ impl Sheet {
             .map(|at| lines().map(|line| display_width(&visible(&line[at]))).max().unwrap_or(0))
             .collect();
         let names: Vec<&String> = rows.iter().filter_map(|row| row.first()).collect();
-        let at_the_end = distinct_at(&names, cut);
+        let at_the_end = distinct_at(&names, cut).max(ends_tell(&names));
         let least = at_the_end.min(distinct_at(&names, cut_middle).max(LEAST_OF_BOTH_ENDS));
         let shown = fit(&mut widths, least, self.width);
         let shorten = if widths.first().is_some_and(|width| *width < at_the_end) { cut_middle } else { cut };
@@ -230,6 +251,13 @@ fn distinct_at(names: &[&String], shorten: fn(&str, usize) -> String) -> usize {
     (LEAST_NAME..longest).find(told).unwrap_or(longest)
 }
 
+/// The width of names whose end alone tells them from another: `send (receiver recvmsg)` beside `send`.
+fn ends_tell(names: &[&String]) -> usize {
+    let known: HashSet<&str> = names.iter().map(|name| name.as_str()).collect();
+    let goes_on = |name: &&&String| name.char_indices().any(|(at, _)| known.contains(&name[..at]));
+    names.iter().filter(goes_on).map(|name| display_width(name)).max().unwrap_or(0)
+}
+
 /// The width of a line of such columns.
 fn whole(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
@@ -288,4 +316,32 @@ pub fn cut(text: &str, width: usize) -> String {
         kept.push('…');
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `msg_zerocopy …` stood below `msg_zerocopy`: which receiver it had was the question of the run.
+    #[test]
+    fn a_name_that_goes_on_keeps_its_end() {
+        let row = |name: &str| vec![name.to_string(), "12345678".into()];
+        let table = EndTable {
+            columns: ["way", "figure"].map(String::from).to_vec(),
+            rows: ["msg_zerocopy", "msg_zerocopy (receiver recvmsg)"].map(row).to_vec(),
+            ..EndTable::default()
+        };
+        let text = super::table(&table, TerminalLook { width: 40, colour: false });
+        assert!(text.contains("recvmsg)"), "{text}");
+    }
+
+    /// It was printed beside the path of the report, and did not run.
+    #[test]
+    fn a_command_that_continues_a_run_names_its_directory() {
+        let sheet = Sheet::of(TerminalLook { width: 80, colour: false }, "in the report");
+        let text = "Continue it with `syscost run --resume DIR`.";
+        let run = Some(Path::new("my runs/a"));
+        let lines = Sheet { run, ..sheet }.wrapped(text, ANSWER);
+        assert_eq!(lines, ["Continue it with `syscost run --resume 'my runs/a'`."]);
+    }
 }

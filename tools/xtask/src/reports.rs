@@ -4,7 +4,7 @@ use crate::{Generated, Tree};
 use anyhow::Result;
 use std::path::Path;
 use syscost_analyze::whole::Analysis;
-use syscost_report::terminal::{self, TerminalLook};
+use syscost_report::terminal::{self, RunPlace, TerminalLook};
 use syscost_report::{build, csv, html};
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
@@ -12,7 +12,8 @@ pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
     let analysis = Analysis::of(&run);
     let report = build::report(&run, &analysis);
     let look = TerminalLook { width: 80, colour: false };
-    let terminal = terminal::text(&report, Some(Path::new("DIR/report.html")), look);
+    let place = RunPlace { run: Path::new("DIR"), page: Path::new("DIR/report.html") };
+    let terminal = terminal::text(&report, Some(place), look);
     Ok(vec![
         Generated::golden("small-run.results.csv", csv::results(&run, &analysis.cells)),
         Generated::golden("small-run.terminal.txt", terminal),

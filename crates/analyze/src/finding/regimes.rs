@@ -4,10 +4,9 @@
 use super::pairs::refs;
 use super::{Evidence, Finding};
 use crate::answer::AnswerVerdict;
-use crate::compare::Comparisons;
 use crate::compare::groups::Groups;
-use crate::compare::log_ratios::LogRatios;
 use crate::compare::study::RIVALS;
+use crate::compare::{Comparison, Comparisons};
 use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
 use syscost_core::axis::Point;
@@ -56,28 +55,27 @@ impl RegimesDiffer {
     fn of(evidence: &Evidence<'_>) -> RegimesDiffer {
         let Evidence { run, cells, .. } = evidence;
         // Advice on batches and receivers stands on pairs of ways, not of mechanisms alone.
-        let Some(all) = Comparisons::of_regimes(run, cells, &Groups::of_ways(run, RIVALS.id), CPU) else {
+        let groups = Groups::of_ways(run, RIVALS.id);
+        let Some(all) = Comparisons::of_regimes(run, cells, &groups, CPU) else {
             return RegimesDiffer { looked_at: 0, pairs: Vec::new() };
         };
         let differs = |verdict| matches!(verdict, Verdict::Less | Verdict::More);
-        let found = all.pairs.iter().filter(|c| differs(c.decision.verdict) && c.strength() > MARGIN.ln_1p());
-        let ratios = LogRatios::new(run, cells);
-        let mut pairs: Vec<RegimePair> = found
-            .filter_map(|c| {
-                let (a, b) = run.case(c.a).zip(run.case(c.b))?;
-                let (a_point, b_point) = (a.point.clone(), b.point.clone());
-                let logs: Vec<f64> = ratios.of(CPU, (c.a, c.b)).iter().map(|ratio| ratio.log).collect();
-                let by_slices = (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp();
-                Some(RegimePair {
-                    a: c.a,
-                    b: c.b,
-                    a_point,
-                    b_point,
-                    by_slices,
-                    windows_over_slices: c.seen_from(c.a),
-                })
+        let apart = |c: &&Comparison| differs(c.decision.verdict) && c.strength() > MARGIN.ln_1p();
+        let found: Vec<&Comparison> = all.pairs.iter().filter(apart).collect();
+        // The ratio that tables and comparisons.csv tell: rounds weigh by how well their slices know it.
+        let slices = (!found.is_empty()).then(|| Comparisons::of(run, cells, &groups, CPU)).flatten();
+        let pair = |c: &Comparison| {
+            let (a, b) = run.case(c.a).zip(run.case(c.b))?;
+            Some(RegimePair {
+                a: c.a,
+                b: c.b,
+                a_point: a.point.clone(),
+                b_point: b.point.clone(),
+                by_slices: slices.as_ref()?.between(c.a, c.b)?.seen_from(c.a).value,
+                windows_over_slices: c.seen_from(c.a),
             })
-            .collect();
+        };
+        let mut pairs: Vec<RegimePair> = found.into_iter().filter_map(pair).collect();
         pairs.sort_by(|one, other| other.distance().total_cmp(&one.distance()));
         RegimesDiffer { looked_at: all.pairs.len(), pairs }
     }
@@ -108,6 +106,7 @@ impl Finding for Regimes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cells::Cells;
     use crate::synthetic::Synthetic;
     use crate::whole::Analysis;
     use syscost_core::axis::Value;
@@ -175,7 +174,10 @@ mod tests {
             "{differ:?}"
         );
         assert_eq!((differ.pairs.len(), differ.looked_at), (10, 30));
+        // No other figure of the page is "by slices".
+        let told = Comparisons::of(&run, &Cells::of(&run), &Groups::of_ways(&run, RIVALS.id), CPU).unwrap();
         for pair in &differ.pairs {
+            assert_eq!(pair.by_slices, told.between(pair.a, pair.b).unwrap().seen_from(pair.a).value);
             let expected = if is_sendmsg(pair.a) { 1.3f64 } else { 1.0 / 1.3 };
             assert!((pair.by_slices.ln()).abs() < 0.03 && (pair.by_windows() / expected).ln().abs() < 0.06);
         }

@@ -73,7 +73,7 @@ impl Finding for WakeUps {
         let mut kinds: Vec<(WakeupPairs, Shown, bool)> =
             AXES.iter().filter_map(|axis| pairs(evidence, axis)).collect();
         if kinds.is_empty() {
-            let command = "syscost run transfer --read-bytes buffer,message";
+            let command = "syscost run default --mechanism send --threads 1 --read-bytes buffer,message";
             return Answer::not_measured(self.id(), Lack::SleepsBesideThroughput, command);
         }
         kinds.sort_by_key(|(pairs, ..)| std::cmp::Reverse(pairs.decided));

@@ -8,7 +8,7 @@ use crate::cells::Cells;
 use crate::model::steps::Steps;
 use crate::model::terms;
 use syscost_core::axis::Point;
-use syscost_core::stats::{Estimate, median_interval, paired_ratio};
+use syscost_core::stats::{Estimate, median_interval};
 use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_measure::probe::tcp_path::steps;
@@ -23,7 +23,7 @@ pub struct Floor {
     pub wake_ns: Option<f64>,
     /// Call and copy, round by round.
     pub at_best: Estimate,
-    /// How many times as much the best case costs, paired by round.
+    /// How many times as much the best case costs.
     pub worse: Estimate,
 }
 
@@ -39,11 +39,21 @@ pub fn floor(sources: &[&Case], cells: &Cells, best: &Case, shared: &Point, leve
     let wake_ns = terms::waking(&steps).map(|wake| wake.ns);
     let both = call.plus(&copy).rounds;
     let values: Vec<f64> = both.iter().map(|(_, ns)| *ns).collect();
-    Some(Floor {
-        call_ns: call.ns,
-        copy_ns: copy.ns,
-        wake_ns,
-        at_best: median_interval(&values, level, Unit::Nanoseconds)?,
-        worse: paired_ratio(&cells.cell(best.index, COST)?.rounds.pairs(), &both, level)?.estimate,
+    let at_best = median_interval(&values, level, Unit::Nanoseconds)?;
+    let worse = times(&cells.cell(best.index, COST)?.estimate, &at_best)?;
+    Some(Floor { call_ns: call.ns, copy_ns: copy.ns, wake_ns, at_best, worse })
+}
+
+/// How many times as much one figure is as another that stands beside it. Few rounds in pairs may say the contrary of the
+/// two medians; ends of both intervals are wide enough for any pairs that do not move against each other.
+pub fn times(figure: &Estimate, other: &Estimate) -> Option<Estimate> {
+    let known = figure.low > 0.0 && other.low > 0.0;
+    known.then(|| Estimate {
+        value: figure.value / other.value,
+        low: figure.low / other.high,
+        high: figure.high / other.low,
+        level: figure.level.min(other.level),
+        n: figure.n.min(other.n),
+        unit: Unit::Ratio,
     })
 }

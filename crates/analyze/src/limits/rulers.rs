@@ -2,7 +2,7 @@
 //!
 //! A ruler is a case of a probe that says whose figures may be held against it ([`Ruler`]). At each
 //! combination of the coordinates that both have, the best case by its median is held against every
-//! ruler, by the ratio paired by round. Rulers compete with nobody: they are in no group, and win
+//! ruler, by the ratio of the two figures shown. Rulers compete with nobody: they are in no group, and win
 //! nothing. Cases with coordinates that the rulers lack (a path) are candidates alike.
 
 use super::floor::{self, Floor};
@@ -12,14 +12,11 @@ use crate::model::steps;
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Better, Metric};
-use syscost_core::stats::{Estimate, paired_ratio};
+use syscost_core::stats::Estimate;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::probe::{self, Probe, Ruler};
-
-/// Behind a ratio that is told.
-const FEWEST_ROUNDS: u32 = 3;
 
 /// One ruler at one place.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +27,6 @@ pub struct Reading {
     pub title: &'static str,
     pub figure: Estimate,
     /// How many times worse the best is: its cost over the ruler's, or the ruler's rate over its.
-    /// `None`: fewer than three rounds have both, which may say the contrary of the two medians.
     pub worse: Option<Estimate>,
 }
 
@@ -80,20 +76,20 @@ fn places<'r>(run: &'r Run, id: &str, ruler: &Ruler) -> BTreeMap<Point, Vec<&'r 
 
 fn at(run: &Run, cells: &Cells, ruler: &Ruler, metric: &Metric, shared: Point, cases: &[&Case]) -> Held {
     let best = best(run, cells, ruler.of, metric, &shared);
-    let best_rounds = best.and_then(|case| cells.cell(case, metric.id)).map(|cell| cell.rounds.pairs());
+    let of_best = best.and_then(|case| cells.cell(case, metric.id)).map(|cell| cell.estimate);
     let reading = |case: &&Case| {
         let value = case.point.text_at(ruler.axis)?;
         let cell = cells.cell(case.index, metric.id)?;
-        let ratio = best_rounds.as_ref().and_then(|best| match metric.better {
-            Better::Higher => paired_ratio(&cell.rounds.pairs(), best, run.record.spec.confidence),
-            _ => paired_ratio(best, &cell.rounds.pairs(), run.record.spec.confidence),
+        let worse = of_best.as_ref().and_then(|best| match metric.better {
+            Better::Higher => floor::times(&cell.estimate, best),
+            _ => floor::times(best, &cell.estimate),
         });
         Some(Reading {
             case: case.index,
             name: value.to_string(),
             title: (ruler.title)(value)?,
             figure: cell.estimate,
-            worse: ratio.map(|ratio| ratio.estimate).filter(|worse| worse.n >= FEWEST_ROUNDS),
+            worse,
         })
     };
     Held { metric: *metric, best, readings: cases.iter().filter_map(reading).collect(), floor: None, shared }
@@ -151,13 +147,23 @@ mod tests {
         run
     }
 
+    /// Pairs of three rounds said 0.96 beside two figures that are 1.3 apart.
     #[test]
-    fn two_rounds_give_no_ratio() {
+    fn the_ratio_is_that_of_the_two_figures_beside_it() {
         let mut run = ruled();
-        let kept: Vec<_> = run.samples.iter().filter(|sample| sample.round < 2).cloned().collect();
-        run.samples = kept.into();
-        let held = held(&run, &Cells::of(&run));
-        assert!(held.len() == 4 && held.iter().all(|place| place.readings[0].worse.is_none()), "{held:?}");
+        let kept = run.samples.iter().filter(|sample| sample.round < 3 || sample.case == 0);
+        run.samples = kept.cloned().collect::<Vec<_>>().into();
+        let cells = Cells::of(&run);
+        let held = held(&run, &cells);
+        assert_eq!(held.len(), 4);
+        for place in held {
+            let best = cells.cell(place.best.unwrap(), place.metric.id).unwrap().estimate;
+            let figure = place.readings[0].figure;
+            let ratio = best.value / figure.value;
+            let worse = place.readings[0].worse.unwrap();
+            assert_eq!(worse.value, if place.metric.better == Better::Higher { 1.0 / ratio } else { ratio });
+            assert!(worse.low <= worse.value && worse.value <= worse.high && worse.level < 0.95, "{worse:?}");
+        }
     }
 
     #[test]

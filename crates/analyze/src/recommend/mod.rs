@@ -16,8 +16,9 @@ use serde::Serialize;
 use situation::Situation;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::Point;
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
-use syscost_host::namespaces::layer;
+use syscost_host::namespaces::{layer, named};
 use syscost_measure::mechanism;
 use syscost_measure::probe::network::LOOPBACK;
 use syscost_measure::probe::transfer::axes::PATH;
@@ -49,7 +50,8 @@ impl Recommendation {
         };
         let situations: Vec<SituationAdvice> = Situation::ALL.into_iter().filter_map(of).collect();
         let advice = || situations.iter().flat_map(|of| &of.advice);
-        let one_machine = advice().any(|a| a.scope.held.text(PATH).is_some_and(on_one_machine));
+        let one_machine =
+            advice().any(|a| a.scope.held.text(PATH).is_some_and(|path| on_one_machine(run, path)));
         let caveats =
             one_machine.then(|| Caveat::NoDevice { command: "syscost run --path ssh://HOST".into() });
         Recommendation { caveats: caveats.into_iter().collect(), situations }
@@ -57,8 +59,19 @@ impl Recommendation {
 }
 
 /// Do packets on this path never meet a network device?
-fn on_one_machine(path: &str) -> bool {
-    path == LOOPBACK || layer::find(path).is_some()
+fn on_one_machine(run: &Run, path: &str) -> bool {
+    path == LOOPBACK || layer::find(path).is_some() || (named::is_meant(path) && joined_by_veth(run, path))
+}
+
+/// Namespaces of this machine may also hold real devices.
+fn joined_by_veth(run: &Run, path: &str) -> bool {
+    let mut cases = run.record.plan.cases.iter().filter(|case| case.point.text(PATH) == Some(path));
+    let is_veth = |case: &Case| {
+        let settings = run.record.settings.get(&case.index)?;
+        let driver = |role: &str| settings.get(&format!("{role}_driver"));
+        Some(["sender", "receiver"].iter().all(|role| driver(role).is_some_and(|driver| driver == "veth")))
+    };
+    cases.find_map(is_veth).unwrap_or(false)
 }
 
 fn advice(run: &Run, cells: &Cells, studies: &[Study], along: &str, situation: Situation) -> Vec<Advice> {

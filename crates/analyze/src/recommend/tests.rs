@@ -7,6 +7,7 @@ use crate::answer::CopiedBy;
 use crate::compare::winners::Sure;
 use crate::synthetic::{Synthetic, audit, batched};
 use crate::whole::Analysis;
+use syscost_core::axis::Value;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::SliceRow;
 use syscost_measure::ledger::Counts;
@@ -391,4 +392,19 @@ fn batches_that_cost_more_by_slices_and_less_by_windows_get_no_advice() {
         run.slices.saw(&rows.collect::<Vec<_>>());
     }
     assert_eq!(verdicts(&run), [BatchingVerdict::Undecided]);
+}
+
+/// Two namespaces that veth joins are on this machine as those that syscost makes are; others may have real devices.
+#[test]
+fn namespaces_joined_by_veth_say_nothing_of_a_device() {
+    let caveats = |driver: &str| {
+        let mut run = planted(|_| 1000.0).run();
+        for case in &mut run.record.plan.cases {
+            case.point.set(PATH.id, Value::text("netns:a,b"));
+            let settings = run.record.settings.entry(case.index).or_default();
+            ["sender_driver", "receiver_driver"].iter().for_each(|role| settings.set(role, driver.into()));
+        }
+        recommended(&run).caveats.len()
+    };
+    assert_eq!(["veth", "mlx5_core"].map(caveats), [1, 0]);
 }

@@ -34,13 +34,22 @@ pub struct Thinned {
 }
 
 impl Thinned {
-    /// `message_bytes 4096, 65536`
+    /// `memory_latency working_set_bytes 16384, 131072`: probes share axes.
     pub fn what(&self) -> String {
-        let values: Vec<String> = self.left_out.iter().map(ToString::to_string).collect();
-        match (self.axis.is_empty(), values.is_empty()) {
-            (true, _) => self.probe.clone(),
-            (false, true) => format!("some combinations of {}", self.axis),
-            (false, false) => format!("{} {}", self.axis, values.join(", ")),
+        let Thinned { probe, axis, left_out } = self;
+        let values: Vec<String> = left_out.iter().map(ToString::to_string).collect();
+        match (axis.is_empty(), values.is_empty()) {
+            (true, _) => probe.clone(),
+            (false, true) => format!("{probe} some combinations of {axis}"),
+            (false, false) => format!("{probe} {axis} {}", values.join(", ")),
+        }
+    }
+
+    /// What measures it. A whole probe has no value to name.
+    pub fn remedy(&self) -> String {
+        match self.axis.is_empty() {
+            true => format!("run it alone: syscost run {}", self.probe),
+            false => "name the values to keep".into(),
         }
     }
 }
@@ -258,6 +267,21 @@ mod tests {
         for thinned in left.thinned.iter().filter(|thinned| !thinned.axis.is_empty()) {
             let kept = values(&left, &thinned.axis);
             assert!(thinned.left_out.iter().all(|value| !kept.contains(value)), "{}", thinned.what());
+        }
+    }
+
+    /// Two lists of one axis were told without their probes, and of a whole probe to name its values.
+    #[test]
+    fn what_is_left_out_names_its_probe_and_its_own_way_back() {
+        let left = plan(&spec("os", &[])).thinned;
+        let (whole, values): (Vec<&Thinned>, Vec<&Thinned>) =
+            left.iter().partition(|one| one.axis.is_empty());
+        assert!(!whole.is_empty() && !values.is_empty(), "{left:?}");
+        assert!(values.iter().all(|one| one.what().starts_with(&format!("{} ", one.probe))), "{left:?}");
+        for one in whole {
+            let alone = one.remedy();
+            let experiment = alone.strip_prefix("run it alone: syscost run ").unwrap();
+            assert!(!plan(&spec(experiment, &[])).cases.is_empty(), "{experiment}");
         }
     }
 

@@ -96,14 +96,19 @@ fn comparisons(m: &Material) -> String {
 fn precision(m: &Material) -> String {
     let record = &m.run.record;
     let (reached, cases) = Precision::reached(m.run, &m.analysis.cells);
+    let duration = |ns| units::format_duration(Duration::from_nanos(ns));
+    let (took, limit) = (duration(record.elapsed_ns), duration(record.spec.time_limit_ns));
+    // The record has the limit of the first: a resumed session may have another.
+    let within = match record.sessions {
+        0 | 1 => format!("{took} of a limit of {limit}"),
+        several => format!("{took} in {several} sessions, each with its own limit (the first: {limit})"),
+    };
     format!(
-        "Asked: an interval within ±{} % of the median. {reached} of {} reached it. How the run ended: {}, after {} \
-         of a limit of {}. The case table states the precision of each.",
+        "Asked: an interval within ±{} % of the median. {reached} of {} reached it. How the run ended: {}, after \
+         {within}. The case table states the precision of each.",
         units::significant(record.spec.precision * 100.0),
         plural(cases, "case"),
         state(record.state),
-        units::format_duration(Duration::from_nanos(record.elapsed_ns)),
-        units::format_duration(Duration::from_nanos(record.spec.time_limit_ns)),
     )
 }
 
@@ -122,7 +127,7 @@ mod tests {
     use super::*;
     use syscost_analyze::synthetic::Synthetic;
     use syscost_analyze::whole::Analysis;
-    use syscost_experiment::run::{Pilot, SliceRow};
+    use syscost_experiment::run::{Pilot, Run, SliceRow};
     use syscost_measure::probe::Slice;
 
     /// It was said: 250 us long, where 8 messages of 1 MiB took 2 ms.
@@ -135,5 +140,17 @@ mod tests {
         let analysis = Analysis::of(&run);
         let told = order(&Material::of(&run, &analysis, &[]));
         assert!(told.contains("Slices last at least 250 us,"), "{told}");
+    }
+
+    /// It was said: after 1m 15s of a limit of 1m.
+    #[test]
+    fn a_resumed_run_has_a_limit_in_each_session() {
+        let mut run = Synthetic { rounds: 1, ..Default::default() }.run();
+        let told = |run: &Run| precision(&Material::of(run, &Analysis::of(run), &[]));
+        (run.record.elapsed_ns, run.record.spec.time_limit_ns) = (75_000_000_000, 60_000_000_000);
+        assert!(told(&run).contains("after 1m 15s of a limit of 1m."), "{}", told(&run));
+        run.record.sessions = 2;
+        let several = "after 1m 15s in 2 sessions, each with its own limit (the first: 1m).";
+        assert!(told(&run).contains(several), "{}", told(&run));
     }
 }

@@ -121,7 +121,7 @@ fn row(m: &Material, o: &Operation, here: &ComparedMachine) -> Vec<Entry> {
     row
 }
 
-/// `0.78x (clock): less than half`
+/// `0.78x (clock): at least half`
 fn in_words(difference: HardwareDifference) -> String {
     let by = match difference.by {
         HardwareBy::Base => "base hardware",
@@ -130,7 +130,8 @@ fn in_words(difference: HardwareDifference) -> String {
     let share = match difference.share {
         HardwareShare::NoDifference => return "no difference shown".into(),
         HardwareShare::Most => "at least half",
-        HardwareShare::Less => "less than half",
+        // Less than half, far more than all, or the other way.
+        HardwareShare::Less => "does not explain it",
         HardwareShare::Undecided => "undecided",
     };
     format!("{}x ({by}): {share}", significant(rounded(difference.ratio)))
@@ -167,4 +168,16 @@ pub fn without_empty_columns(table: &mut Table) {
 /// Does not apply, or nobody says.
 pub fn none() -> Entry {
     Entry::Text("–".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock that would make 0.76 of what came to 0.855 was said to make less than half of the difference.
+    #[test]
+    fn hardware_that_would_do_more_is_not_said_to_do_less() {
+        let more = HardwareDifference { by: HardwareBy::Clock, ratio: 0.76, share: HardwareShare::Less };
+        assert_eq!(in_words(more), "0.76x (clock): does not explain it");
+    }
 }

@@ -29,7 +29,7 @@ pub fn section(m: &Material) -> Section {
 }
 
 /// A word as a POSIX shell takes it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=%+@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.into()

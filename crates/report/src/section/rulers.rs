@@ -15,7 +15,7 @@ use syscost_experiment::plan::Case;
 
 const METHOD: &str = "The same messages between two processes of this machine, measured in the same rounds: through the \
     kernel without TCP, without the kernel, and by one copy from core to core. Beside each figure stands how many \
-    times worse the best way over TCP is, paired by round; the best is the one with the best median, of every \
+    times worse the best way over TCP is, from both figures and their intervals; the best is the one with the best median, of every \
     path that was run. Ends of shared memory look again and again before they sleep, and pay CPU time for it, \
     which may bring a ratio of CPU time below 1.";
 

@@ -24,9 +24,12 @@ pub fn sentence(cause: &Cause) -> String {
                 .collect();
             format!("Together, {} explain {}.", and(&each), of_it(share))
         }
-        Cause::NotShown { nearest: None, .. } => "Cause not shown by this run.".into(),
-        Cause::NotShown { nearest: Some(nearest), .. } => {
-            format!("Cause not shown by this run: {}.", explained(nearest))
+        Cause::NotShown { nearest, ruled_out } => {
+            // Too few rounds count events, or these have no price: they may be the cause.
+            let verdict = if *ruled_out { "Cause not shown by this run" } else { "Cause undecided" };
+            let nearest =
+                nearest.as_ref().map_or(String::new(), |nearest| format!(": {}", explained(nearest)));
+            format!("{verdict}{nearest}.")
         }
     }
 }

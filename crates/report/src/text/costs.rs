@@ -64,17 +64,23 @@ pub fn statements(operations: &[Operation], confidence: f64) -> Vec<Statement> {
 fn predictions(fits: &Fits) -> Option<Statement> {
     let Fits { held, outside, undecided, unknown } = fits;
     let all = held.len() + outside.len() + undecided.len() + unknown;
-    let mut text = format!("{} of {} were within {FACTOR}x", held.len(), count(all, "prediction"));
+    let mut parts = Vec::new();
     if !outside.is_empty() {
-        text += &format!(", {} were not", outside.len());
+        parts.push(format!("{} were not", outside.len()));
     }
     if !undecided.is_empty() {
-        text += &format!(", {} undecided", undecided.len());
+        parts.push(format!("{} undecided", undecided.len()));
     }
     if *unknown > 0 {
-        text += &format!(", {unknown} unknown because an input is missing");
+        parts.push(format!("{unknown} unknown because an input is missing"));
     }
-    text += ".";
+    // A 0 before what nothing decides would read as failures.
+    let text = if held.is_empty() && outside.is_empty() {
+        format!("No prediction is decided: {}.", parts.join(", "))
+    } else {
+        parts.insert(0, format!("{} of {} were within {FACTOR}x", held.len(), count(all, "prediction")));
+        parts.join(", ") + "."
+    };
     // Those that miss, and where none does those that hold.
     let shown = [outside, held, undecided].into_iter().find(|cells| !cells.is_empty())?;
     Some(Statement { text, cells: shown.clone() })
@@ -91,4 +97,27 @@ fn statement<'a>(title: &str, group: impl Iterator<Item = &'a (&'a Operation, St
     }
     let text = format!("{title}: {}.", parts.join("; "));
     (!cells.is_empty()).then_some(Statement { text, cells })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_analyze::CellRef;
+
+    /// It was said that 0 of 52 were within 2x, of rows with one round.
+    #[test]
+    fn predictions_that_nothing_decides_are_no_failures() {
+        let cells = |n: usize| vec![CellRef { case: 0, metric: "ns" }; n];
+        let told = |[held, outside, undecided]: [usize; 3], unknown| {
+            let (held, outside, undecided) = (cells(held), cells(outside), cells(undecided));
+            predictions(&Fits { held, outside, undecided, unknown }).map(|statement| statement.text)
+        };
+        let open = "No prediction is decided: 22 undecided, 30 unknown because an input is missing.";
+        assert_eq!(told([0, 0, 22], 30).as_deref(), Some(open));
+        assert_eq!(
+            told([0, 2, 1], 0).as_deref(),
+            Some("0 of 3 predictions were within 2x, 2 were not, 1 undecided.")
+        );
+        assert_eq!(told([3, 0, 0], 0).as_deref(), Some("3 of 3 predictions were within 2x."));
+    }
 }

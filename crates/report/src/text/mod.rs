@@ -135,8 +135,9 @@ fn caveat(caveat: &Caveat) -> String {
              connections pays something else."
                 .into()
         }
-        Caveat::OneReadSize => "The receiver read in one size only. Compare two: `syscost run transfer --read-bytes \
-                                buffer,message`."
+        // The default experiment has prices; the control alone leaves time for rounds.
+        Caveat::OneReadSize => "The receiver read in one size only. Compare two: `syscost run default --mechanism send --threads 1 \
+                                --read-bytes buffer,message`."
             .into(),
         Caveat::CausesArePriced => {
             "A cause is named only where its events, at prices measured in this run, explain at least half of the \

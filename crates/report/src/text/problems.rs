@@ -37,7 +37,7 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::Bytes => "impossible bytes",
         Fault::CpuTime => "impossible CPU time",
         Fault::Share => "impossible shares",
-        Fault::Negative => "negative counts",
+        Fault::Negative => "negative figures",
         Fault::Throughput => "impossible throughput",
     }
 }
@@ -50,7 +50,7 @@ fn refused(fault: Fault) -> &'static str {
         Fault::Bytes => "were refused: their bytes are not their messages times the size",
         Fault::CpuTime => "were refused: they have more CPU time than their threads had",
         Fault::Share => "were refused: a share is outside 0 to 1",
-        Fault::Negative => "were refused: a count is negative",
+        Fault::Negative => "were refused: a figure is negative",
         Fault::Throughput => "cannot be true: the machine cannot move so much",
     }
 }
@@ -59,7 +59,8 @@ fn refused(fault: Fault) -> &'static str {
 pub fn remedy(kind: &ProblemKind) -> Option<&'static str> {
     match kind {
         ProblemKind::FewRounds { .. } | ProblemKind::WideInterval { .. } => Some("a longer --time-limit"),
-        ProblemKind::Impossible { fault: Fault::Short, .. }
+        // What was subtracted from a figure may have been disturbed.
+        ProblemKind::Impossible { fault: Fault::Short | Fault::Negative, .. }
         | ProblemKind::Marked { .. }
         | ProblemKind::TwoLevels { .. }
         | ProblemKind::Outliers { .. }
@@ -287,7 +288,7 @@ mod tests {
         let samples = SampleShare { samples: 1, of: 12 };
         let kind = ProblemKind::Impossible { fault: Fault::Negative, samples, bound: None };
         let refused = Problem { kind, case: 3, cells: Vec::new() };
-        let text = "2 of 24 samples of 2 cases were refused: a count is negative.";
+        let text = "2 of 24 samples of 2 cases were refused: a figure is negative.";
         assert_eq!(summary(&[&refused, &refused]), text);
     }
 }

@@ -16,7 +16,7 @@ use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Better;
 use syscost_core::units::significant;
 use syscost_experiment::run::Run;
-use syscost_measure::mechanism;
+use syscost_measure::mechanism::{self, MSG_MORE};
 use syscost_measure::probe;
 use syscost_measure::probe::tcp_latency::axes::RATE;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -26,6 +26,9 @@ const LONGEST: usize = 24;
 /// Ways named of a range, and ranges named of a headline.
 const NAMES: usize = 2;
 const RANGES: usize = 4;
+
+/// tcp(7): 200 ms are the ceiling of TCP_CORK, which MSG_MORE is for one call (send(2)).
+const HELD_BACK: &str = "MSG_MORE holds back what does not fill a segment, for up to 200 ms.";
 
 /// What somebody in one situation should use, by one metric and at the same thread counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,7 +132,10 @@ impl AdviceWords<'_> {
             .collect();
         if let Some(last) = texts.last_mut() {
             let cells = last.headline.cells.clone();
-            let caveats = of.caveats.iter().map(super::caveat);
+            let mut leads = of.advice.iter().flat_map(|advice| &advice.ranges).map(|range| &range.lead);
+            let held_back = leads.any(|lead| lead.text_at(MSG_MORE.id) == Some("on"));
+            let held_back = held_back.then(|| HELD_BACK.to_string());
+            let caveats = held_back.into_iter().chain(of.caveats.iter().map(super::caveat));
             last.details.extend(caveats.map(|text| Statement { text, cells: cells.clone() }));
         }
         texts

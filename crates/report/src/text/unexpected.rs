@@ -1,6 +1,6 @@
 //! What is unexpected?
 
-use super::figures::{short_place, times, times_range};
+use super::figures::{times, times_range};
 use super::{QuestionText, cause, each, headline_of};
 use crate::text::words::{Words, and, count, figure, row_name};
 
@@ -11,7 +11,7 @@ use syscost_analyze::finding::{Answer, Says};
 use syscost_core::axis::Value;
 use syscost_core::units::significant;
 use syscost_measure::probe;
-use syscost_measure::probe::transfer::axes::MECHANISM;
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
 pub const TEXT: QuestionText = QuestionText {
     id: "unexpected",
@@ -139,16 +139,22 @@ fn as_factor(ratio: f64) -> String {
     format!("{}x", significant((ratio * 100.0).round() / 100.0))
 }
 
-/// `sendmsg (messages per call 64) at 64 KiB and 1 thread`; an operation by its row.
+/// `sendmsg (messages per call 64) at 64 KiB and 1 thread (offloads on)`; an operation by its row.
 fn who(at: &SurprisingPlace, words: &Words) -> String {
     let Some(probe) = probe::find(&at.probe) else { return at.probe.clone() };
     if let Some(row) = probe.row(&at.place) {
         return row_name(probe.about().title, &row);
     }
     let named_by = probe.about().ruler.map_or(MECHANISM.id, |ruler| ruler.axis);
-    let (way, place) = (words.way(probe, &at.place, named_by), short_place(&at.place));
-    match place.is_empty() {
-        true => way,
-        false => format!("{way} at {place}"),
+    let way = words.way(probe, &at.place, named_by);
+    let said = words.constant().into_iter().filter(|id| ![MESSAGE_BYTES.id, THREADS.id].contains(id));
+    let axes = probe.axes();
+    let chosen = axes.iter().map(|axis| axis.id).filter(|id| probe.chosen(id));
+    let known: Vec<&str> = said.chain(chosen).chain([named_by]).collect();
+    let place = words.place(&at.place, &known);
+    match place.chars().next() {
+        None => way,
+        Some(first) if first.is_ascii_digit() => format!("{way} at {place}"),
+        Some(_) => format!("{way} {place}"),
     }
 }

@@ -4,6 +4,7 @@ use super::EndTable;
 use super::figure::{RivalStanding, UNKNOWN, digits, figure, own_figure};
 use crate::context::Layout;
 use crate::material::Material;
+use crate::rivals::name;
 use crate::text::words::Words;
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::{RIVALS, Study};
@@ -101,8 +102,9 @@ impl View<'_> {
         })
     }
 
+    /// As the page's table has it.
     fn name(&self, case: &Case) -> String {
-        self.words.way(self.layout.probe, &case.point, RIVALS.id)
+        name(self.layout, &self.layout.probe.coordinates(&case.point, true))
     }
 
     fn cost(&self, case: &Case) -> f64 {
@@ -125,20 +127,20 @@ impl View<'_> {
         if many {
             cases.sort_by(|a, b| self.cost(a).total_cmp(&self.cost(b)));
         }
-        let against = |metric: &str, case: &Case, told: fn(&RivalStanding) -> String| {
+        let against = |metric: &str, case: &Case| {
             let other = rivals.control;
             if case.index == other.index {
                 return "control".into();
             }
-            self.against(metric, case, other).map_or("-".into(), |against| told(&against))
+            self.against(metric, case, other).map_or("-".into(), |against| against.words())
         };
         let row = |case: &&Case| {
             vec![
                 self.name(case),
                 self.shown(case, COST, MICROSECONDS),
-                against(COMPARED, case, if many { RivalStanding::short } else { RivalStanding::words }),
+                against(COMPARED, case),
                 self.shown(case, THROUGHPUT, (GIGABITS.0, "")),
-                against(THROUGHPUT, case, RivalStanding::short),
+                against(THROUGHPUT, case),
             ]
         };
         let beside = format!("vs {}", self.name(rivals.control));

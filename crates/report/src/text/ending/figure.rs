@@ -89,19 +89,14 @@ impl RivalStanding {
         RivalStanding { factor: ratio.max(1.0 / ratio), ..self }
     }
 
-    /// `faster 1.3x`, `same (1.01x)`, `undecided (1.1x slower)`
-    pub fn words(&self) -> String {
-        let (factor, side) = (factor(self.factor), if self.better { "faster" } else { "slower" });
-        match self.verdict {
-            Verdict::Same => format!("same ({factor})"),
-            Verdict::Undecided => format!("undecided ({factor} {side})"),
-            Verdict::Less | Verdict::More => format!("{side} {factor}"),
-        }
-    }
-
     /// `faster 1.3x`, `same`, `undecided`
-    pub fn short(&self) -> String {
-        self.words().split(" (").next().unwrap_or_default().to_string()
+    pub fn words(&self) -> String {
+        let side = if self.better { "faster" } else { "slower" };
+        match self.verdict {
+            Verdict::Same => "same".into(),
+            Verdict::Undecided => "undecided".into(),
+            Verdict::Less | Verdict::More => format!("{side} {}", factor(self.factor)),
+        }
     }
 
     /// `-1.3x`: costs so much less; `+1.3x`, `=`, `?`
@@ -160,8 +155,8 @@ mod tests {
         let against = |verdict, better, factor| RivalStanding { verdict, better, factor };
         assert_eq!(against(Verdict::Less, true, 1.31).words(), "faster 1.3x");
         assert_eq!(against(Verdict::More, false, 12.3).words(), "slower 12x");
-        assert_eq!(against(Verdict::Same, true, 1.013).words(), "same (1.01x)");
-        assert_eq!(against(Verdict::Undecided, false, 1.2).words(), "undecided (1.2x slower)");
+        assert_eq!(against(Verdict::Same, true, 1.013).words(), "same");
+        assert_eq!(against(Verdict::Undecided, false, 1.2).words(), "undecided");
         assert_eq!(against(Verdict::Less, true, 1.31).mark(), "-1.3x");
     }
 }

@@ -101,5 +101,5 @@ fn verdict(m: &Material, layout: &Layout, case: &Case) -> Option<String> {
         return Some("best".into());
     }
     layout.case(best)?;
-    RivalStanding::of(study, case.index, best).map(|against| against.short())
+    RivalStanding::of(study, case.index, best).map(|against| against.words())
 }

@@ -147,3 +147,19 @@ fn a_headline_that_is_too_long_says_what_it_depends_on() {
     assert_eq!(told(advice.clone(), RATE.id)[0], said);
     assert_eq!(told(advice, MESSAGE_BYTES.id)[0], said.replace("rate", "size"));
 }
+
+/// Who takes the cheapest way has to know that its last bytes wait.
+#[test]
+fn what_msg_more_holds_back_is_said_once_where_it_leads() {
+    let said = |msg_more: &str| {
+        let mut advice = open(&[("pack_send", &[64])]);
+        advice.ranges[0].lead.set(MSG_MORE.id, Value::text(msg_more));
+        let at = |threads| {
+            let scope = AdviceScope { threads: vec![threads], ..advice.scope.clone() };
+            Advice { scope, ..advice.clone() }
+        };
+        let found = recommended("default", vec![at(1), at(2)], MESSAGE_BYTES.id).statements();
+        found.iter().filter(|statement| statement.text == HELD_BACK).count()
+    };
+    assert_eq!([said("on"), said("off")], [1, 0]);
+}
