@@ -36,6 +36,9 @@ pub struct DifferingFact {
 /// Facts that name a run, and cannot be a cause of what it costs.
 pub const IDENTITY: &str = "identity";
 
+const SYSCOST: &str = "syscost";
+const REVISION: &str = "revision";
+
 /// Facts in which any two runs differ: no cause.
 const PASSING: [&str; 4] = ["uptime_seconds", "tick_counter_difference_ppm", LAB_SECONDS, LAB_START_SECONDS];
 
@@ -63,11 +66,11 @@ const CAUSES: &[(&str, &str)] = &[
     ("memory_", "memory"),
     ("cloud_", "machine"),
     ("hypervisor", "machine"),
-    ("tool_", "syscost"),
+    ("tool_", SYSCOST),
     ("limit_", "rights"),
     ("effective_uid", "rights"),
     ("capabilities", "rights"),
-    ("revision", "revision"),
+    ("revision", REVISION),
 ];
 
 pub fn refusal(base: &[RunFigures], candidate: &[RunFigures]) -> Option<Incomparable> {
@@ -99,8 +102,11 @@ pub fn refusal(base: &[RunFigures], candidate: &[RunFigures]) -> Option<Incompar
 pub fn differing(base: &[RunFigures], candidate: &[RunFigures]) -> Vec<DifferingFact> {
     let (a, b) = (values(base), values(candidate));
     let both = a.iter().filter_map(|(id, of_base)| Some((id, of_base, b.get(id)?)));
-    // What changes within a side (free memory, a measured clock) is no property of it. Boots are its replicates.
-    let lasts = |id: &str, values: &BTreeSet<String>| values.len() == 1 || cause(id) == IDENTITY;
+    // What changes within a side (free memory, a measured clock) is no property of it. Boots are its replicates, and each
+    // run has one binary.
+    let lasts = |id: &str, values: &BTreeSet<String>| {
+        values.len() == 1 || [IDENTITY, SYSCOST, REVISION].contains(&cause(id))
+    };
     let apart = both.filter(|(id, of_base, of_candidate)| {
         let tells = !PASSING.contains(&id.as_str()) && lasts(id, &of_base.1) && lasts(id, &of_candidate.1);
         tells && of_base.1.is_disjoint(&of_candidate.1) && !is_as_measured(id, &of_base.1, &of_candidate.1)

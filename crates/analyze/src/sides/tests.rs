@@ -208,6 +208,22 @@ fn facts_that_differ_have_a_cause() {
     assert_eq!(named, [("identity", BOOT, "one"), ("kernel", "kernel_release", "one")]);
 }
 
+/// Three builds, none of which both sides have, were told as no difference.
+#[test]
+fn binaries_that_no_two_sides_share_differ() {
+    let of = |name: &str, binaries: [&str; 2]| {
+        let mut runs = side(name, 2, "one", 1.0);
+        runs.iter_mut().zip(binaries).for_each(|(run, sha)| run.record.tool.binary_sha256 = sha.into());
+        runs
+    };
+    let told = |candidate| {
+        let facts = differing(&of("base", ["a", "a"]), &of("candidate", candidate));
+        facts.iter().map(|fact| fact.title.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(["b", "c"]), ["binary of syscost"]);
+    assert!(told(["a", "b"]).is_empty(), "one build is on both sides");
+}
+
 /// What two runs of an unchanged machine measure a little otherwise is no difference, and what passes is none.
 #[test]
 fn facts_that_each_run_measures_differ_by_a_fourth_or_not_at_all() {

@@ -93,3 +93,15 @@ pub fn command(probe: &str, place: &Point, step: Option<(&str, u64, u64)>) -> St
     }
     command
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two windows that count sleeps decide nothing of a cause.
+    #[test]
+    fn a_cause_that_is_not_ruled_out_is_undecided() {
+        let told = |ruled_out| sentence(&Cause::NotShown { nearest: None, ruled_out });
+        assert_eq!([false, true].map(told), ["Cause undecided.", "Cause not shown by this run."]);
+    }
+}

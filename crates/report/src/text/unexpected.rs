@@ -106,7 +106,7 @@ fn next(place: &SurprisingPlace) -> String {
     format!(" Next: `{}`.", cause::command(&place.probe, &place.place, step))
 }
 
-/// `sendmsg with 1 thread, 1 KiB to 4 KiB, throughput 2.43 Gbit/s to 702 Mbit/s`
+/// `sendmsg at 1 thread, 1 KiB to 4 KiB. Median throughput: 2.43 Gbit/s to 702 Mbit/s`
 fn seen(place: &SurprisingPlace, words: &Words) -> String {
     let metric = |id: &str| probe::find(&place.probe)?.metrics().into_iter().find(|metric| metric.id == id);
     let of = |id: &str, value: f64| metric(id).map_or(value.to_string(), |m| figure(value, m.unit));
@@ -118,7 +118,7 @@ fn seen(place: &SurprisingPlace, words: &Words) -> String {
             let thing = if *axis == "threads" { " threads" } else { "" };
             let change = changes.first().map_or(String::new(), |change| {
                 let (from, to) = (of(change.metric, change.from), of(change.metric, change.to));
-                format!(", median {} {from} to {to}", title(change.metric))
+                format!(". Median {}: {from} to {to}", title(change.metric))
             });
             format!("{}, {ends}{thing}{change}", who(place, words))
         }
@@ -156,5 +156,28 @@ fn who(at: &SurprisingPlace, words: &Words) -> String {
         None => way,
         Some(first) if first.is_ascii_digit() => format!("{way} at {place}"),
         Some(_) => format!("{way} {place}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_analyze::cause::Cause;
+    use syscost_analyze::synthetic::Synthetic;
+
+    /// Of a run with offloads on and off it was said without them.
+    #[test]
+    fn a_place_has_what_varies_in_the_run() {
+        let mut run = Synthetic { rounds: 1, ..Default::default() }.run();
+        for (i, case) in run.record.plan.cases.iter_mut().enumerate() {
+            case.point.set("offloads", Value::text(if i % 2 == 0 { "on" } else { "off" }));
+        }
+        let case = &run.record.plan.cases[0];
+        let seen = SurpriseSeen::Step { axis: MESSAGE_BYTES.id, from: 64, to: 1024, changes: Vec::new() };
+        let cause = Cause::NotShown { nearest: None, ruled_out: false };
+        let place = case.point.without(MESSAGE_BYTES.id);
+        let at = SurprisingPlace { case: case.index, probe: case.probe.to_string(), place, seen, cause };
+        let said = who(&at, &Words::of(&run));
+        assert!(said.contains(" at 1 thread") && said.ends_with("(offloads on)"), "{said}");
     }
 }
