@@ -185,11 +185,11 @@ mod tests {
         let fact = TrustFact::Ended { state: State::Interrupted };
         trust.reasons.push(TrustReason { level: TrustLevel::Fair, fact });
         trust.level = TrustLevel::Fair;
-        assert_eq!(headline(&trust), format!("Rely on this with care: the run was interrupted, {much}."));
+        assert_eq!(headline(&trust), format!("Rely on this with care: the run was interrupted. {much}."));
         assert!(!facts(&trust).concat().contains("50 comparisons"), "the headline says so");
         trust.reasons.pop();
         trust.reasons[0].level = TrustLevel::Fair;
-        assert_eq!(headline(&trust), format!("Rely on this with care: {much}, {same}."));
+        assert_eq!(headline(&trust), format!("Rely on this with care: {much}. {}.", capital(same)));
         let fact = TrustFact::Ended { state: State::Interrupted };
         trust.reasons.insert(0, TrustReason { level: TrustLevel::Fair, fact });
         let told = reasons(&trust);
