@@ -1,7 +1,7 @@
 //! Files of one kind in a folder: what their names say that their tables do not tells them apart.
 
 use super::file_name::{self, NamePlace, set_text};
-use super::{PublishedRow, PublishedTable, RowSource, TableColumn};
+use super::{PublishedRow, PublishedTable, RowSource, TableColumn, vocabulary};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -77,18 +77,49 @@ fn places(mut group: Vec<PublishedTable>) -> Vec<PublishedTable> {
         name.places.keys().any(|column| !table.has(*column))
             || name.mechanism.is_some() && !table.has(TableColumn::Mechanism)
     };
+    let lacking = distinct.len() == group.len() && group.iter().zip(&names).all(told);
     // A file a row, each of which says itself where it stands.
     let whole = |table: &PublishedTable| {
         table.rows.len() == 1 && table.has(TableColumn::Mechanism) && table.has(TableColumn::MessageBytes)
     };
-    if group.iter().all(whole) {
+    if group.iter().all(whole) || !lacking && each_of_its_own(&group, &names) {
         return vec![join(group, Vec::new())];
     }
-    if distinct.len() < group.len() || !group.iter().zip(&names).all(told) {
+    if !lacking {
         return group;
     }
     let given = group.iter_mut().zip(&names).flat_map(|(table, name)| fill(table, name)).collect();
     vec![join(group, given)]
+}
+
+/// Has each file rows of its own, by what all of them say and its name says, too?
+fn each_of_its_own(group: &[PublishedTable], names: &[NamePlace]) -> bool {
+    let own = |(table, name): (&PublishedTable, &NamePlace)| {
+        let all = |(column, value): &(&TableColumn, &f64)| {
+            table.rows.iter().all(|row| row.value(**column) == Some(**value))
+        };
+        let places: Vec<(TableColumn, u64)> =
+            name.places.iter().filter(all).map(|(column, value)| (*column, value.to_bits())).collect();
+        (mechanism_said(table), places)
+    };
+    let all: BTreeSet<_> = group.iter().zip(names).map(own).collect();
+    let columns = |(name, places): &(Option<String>, Vec<(TableColumn, u64)>)| {
+        (name.is_some(), places.iter().map(|(column, _)| *column).collect::<Vec<_>>())
+    };
+    all.len() == group.len() && all.iter().map(columns).collect::<BTreeSet<_>>().len() == 1
+}
+
+/// The one name of all rows, where the file's says it.
+fn mechanism_said(table: &PublishedTable) -> Option<String> {
+    let names: BTreeSet<Option<&str>> =
+        table.rows.iter().map(|row| row.text(TableColumn::Mechanism)).collect();
+    let name = names.first().copied().flatten().filter(|_| names.len() == 1)?;
+    let words = file_name::words(&table.name).1;
+    let is = |some: &[&str]| vocabulary::bare(&some.concat()) == vocabulary::bare(name);
+    let role = vocabulary::role(name);
+    let said = (1..=words.len()).any(|many| words.windows(many).any(is))
+        || role.is_some() && vocabulary::role(&words.join(" ")) == role;
+    said.then(|| vocabulary::bare(name))
 }
 
 /// Of one file, numbers with a word alone are told: others may be a date.

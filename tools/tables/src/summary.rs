@@ -52,8 +52,8 @@ impl TableGap {
             TableGap::Threads => "what threads do: one thread count, or no column read as such",
             TableGap::Latency => "latency: no column read as such, or it says no more than the throughput",
             TableGap::CpuCost => "CPU cost: no cycles per byte (of cycles and a throughput: --seconds S)",
-            TableGap::CacheMisses => "cache misses: no column read as such",
-            TableGap::ContextSwitches => "context switches: no column read as such",
+            TableGap::CacheMisses => "cache misses: no column counts them",
+            TableGap::ContextSwitches => "context switches: no column counts them",
         }
     }
 }
@@ -116,6 +116,7 @@ pub fn runs(table: &PublishedTable) -> BTreeMap<CellKey<'_>, u64> {
 
 fn gaps(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], most_runs: u64) -> Vec<TableGap> {
     let any = |column| table.rows.iter().any(|row| row.figure(column).is_some());
+    let counted = |column| table.rows.iter().any(|row| row.value(column).is_some_and(|count| count > 0.0));
     let many = |column| {
         let values = table.rows.iter().filter_map(|row| PublishedRow::count(row, column));
         values.collect::<BTreeSet<_>>().len() > 1
@@ -140,8 +141,8 @@ fn gaps(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], most
             rivals && (computed || !any(TableColumn::Latency) && !any(TableColumn::BareLatency)),
         ),
         (TableGap::CpuCost, rivals && ![CyclesPerByte, CpuPercent, CpuTime].into_iter().any(any)),
-        (TableGap::CacheMisses, rivals && !misses.into_iter().any(any)),
-        (TableGap::ContextSwitches, rivals && !any(TableColumn::ContextSwitches)),
+        (TableGap::CacheMisses, rivals && !misses.into_iter().any(counted)),
+        (TableGap::ContextSwitches, rivals && !counted(TableColumn::ContextSwitches)),
     ];
     missing.into_iter().filter(|(_, missing)| *missing).map(|(gap, _)| gap).collect()
 }

@@ -71,7 +71,11 @@ pub fn splits(text: &str) -> Vec<(&str, Option<&str>)> {
 }
 
 pub fn column(name: &str) -> Option<TableColumn> {
-    COLUMNS.get(&bare(name)).or_else(|| COLUMNS.get(&in_any_order(name))).copied()
+    let known = |name: &str| COLUMNS.get(&bare(name)).or_else(|| COLUMNS.get(&in_any_order(name))).copied();
+    // `Memory access times`, `packet sizes`; the s of `cpu_time_s` is a unit.
+    let many = |one: &&str| one.ends_with(char::is_alphabetic) && tokens(one).len() > 1;
+    let one = || name.trim_end().strip_suffix('s').filter(many).and_then(known);
+    known(name).or_else(one)
 }
 
 /// The one way that all others are compared with has no role of its own.

@@ -74,6 +74,31 @@ fn folders_and_files_say_what_a_table_lacks() {
 }
 
 #[test]
+fn files_of_a_name_each_are_one_table() {
+    let of = |files: &[[&str; 2]]| {
+        let file = |[name, mechanism]: &[&str; 2]| {
+            let rows = format!("{mechanism},64,1,2\n{mechanism},1024,4,3\n");
+            (name.to_string(), format!("impl,size,threads,gbps\n{rows}"))
+        };
+        read(&files.iter().map(file).collect::<Vec<_>>())
+    };
+    let together =
+        of(&[["r/MT1_0copy.csv", "0copy"], ["r/MT1_1copy.csv", "1copy"], ["r/MT1_2copy.csv", "2copy"]]);
+    assert_eq!((together.len(), together[0].rows.len()), (1, 6));
+    assert_eq!(of(&[["uring_out.csv", "uring"], ["epoll_out.csv", "epoll"]]).len(), 1);
+    assert_eq!(of(&[["TwoCopyResults.csv", "A1"], ["ZeroCopyResults.csv", "A3"]]).len(), 1);
+    assert_eq!(of(&[["MT1.csv", "uring"], ["MT2.csv", "epoll"]]).len(), 2, "their names say nothing");
+    assert_eq!(of(&[["a1_old.csv", "A1"], ["a1_new.csv", "A1"]]).len(), 2, "the same cases");
+    let by_threads = |threads: u64| {
+        (
+            format!("results_t{threads}.csv"),
+            format!("impl,size,threads,gbps\nA1,64,{threads},2\nA2,64,{threads},3\n"),
+        )
+    };
+    assert_eq!(read(&[by_threads(1), by_threads(4)]).len(), 1);
+}
+
+#[test]
 fn runs_of_a_tool_are_told_apart_by_their_files() {
     let run = |rate: f64| {
         format!(

@@ -168,6 +168,7 @@ fn tables_of_many_hands_are_read_at_first_try() {
         include_str!("strangers-w.toml"),
         include_str!("strangers-x.toml"),
         include_str!("strangers-y.toml"),
+        include_str!("strangers-z.toml"),
     ];
     let tables: Vec<StrangersTable> = all.into_iter().flat_map(parsed).collect();
     for known in &tables {

@@ -10,6 +10,8 @@ use crate::vocabulary::tokens;
 
 /// 2 to this is more than any size or number of threads.
 const HIGHEST_POWER: f64 = 40.0;
+/// The last digit of a power that tells which size it is.
+const FINEST: f64 = 1e-6;
 
 /// Does the arithmetic below a line of headings; what was done.
 pub fn done(all: &mut [TableRecord], at: usize, mark: DecimalMark) -> Vec<String> {
@@ -32,15 +34,14 @@ fn of_power(heading: &str) -> Option<String> {
 fn power(all: &mut [TableRecord], at: usize, column: usize, mark: DecimalMark) -> Option<String> {
     let heading = all[at].cells[column].clone();
     let name = of_power(&heading)?;
-    let value = |record: &TableRecord| alone(record.cells.get(column)?, mark);
-    let fits = |power: f64| power.fract() == 0.0 && (0.0..=HIGHEST_POWER).contains(&power);
+    let size = |record: &TableRecord| size_of(record.cells.get(column)?, mark);
     let below = &mut all[at + 1..];
-    if below.is_empty() || !below.iter().all(|record| value(record).is_some_and(fits)) {
+    let sizes: Vec<f64> = below.iter().map(size).collect::<Option<_>>()?;
+    if below.is_empty() {
         return None;
     }
-    for record in below {
-        let power = alone(&record.cells[column], mark)?;
-        record.cells[column] = 2f64.powf(power).to_string();
+    for (record, size) in below.iter_mut().zip(sizes) {
+        record.cells[column] = size.to_string();
     }
     all[at].cells[column] = name;
     Some(format!("{heading:?}: 2 to the power of its figures"))
@@ -48,6 +49,13 @@ fn power(all: &mut [TableRecord], at: usize, column: usize, mark: DecimalMark) -
 
 fn alone(text: &str, mark: DecimalMark) -> Option<f64> {
     unit::number(text, mark).filter(|(.., of)| of.is_none()).map(|(value, ..)| value)
+}
+
+/// 2 to the power; `11.5849625` is 3072, and `11.58` leaves open which size it is.
+fn size_of(text: &str, mark: DecimalMark) -> Option<f64> {
+    let (power, rounding, _) = unit::number(text, mark).filter(|(.., of)| of.is_none())?;
+    let told = power.fract() == 0.0 || rounding < FINEST;
+    (told && (0.0..=HIGHEST_POWER).contains(&power)).then(|| 2f64.powf(power).round())
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -122,6 +130,10 @@ mod tests {
             let sizes: Vec<_> = table.rows.iter().map(|row| row.count(TableColumn::MessageBytes)).collect();
             assert_eq!(sizes, [Some(64), Some(1024)], "{heading}");
         }
+        let between =
+            table(",Log2 (memory sizes in bytes),Memory access times (clock cycles)\n,10,3\n,11.5849625,4\n");
+        assert_eq!(between.rows[1].count(TableColumn::MessageBytes), Some(3072));
+        assert_eq!(between.rows[1].value(TableColumn::Measured), Some(4.0));
         let both = table("impl,size,cycles:u,cycles:k\nA1,64,10,90\nA2,64,20,60\n");
         assert_eq!(both.rows[1].value(TableColumn::Cycles), Some(80.0));
         assert!(!both.user_mode && both.understood.iter().any(|told| told.contains("added up")));

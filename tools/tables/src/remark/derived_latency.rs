@@ -6,7 +6,7 @@
 
 use super::{Remark, RemarkKind};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
-use syscost_core::units::Unit;
+use syscost_core::units::{Unit, significant};
 
 /// How far from the whole number a product may lie, beside the printed rounding.
 pub const SLACK: f64 = 0.03;
@@ -16,6 +16,8 @@ const MOST: f64 = 0.8;
 
 /// Latencies of other factors must differ as much: one latency everywhere is a multiple of any rate.
 const APART: f64 = 1.5;
+/// So near to 1000, a factor may be that of two units.
+const UNIT_OFF: f64 = 0.25;
 
 /// A latency by the rate: messages in flight, alone or by the thread.
 struct RateFormula<'r> {
@@ -56,7 +58,8 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let all = if bare {
         vec![(BareLatency, BareThroughput)]
     } else {
-        vec![(Latency, Throughput), (Latency, MessageRate)]
+        // The table's own messages per second, before those that sizes give.
+        vec![(Latency, MessageRate), (Latency, Throughput)]
     };
     let first = all.into_iter().find_map(|of| of_rate(table, of, bare));
     first.map_or_else(|| constant(table), |told| vec![told])
@@ -85,10 +88,9 @@ fn of_rate(table: &PublishedTable, of: (TableColumn, TableColumn), bare: bool) -
 fn told(formula: &RateFormula, bare: bool, one: &str) -> Remark {
     let agreeing = formula.agreeing();
     let threads = if formula.by_thread { "threads" } else { "1" };
-    let factor = format!("{:.2}", formula.factor);
-    let factor = factor.trim_end_matches('0').trim_end_matches('.');
+    let factor = significant((100.0 * formula.factor).round() / 100.0);
     let each = if formula.by_thread { " a thread" } else { "" };
-    let (is, in_flight) = match (bare, factor) {
+    let (is, in_flight) = match (bare, factor.as_str()) {
         (true, _) => {
             let by = if formula.by_thread { "threads x " } else { "" };
             (
@@ -102,11 +104,17 @@ fn told(formula: &RateFormula, bare: bool, one: &str) -> Remark {
             (format!("{by} / {one}s per second"), format!("{factor} {one}s in flight{each}"))
         }
     };
+    // In ns below a heading of us, or in us below ms.
+    let unit = if !bare && (formula.factor / 1e3 - 1.0).abs() < UNIT_OFF {
+        format!(", or with a latency that is 1000 times too long for one {one} in flight{each} (a unit?)")
+    } else {
+        String::new()
+    };
     Remark {
         id: "derived_latency",
         kind: RemarkKind::Caution,
         text: format!(
-            "In {} of {} rows latency is {is}, within 3 % and the digits given. That is consistent with latency computed from the rate, or with {in_flight}: \
+            "In {} of {} rows latency is {is}, within 3 % and the digits given. That is consistent with latency computed from the rate, or with {in_flight}{unit}: \
              the table cannot say which. It says no more than the throughput.",
             agreeing.len(),
             formula.rows.len()

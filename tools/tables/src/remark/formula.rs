@@ -194,7 +194,7 @@ fn multiple(table: &PublishedTable, one: TableColumn, other: TableColumn) -> Opt
     let least = all.iter().copied().min_by(f64::total_cmp)?;
     let most = all.iter().copied().max_by(f64::total_cmp)?;
     let text = format!(
-        "{} = {title} x a constant of each name ({} to {}) in all {} rows, to the last digit. Counts of real runs scatter; a \
+        "{} = {title} x a constant of each name ({} to {}) in all {} rows, within one in the last digit. Counts of real runs scatter; a \
          formula does not.",
         capital(&one.title()),
         significant(least),
@@ -262,7 +262,7 @@ fn related(one: &str, other: &str, factor: f64, pairs: &[FigurePair]) -> Remark 
         )
     } else {
         let text = format!(
-            "{one} = {} x {other} in all {} rows, to the last digit. Counts of real runs scatter; a formula does not.",
+            "{one} = {} x {other} in all {} rows, within one in the last digit. Counts of real runs scatter; a formula does not.",
             significant(factor),
             pairs.len()
         );

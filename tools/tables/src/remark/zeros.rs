@@ -3,7 +3,7 @@
 use super::{Remark, RemarkKind, capital};
 use crate::{PublishedTable, TableColumn};
 
-const COLUMNS: [(TableColumn, &str); 9] = [
+const COLUMNS: [(TableColumn, &str); 10] = [
     (TableColumn::Cycles, "Nothing runs in no cycles: they were not counted there"),
     (TableColumn::Instructions, "Nothing runs without instructions: they were not counted there"),
     (TableColumn::CyclesPerByte, "Nothing runs in no cycles: they were not counted there"),
@@ -11,9 +11,13 @@ const COLUMNS: [(TableColumn, &str); 9] = [
     (TableColumn::L1Misses, "Not counted there, or there were none"),
     (TableColumn::LlcMisses, "Not counted there, or there were none"),
     (TableColumn::CacheMisses, "Not counted there, or there were none"),
+    (TableColumn::ContextSwitches, "Not counted there, or there were none"),
     (TableColumn::Throughput, "No data moved, or less than its digits show"),
     (TableColumn::Latency, "Not measured there, or less than its digits show"),
 ];
+
+/// A few runs may all be without context switches.
+const FEWEST_ROWS: usize = 4;
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     COLUMNS.into_iter().filter_map(|(column, why)| remark(table, column, why)).collect()
@@ -25,7 +29,9 @@ fn remark(table: &PublishedTable, column: TableColumn, why: &str) -> Option<Rema
         table.rows.iter().filter(|row| row.value(column) == Some(0.0)).map(|row| row.line).collect();
     let name = capital(&column.title());
     let text = format!("{name}: 0 in {} of {of} rows. {why}.", lines.len());
-    (!lines.is_empty()).then_some(Remark { id: "zero", kind: RemarkKind::Caution, text, lines })
+    // A run may have none; many runs of a transfer have some.
+    let some = column == TableColumn::ContextSwitches && (lines.len() < of || of < FEWEST_ROWS);
+    (!lines.is_empty() && !some).then_some(Remark { id: "zero", kind: RemarkKind::Caution, text, lines })
 }
 
 #[cfg(test)]
@@ -46,5 +52,7 @@ mod tests {
             ],
             "a run without context switches may be one"
         );
+        let none = look(&table(&format!("mechanism,size,cs\n{}", "A1,64,0\nA2,128,0\nA3,64,0\nA3,128,0\n")));
+        assert!(none[0].text.starts_with("Context switches: 0 in 4 of 4 rows"), "{none:?}");
     }
 }
