@@ -131,7 +131,7 @@ fn in_words(difference: HardwareDifference) -> String {
         HardwareShare::NoDifference => return "no difference shown".into(),
         HardwareShare::Most => "at least half",
         // Less than half, far more than all, or the other way.
-        HardwareShare::Less => "does not explain it",
+        HardwareShare::Less => "unexplained",
         HardwareShare::Undecided => "undecided",
     };
     format!("{}x ({by}): {share}", significant(rounded(difference.ratio)))
@@ -178,6 +178,6 @@ mod tests {
     #[test]
     fn hardware_that_would_do_more_is_not_said_to_do_less() {
         let more = HardwareDifference { by: HardwareBy::Clock, ratio: 0.76, share: HardwareShare::Less };
-        assert_eq!(in_words(more), "0.76x (clock): does not explain it");
+        assert_eq!(in_words(more), "0.76x (clock): unexplained");
     }
 }

@@ -157,8 +157,8 @@ impl AdviceWords<'_> {
         let at_place =
             match (is_batched && advice.scope.messages_per_call == Some(1), place.strip_suffix(')')) {
                 (false, _) => place.to_string(),
-                (true, Some(others)) => format!("{others}, one message a call)"),
-                (true, None) => format!("{place} (one message a call)"),
+                (true, Some(others)) => format!("{others}, unbatched)"),
+                (true, None) => format!("{place} (unbatched)"),
             };
         let lead = format!("If {}{need}{at_place}", condition(situation));
         let statement = |text: String| Statement { text, cells: advice.cells.clone() };
