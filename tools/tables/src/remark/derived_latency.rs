@@ -96,7 +96,7 @@ fn unit_off(formula: &RateFormula, one: &str) -> Option<Remark> {
         kind: RemarkKind::Caution,
         text: format!(
             "In all {} rows latency is {least:.0} to {most:.0}{by} / {one}s per second. That is consistent with so many {one}s in flight{each}, or \
-             with a latency that is 1000 times too long for one {one} in flight{each} (a unit?): the table cannot say which.",
+             with a latency or a rate that is 1000 times too high for one {one} in flight{each} (a unit?): the table cannot say which.",
             formula.rows.len()
         ),
         lines: formula.rows.iter().map(|(row, ..)| row.line).collect(),
