@@ -37,6 +37,19 @@ pub fn english(text: &str) -> Cow<'_, str> {
     if changed { Cow::Owned(english) } else { Cow::Borrowed(text) }
 }
 
+/// What R makes of a heading has dots for what is no letter: `lat.us`, `Throughput..Gbps.`
+pub fn undotted(text: &str) -> Cow<'_, str> {
+    let one_word = text.starts_with(char::is_alphabetic) && !text.contains(char::is_whitespace);
+    if !one_word || !text.contains('.') {
+        return Cow::Borrowed(text);
+    }
+    // `p99.9`, and the second `cycles` of pandas: `cycles.1`.
+    let before_digit = |at: usize| text[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let of = |(at, c): (usize, char)| if c == '.' && !before_digit(at) { '_' } else { c };
+    let text: String = text.char_indices().map(of).collect();
+    Cow::Owned(text.trim_end_matches('_').to_string())
+}
+
 /// Words of letters, of one script and without humps, and the marks between them.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();

@@ -31,7 +31,7 @@ pub use folder::together;
 pub use mapping::ColumnMapping;
 pub use read::{decode, read};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use syscost_measure::mechanism::Class;
 
 /// What a column of a table may hold.
@@ -256,6 +256,8 @@ pub struct PublishedTable {
     /// Its sizes are called those of messages, or of their fields.
     pub messages: bool,
     pub fields: bool,
+    /// What stands where threads do, and is none: `connection`.
+    pub parallel: Option<&'static str>,
     /// Its counters are those of user mode alone.
     pub user_mode: bool,
     /// Lines that are no rows: remarks, sums and averages of others.
@@ -319,6 +321,7 @@ impl PublishedTable {
         self.roles.extend(other.roles);
         self.messages |= other.messages;
         self.fields |= other.fields;
+        self.parallel = self.parallel.or(other.parallel);
         self.notes += other.notes;
         self.empty += other.empty;
     }
@@ -350,8 +353,19 @@ impl PublishedTable {
         match column {
             TableColumn::MessageBytes if self.fields => "field size".into(),
             TableColumn::MessageBytes if !self.is_transfer() => "size".into(),
+            TableColumn::Threads => format!("{}s", self.parallel.unwrap_or("thread")),
             other => other.title(),
         }
+    }
+
+    /// Of threads, with the word of the table; a name keeps its own.
+    fn in_own_words(&self, text: &str) -> String {
+        let Some(word) = self.parallel else { return text.into() };
+        let names: BTreeSet<&String> = self.rows.iter().flat_map(|row| row.texts.values()).collect();
+        let names = names.into_iter().filter(|name| name.contains("thread"));
+        let hidden =
+            names.fold(text.to_string(), |text, name| text.replace(name, &name.replace("thread", "\0")));
+        hidden.replace("thread", word).replace('\0', "thread")
     }
 
     /// Whom a name of this table competes with.

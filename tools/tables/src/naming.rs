@@ -5,7 +5,7 @@ use super::TableColumn;
 use super::english;
 use super::memo::Memo;
 use super::unit::{self, Dimension, NoUnit, UnitScale};
-use super::vocabulary::{self, bare, tokens};
+use super::vocabulary::{self, tokens};
 
 /// What a heading names.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +24,9 @@ const WHOLE: &[&str] = &[
 ];
 /// Short for throughput, before its unit; alone they are something else.
 pub const RATES: &[&str] = &["thr", "tp", "thru", "perf"];
+const NUMBERS: &[&str] = &["number", "num", "no", "nr", "count", "counts", "cnt"];
+const THINGS: &[&str] =
+    &["message", "msg", "mesg", "datagram", "chunk", "block", "payload", "frame", "buffer", "buf"];
 const SUMS: &[&str] = &["total", "overall", "aggregate", "aggregated", "agg", "sum", "net"];
 /// Is it a total?
 pub fn sums_up(text: &str) -> bool {
@@ -59,7 +62,8 @@ pub fn column_of(text: &str) -> Option<NamedColumn> {
 }
 
 fn looked_up(text: &str) -> Option<NamedColumn> {
-    let english = english::english(text);
+    let text = english::undotted(text);
+    let english = english::english(&text);
     let text = english.as_ref();
     // `msg/s` is no count of messages.
     let is_rate = unit::parse(text).is_ok_and(|unit| unit.dimension == Dimension::Calls);
@@ -102,7 +106,8 @@ pub fn unit_alone(text: &str) -> Option<NamedColumn> {
     if text.len() > vocabulary::LONGEST_HEADING {
         return None;
     }
-    let english = english::english(text);
+    let text = english::undotted(text);
+    let english = english::english(&text);
     let text = english.as_ref();
     if let Some(bytes) = total_bytes(text) {
         return Some(bytes);
@@ -292,8 +297,10 @@ fn qualified(name: &str) -> Option<(TableColumn, u8)> {
         vocabulary::column(&core.join(" ")).filter(|_| !core.is_empty()).or_else(|| counter(&core))?;
     // `Total of Bytes received`
     let column = if core == ["bytes"] && sums_up(name) { TableColumn::Bytes } else { column };
-    // `Threads: 50` is no median of threads.
-    if column.is_place() && words.iter().any(|word| word.bytes().all(|b| b.is_ascii_digit())) {
+    // `Threads: 50` is no median of threads, and a number of blocks is no size.
+    let things = column == TableColumn::MessageBytes && THINGS.contains(&core.concat().as_str());
+    let other = |word: &String| word.bytes().all(|b| b.is_ascii_digit()) || things && of(NUMBERS, word);
+    if column.is_place() && words.iter().any(other) {
         return None;
     }
     if spread {
@@ -393,23 +400,6 @@ pub fn unit_for(column: TableColumn, text: &str) -> Result<UnitScale, NoUnit> {
         _ => true,
     };
     if fits { Ok(unit) } else { Err(NoUnit::Unknown) }
-}
-
-/// Does the heading speak of a part of a message?
-pub fn is_field(text: &str) -> bool {
-    tokens(text).iter().any(|word| word == "field" || word == "fieldsize" || word == "iov")
-}
-
-/// The lower, the more a size is that of messages: that of a buffer may be a socket's.
-pub fn nearness_to_messages(size: &str) -> u8 {
-    let buffer = || vocabulary::has_word(size, &["buf", "buffer", "sndbuf", "rcvbuf"]);
-    if is_message(size) { 0 } else { 1 + u8::from(buffer()) }
-}
-
-/// Does the heading speak of messages, and not of any memory?
-pub fn is_message(text: &str) -> bool {
-    let bare = bare(&english::english(text));
-    is_field(text) || ["message", "msg", "packet", "payload", "mesg"].iter().any(|word| bare.contains(word))
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 //!
 //! Nothing is claimed: a table of single runs says which of two figures is larger, not which way is better.
 
-use super::remark::{LineEnd, LineKey, lines, size, threads};
+use super::remark::{LineEnd, LineKey, lines, size};
 use super::{PublishedRow, PublishedTable, TableColumn};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::units::{and, count};
 use syscost_measure::mechanism::Class;
 
 const MORE_IS_BETTER: [TableColumn; 3] =
@@ -24,6 +25,9 @@ pub struct Overtake {
     /// What both share beside size and threads, where the table says more.
     pub variant: String,
     pub threads: Option<u64>,
+    /// What these are: threads, or connections.
+    #[serde(skip)]
+    pub parallel: &'static str,
     /// Does the table give sizes? Without them there is one comparison, of a size that nobody says.
     pub sized: bool,
     /// Sizes at which both have a figure, and those at which the challenger's is better, beyond rounding.
@@ -126,7 +130,7 @@ fn sentence(group: &[Overtake]) -> String {
                 false => {
                     let most = group.iter().map(|overtake| overtake.compared.len()).max().unwrap_or(0);
                     let up_to = if most > 1 { "up to " } else { "" };
-                    format!("compared at {up_to}{} each", syscost_core::units::count(most, "size"))
+                    format!("compared at {up_to}{} each", count(most, "size"))
                 }
             }
         } else {
@@ -141,12 +145,10 @@ fn with(overtakes: &[&Overtake]) -> String {
     let counts: Vec<u64> = overtakes.iter().filter_map(|o| o.threads).collect();
     match counts[..] {
         [] => String::new(),
-        [one] => format!(" with {}", threads(one)),
+        [one] => format!(" with {}", count(one as usize, overtakes[0].parallel)),
         ref many => {
-            format!(
-                " with {} threads",
-                syscost_core::units::and(&many.iter().map(u64::to_string).collect::<Vec<_>>())
-            )
+            let many: Vec<String> = many.iter().map(u64::to_string).collect();
+            format!(" with {} {}s", and(&many), overtakes[0].parallel)
         }
     }
 }
@@ -160,7 +162,7 @@ fn spanned(compared: &[u64]) -> String {
 }
 
 fn sizes(list: &[u64]) -> String {
-    syscost_core::units::and(&list.iter().map(|n| size(*n)).collect::<Vec<_>>())
+    and(&list.iter().map(|n| size(*n)).collect::<Vec<_>>())
 }
 
 /// Names that are compared with the first; a table of more is one of kinds, not of rivals.
@@ -221,6 +223,7 @@ pub fn overtakes(table: &PublishedTable) -> Vec<Overtake> {
                     metric,
                     variant: key.variant.into(),
                     threads: key.fixed,
+                    parallel: table.parallel.unwrap_or("thread"),
                     sized,
                     compared: Vec::new(),
                     better_at: Vec::new(),

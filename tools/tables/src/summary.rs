@@ -41,9 +41,7 @@ impl TableGap {
     /// What is missing, for one table.
     pub fn reason(self) -> &'static str {
         match self {
-            TableGap::Significance => {
-                "significance: fewer than 5 rows a cell, and neither runs nor spread are told"
-            }
+            TableGap::Significance => "significance: fewer than 5 runs a cell and no spread are read",
             TableGap::Rivals => {
                 "who is faster: no two names whose roles are known (--means NAME=zero-copy) have a speed or a measured latency at \
                  one size and thread count"

@@ -75,7 +75,28 @@ pub fn column(name: &str) -> Option<TableColumn> {
     // `Memory access times`, `packet sizes`; the s of `cpu_time_s` is a unit.
     let many = |one: &&str| one.ends_with(char::is_alphabetic) && tokens(one).len() > 1;
     let one = || name.trim_end().strip_suffix('s').filter(many).and_then(known);
-    known(name).or_else(one)
+    // `rtt_latency`
+    let twice = || {
+        use TableColumn::{Latency, MessageRate, Throughput};
+        let all: Option<BTreeSet<TableColumn>> = tokens(name).iter().map(|word| known(word)).collect();
+        let alike = all.filter(|all| all.len() == 1)?.first().copied();
+        alike.filter(|column| [Latency, MessageRate, Throughput].contains(column))
+    };
+    known(name).or_else(one).or_else(twice)
+}
+
+/// What stands where threads do and is something else, as a heading calls it: `Number of clients`.
+pub fn parallel(heading: &str) -> Option<&'static str> {
+    const WORDS: [(&str, &str); 5] = [
+        ("conn", "connection"),
+        ("client", "client"),
+        ("stream", "stream"),
+        ("socket", "socket"),
+        ("flow", "flow"),
+    ];
+    let heading = bare(&english(heading));
+    let own = WORDS.into_iter().find(|(word, _)| heading.contains(word));
+    own.filter(|_| !heading.contains("thread")).map(|(_, name)| name)
 }
 
 /// The one way that all others are compared with has no role of its own.
@@ -163,6 +184,23 @@ fn exact_role_of(name: &str) -> Option<Class> {
     let of_a_program = |word: &&String| column(word) == Some(TableColumn::Mechanism);
     let rest: Vec<&str> = tokens.iter().filter(|word| !of_a_program(word)).map(String::as_str).collect();
     (1..tokens.len()).find_map(twice).or_else(|| exact(&rest.concat()))
+}
+
+/// Does the heading speak of a part of a message?
+pub fn is_field(text: &str) -> bool {
+    tokens(text).iter().any(|word| word == "field" || word == "fieldsize" || word == "iov")
+}
+
+/// The lower, the more a size is that of messages: that of a buffer may be a socket's.
+pub fn nearness_to_messages(size: &str) -> u8 {
+    let buffer = || has_word(size, &["buf", "buffer", "sndbuf", "rcvbuf"]);
+    if is_message(size) { 0 } else { 1 + u8::from(buffer()) }
+}
+
+/// Does the heading speak of messages, and not of any memory?
+pub fn is_message(text: &str) -> bool {
+    let bare = bare(&english(text));
+    is_field(text) || ["message", "msg", "packet", "payload", "mesg"].iter().any(|word| bare.contains(word))
 }
 
 pub fn has_word(text: &str, of: &[&str]) -> bool {

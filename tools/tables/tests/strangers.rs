@@ -169,6 +169,7 @@ fn tables_of_many_hands_are_read_at_first_try() {
         include_str!("strangers-x.toml"),
         include_str!("strangers-y.toml"),
         include_str!("strangers-z.toml"),
+        include_str!("strangers-aa.toml"),
     ];
     let tables: Vec<StrangersTable> = all.into_iter().flat_map(parsed).collect();
     for known in &tables {

@@ -236,7 +236,11 @@ fn is_possible(heading: &TableHeading, below: &Below, at: usize) -> bool {
         TableColumn::Threads => {
             below.is_whole(at) && below.numbers(at).iter().all(|n| (1.0..=MOST_THREADS).contains(n))
         }
-        TableColumn::Repetition => below.is_whole(at),
+        // A message's number counts from one on, without a gap: how many there are does not.
+        TableColumn::Repetition => {
+            let counts = || below.numbers(at).iter().all(|n| *n <= below.distinct(at) as f64);
+            below.is_whole(at) && (!vocabulary::is_message(&heading.text) || counts())
+        }
         // Of a run; what is told in parts of one is told in millions, or of one message.
         TableColumn::Cycles | TableColumn::Instructions => {
             let numbers = below.numbers(at);

@@ -218,7 +218,7 @@ pub fn cut_unit(text: &str) -> Option<(&str, UnitScale)> {
 
 /// `splice cycles`, `splice_us`: the unit stands behind the name.
 pub fn unit_behind(text: &str) -> Option<(&str, UnitScale)> {
-    let (name, unit) = text.trim().rsplit_once([' ', '_'])?;
+    let (name, unit) = text.trim().rsplit_once([' ', '_', '.'])?;
     let measured = [Dimension::Cycles, Dimension::Time, Dimension::Rate];
     let unit = unit::parse(unit).ok().filter(|of| unit.len() > 1 && measured.contains(&of.dimension))?;
     Some((name.trim(), unit))
@@ -319,7 +319,7 @@ pub fn sized(text: &str) -> Option<u64> {
     let text = SIZES.iter().find_map(|word| strip(text, word)).unwrap_or(text);
     let (value, _, unit) = unit::number(text, DecimalMark::Point)?;
     let unit = unit?.trim_start_matches('-').trim();
-    let of_messages = unit.rsplit_once([' ', '-']).filter(|(_, last)| naming::is_message(last));
+    let of_messages = unit.rsplit_once([' ', '-']).filter(|(_, last)| vocabulary::is_message(last));
     let scale = unit::parse(of_messages.map_or(unit, |(unit, _)| unit)).ok()?;
     (scale.dimension == Dimension::Size).then(|| whole(value * scale.factor)).flatten()
 }

@@ -70,8 +70,8 @@ fn forget_serials(headings: &mut [TableHeading], below: &Below) {
 /// The lower, the more it is the column.
 fn rank(heading: &TableHeading, column: TableColumn) -> (bool, u8, u8) {
     let size = column == TableColumn::MessageBytes;
-    let near = if size { naming::nearness_to_messages(&heading.text) } else { 0 };
-    (size && naming::is_field(&heading.text), near, heading.rank)
+    let near = if size { vocabulary::nearness_to_messages(&heading.text) } else { 0 };
+    (size && vocabulary::is_field(&heading.text), near, heading.rank)
 }
 
 fn demote(
@@ -90,8 +90,8 @@ fn demote(
         return Ok(format!("{kept:?} is {title}, and {text:?} beside it is left out"));
     }
     if column == TableColumn::MessageBytes
-        && !naming::is_field(&text)
-        && naming::nearness_to_messages(&kept) == naming::nearness_to_messages(&text)
+        && !vocabulary::is_field(&text)
+        && vocabulary::nearness_to_messages(&kept) == vocabulary::nearness_to_messages(&text)
     {
         return Err(format!(
             "both {kept:?} and {text:?} look like {}: say in a mapping file which is, and that the other is \"ignored\"",

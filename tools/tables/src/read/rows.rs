@@ -8,8 +8,8 @@ use super::{keys, no_headings, row_units};
 use super::{statistics, summary_rows, titles, whole};
 use crate::cells::{self, CellReading};
 use crate::mapping::NameMeaning;
+use crate::vocabulary;
 use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
-use crate::{naming, vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The headings are among the first lines.
@@ -199,6 +199,7 @@ impl RowReading<'_> {
         self.table.understood.extend(chosen.into_iter().chain(completed));
         self.without_units(&mut headings, &below);
         self.note_messages(&headings);
+        self.note_parallel(&headings);
         if headings
             .iter()
             .any(|h| h.is_plain() && h.column == Some(TableColumn::Cycles) && h.text.ends_with(":u"))
@@ -233,8 +234,9 @@ impl RowReading<'_> {
     fn note_messages(&mut self, headings: &[TableHeading]) {
         let sizes = headings.iter().filter(|h| h.is_plain() && h.column == Some(TableColumn::MessageBytes));
         for heading in sizes {
-            self.table.messages |= naming::is_message(&heading.text) || columns::costs_of_messages(headings);
-            self.table.fields |= naming::is_field(&heading.text);
+            self.table.messages |=
+                vocabulary::is_message(&heading.text) || columns::costs_of_messages(headings);
+            self.table.fields |= vocabulary::is_field(&heading.text);
         }
     }
 
@@ -255,7 +257,7 @@ impl RowReading<'_> {
         match columns::said(heading, bare) {
             // Whether it is one of messages, the whole table says.
             Some(_) if is_size => self.sizes.push((self.table.understood.len(), text.clone())),
-            said => self.table.understood.extend(said),
+            said => self.table.understood.extend(self.in_own_words(heading, said)),
         }
         let elsewhere = self.noted.contains(&noted(!left));
         self.table.left_out.retain(|known| !elsewhere || *known != format!("{text:?}"));

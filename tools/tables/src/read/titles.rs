@@ -176,7 +176,7 @@ fn listed_size(line: &str, mapping: &ColumnMapping) -> Option<u64> {
 fn place(text: &str, mapping: &ColumnMapping) -> Option<HeadingPlace> {
     let text = text.trim_end_matches([',', ';', ')', '.']);
     let place = TableHeading::of(text, mapping).place?;
-    let sized = naming::is_message(text)
+    let sized = vocabulary::is_message(text)
         || vocabulary::tokens(text).iter().any(|word| word == "size" || word == "bs");
     (place.bytes.is_none() || sized).then_some(place)
 }

@@ -10,6 +10,10 @@ use crate::vocabulary;
 use crate::{ColumnMapping, TableColumn, cells, naming};
 use std::collections::{BTreeMap, BTreeSet};
 
+fn is_threads(heading: &TableHeading) -> bool {
+    heading.is_plain() && heading.column == Some(TableColumn::Threads)
+}
+
 impl RowReading<'_> {
     /// `clients` above `128 bytes` and beside `1`, `50`: the corner names the columns where the cells below it are places
     /// along the other axis.
@@ -37,8 +41,24 @@ impl RowReading<'_> {
         self.table
             .understood
             .push(format!("{:?} names the columns: the rows below it are {axis}s", corner.text));
+        self.table.parallel = self.table.parallel.or(vocabulary::parallel(&corner.text));
         corner.text = rows.into();
         corner.column = Some(of_rows);
+    }
+
+    /// `connections` stand where threads do.
+    pub(super) fn note_parallel(&mut self, headings: &[TableHeading]) {
+        let along = |h: &TableHeading| h.place.as_ref().is_some_and(|place| place.threads.is_some());
+        let of_threads = |h: &&TableHeading| along(h) || is_threads(h);
+        let own = headings.iter().filter(of_threads).find_map(|h| vocabulary::parallel(&h.text));
+        self.table.parallel = self.table.parallel.or(own);
+    }
+
+    /// What is said of a heading: `conns` are connections, and no threads.
+    pub(super) fn in_own_words(&self, heading: &TableHeading, said: Option<String>) -> Option<String> {
+        let Some(own) = self.table.parallel.filter(|_| is_threads(heading)) else { return said };
+        let text = &heading.text;
+        (text.to_lowercase() != format!("{own}s")).then(|| format!("{text:?} is {own}s"))
     }
 
     /// `DFN,Telekom` above nothing but figures: names, where a title or the file's name says what the figures are.

@@ -212,7 +212,8 @@ impl WordedReading<'_> {
                 continue;
             }
             // `sent 64 B messages`
-            if dimension == Dimension::Size && words.get(end).is_some_and(|next| naming::is_message(next)) {
+            if dimension == Dimension::Size && words.get(end).is_some_and(|next| vocabulary::is_message(next))
+            {
                 self.leave(behind);
                 self.items.push(WordedItem::Place("size", cell));
                 continue;
@@ -227,7 +228,7 @@ impl WordedReading<'_> {
         let text = before.join(" ");
         let is = vocabulary::has_word;
         if dimension == Dimension::Size {
-            match (is_moved(&text), text.is_empty() || naming::is_message(&text)) {
+            match (is_moved(&text), text.is_empty() || vocabulary::is_message(&text)) {
                 (true, _) => {
                     // `BS= 1024: Read 1000 bytes`
                     let all = label.into_iter().flat_map(str::split_whitespace).chain(before.iter().copied());

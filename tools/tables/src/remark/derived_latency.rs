@@ -80,15 +80,35 @@ fn of_rate(table: &PublishedTable, of: (TableColumn, TableColumn), bare: bool) -
     let others = ways.iter().map(|by_thread| formula(*by_thread, 1.0).of_median());
     let others = others.filter(|_| most >= APART * least && rows.len() > FEWEST);
     let fits = |of: &RateFormula| of.agreeing().len() as f64 >= MOST * rows.len() as f64;
-    let formula = exact.chain(others).find(fits)?;
-    Some(told(&formula, bare, if table.fields { "field" } else { "message" }))
+    let one = if table.fields { "field" } else { "message" };
+    let off = || ways.iter().find_map(|by_thread| unit_off(&formula(*by_thread, 1.0), one)).filter(|_| !bare);
+    exact.chain(others).find(fits).map(|formula| told(&formula, bare, one)).or_else(off)
+}
+
+/// Some 1000 messages in flight in every row, more or less: few programs have so many.
+fn unit_off(formula: &RateFormula, one: &str) -> Option<Remark> {
+    let all = formula.rows.iter().map(|(row, in_flight, _)| formula.in_flight(row, *in_flight));
+    let (least, most) = all.fold((f64::MAX, 0.0f64), |(a, b), of| (a.min(of), b.max(of)));
+    let near = |factor: f64| (factor / 1e3 - 1.0).abs() < UNIT_OFF;
+    let (by, each) = if formula.by_thread { (" x threads", " a thread") } else { ("", "") };
+    (near(least) && near(most)).then(|| Remark {
+        id: "latency_unit",
+        kind: RemarkKind::Caution,
+        text: format!(
+            "In all {} rows latency is {least:.0} to {most:.0}{by} / {one}s per second. That is consistent with so many {one}s in flight{each}, or \
+             with a latency or a rate that is 1000 times too high for one {one} in flight{each} (a unit?): the table cannot say which.",
+            formula.rows.len()
+        ),
+        lines: formula.rows.iter().map(|(row, ..)| row.line).collect(),
+    })
 }
 
 /// Sizes are those of messages, or of their fields.
 fn told(formula: &RateFormula, bare: bool, one: &str) -> Remark {
     let agreeing = formula.agreeing();
     let threads = if formula.by_thread { "threads" } else { "1" };
-    let factor = significant((100.0 * formula.factor).round() / 100.0);
+    let digits = if formula.factor < 0.1 { 1e4 } else { 1e2 };
+    let factor = significant((digits * formula.factor).round() / digits);
     let each = if formula.by_thread { " a thread" } else { "" };
     let (is, in_flight) = match (bare, factor.as_str()) {
         (true, _) => {

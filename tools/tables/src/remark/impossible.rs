@@ -68,8 +68,10 @@ fn impossible(row: &PublishedRow, table: &PublishedTable, transfer: bool) -> Vec
         None if !transfer => Vec::new(),
         None => {
             let short = through_kernel(row, table).then(|| too_short(row)).flatten();
-            let all = [too_fast(row, table), too_many_cycles(row), too_much_time(row), short];
-            all.into_iter().flatten().collect()
+            let all = [too_fast(row, table), short];
+            // A connection is no CPU: how many served it, nobody says.
+            let of_cpus = [too_many_cycles, too_much_time].into_iter().filter(|_| table.parallel.is_none());
+            all.into_iter().flatten().chain(of_cpus.filter_map(|of| of(row))).collect()
         }
     }
 }

@@ -81,6 +81,7 @@ pub static ALL: &[TableLook] = &[
 /// Everything that is to be said about a table, contradictions first.
 pub fn remarks(table: &PublishedTable) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = ALL.iter().flat_map(|look| look(table)).collect();
+    remarks.iter_mut().for_each(|remark| remark.text = table.in_own_words(&remark.text));
     remarks.extend(table.differ.iter().map(|text| Remark {
         id: "two_figures",
         kind: RemarkKind::Contradiction,
@@ -237,7 +238,7 @@ pub(super) fn size(bytes: u64) -> String {
     syscost_core::units::Unit::Bytes.format(bytes as f64)
 }
 
-pub(super) fn threads(count: u64) -> String {
+fn threads(count: u64) -> String {
     syscost_core::units::count(count as usize, "thread")
 }
 
