@@ -4,12 +4,12 @@
 //! cannot drive the terminal.
 
 use super::escape::visible;
-use super::section::reproduce::quoted;
 use super::text::ending::EndTable;
 use super::{Diagram, Notice, Report, diagram};
 use std::collections::HashSet;
 use std::path::Path;
 use syscost_core::units::count;
+use syscost_host::remote::transport::words::quote;
 use textwrap::core::display_width;
 
 /// How the terminal is.
@@ -95,9 +95,7 @@ impl Sheet<'_> {
     /// A page may move; a terminal knows the directory that a command needs.
     fn named(&self, text: &str) -> String {
         match self.run {
-            Some(run) => {
-                text.replace("--resume DIR", &format!("--resume {}", quoted(&run.to_string_lossy())))
-            }
+            Some(run) => text.replace("--resume DIR", &format!("--resume {}", quote(&run.to_string_lossy()))),
             None => text.into(),
         }
     }

@@ -16,6 +16,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use syscost_core::axis::Value;
 use syscost_experiment::run::Run;
+use syscost_host::remote::transport::words::quote;
 use syscost_measure::probe::transfer::axes::{self, PATH};
 use syscost_measure::probe::{Probe, transfer};
 
@@ -169,12 +170,7 @@ pub fn paths_of(run: &Run) -> String {
     if paths.iter().all(|path| default.contains(&Value::text(*path))) {
         return String::new();
     }
-    let paths = paths.into_iter().collect::<Vec<_>>().join(",");
-    if paths.contains(['&', '?', '\'']) {
-        format!(" --path '{}'", paths.replace('\'', "'\\''"))
-    } else {
-        format!(" --path {paths}")
-    }
+    format!(" --path {}", quote(&paths.into_iter().collect::<Vec<_>>().join(",")))
 }
 
 syscost_core::registry! {

@@ -46,7 +46,7 @@ fn of_kind(m: &Material, words: &Words, name: &str, of: &[&Problem]) -> Vec<Bloc
     ]
 }
 
-/// Is it that most cases had too few rounds, for want of time or because no more were allowed? That is one thing about the run: a list of cases says no more.
+/// Do few rounds explain most of them? That is a fact about the run, and a list of cases adds nothing to it.
 fn is_short_run(m: &Material, of: &[&Problem]) -> bool {
     let of_time =
         |kind: &ProblemKind| matches!(kind, ProblemKind::FewRounds { .. } | ProblemKind::WideInterval { .. });

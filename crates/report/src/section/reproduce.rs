@@ -2,11 +2,12 @@
 
 use crate::material::Material;
 use crate::{Block, Section};
+use syscost_host::remote::transport::words;
 
 pub fn section(m: &Material) -> Section {
     let record = &m.run.record;
     let tool = &record.tool;
-    let mut command = record.command.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" ");
+    let mut command = words::shown(&record.command);
     if !record.command.iter().any(|w| w == "--seed" || w.starts_with("--seed=")) {
         command.push_str(&format!(" --seed {}", record.spec.seed));
     }
@@ -26,27 +27,4 @@ pub fn section(m: &Material) -> Section {
         ),
     ];
     Section { id: "reproduce".into(), title: "How to reproduce".into(), folded: None, blocks }
-}
-
-/// A word as a POSIX shell takes it.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(quoted("--size=64,1K"), "--size=64,1K");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's $(rm)"), "'it'\\''s $(rm)'");
-        assert_eq!(quoted(""), "''");
-    }
 }

@@ -101,6 +101,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(quote("--size=64,1K"), "--size=64,1K");
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("it's $(rm)"), "'it'\\''s $(rm)'");
+        assert_eq!(quote(""), "''");
+    }
+
     proptest! {
         #[test]
         fn what_is_quoted_is_split_back(words in prop::collection::vec("\\PC{0,12}", 0..6)) {
