@@ -2,6 +2,9 @@
 //! above them, files are short and say what they are, and nothing outside its own file knows a mechanism,
 //! receiver or probe by name.
 
+mod imports;
+
+use imports::Modules;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,205 +85,70 @@ fn what_reports_cannot_measure() {
     }
 }
 
-/// The first names after every `crate::`, those of `crate::{a, b::c}` included; comments do not count.
-fn imported_modules(text: &str) -> Vec<String> {
-    let code: String = text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let mut names = Vec::new();
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
-        let items: Vec<&str> = match rest.strip_prefix('{') {
-            Some(group) => group.split('}').next().unwrap_or_default().split(',').collect(),
-            None => vec![rest],
-        };
-        let name = |item: &str| -> String {
-            item.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
-        };
-        names.extend(items.into_iter().map(name).filter(|name| !name.is_empty()));
-    }
-    names
+/// The modules of every crate, without those that only tests compile, and the text of its list.
+fn rooms(files: &[File]) -> Vec<(&str, &str, Modules)> {
+    let tests = only_for_tests(files);
+    let lists =
+        files.iter().filter(|f| f.path.ends_with("/src/lib.rs") || f.path == "crates/cli/src/main.rs");
+    lists
+        .map(|list| {
+            let folder = list.path.trim_end_matches("lib.rs").trim_end_matches("main.rs");
+            let own = files.iter().filter(|f| !tests.contains(&f.path));
+            let own = own.filter_map(|f| Some((f.path.strip_prefix(folder)?, f.text.as_str())));
+            (folder, list.text.as_str(), Modules::of(own))
+        })
+        .collect()
 }
 
-/// Imports of a module that stand below it in its crate's list.
-fn upward(module: &str, text: &str, list: &[&str]) -> Vec<String> {
-    let place = |name: &str| list.iter().position(|other| *other == name);
-    let own = place(module);
-    imported_modules(text).into_iter().filter(|name| place(name) > own && own.is_some()).collect()
+/// The modules of a list in its order.
+fn listed(text: &str) -> Vec<&str> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("pub ").unwrap_or(line).strip_prefix("mod ")?.strip_suffix(';'))
+        .collect()
 }
 
-/// In crates whose `lib.rs` says so, modules import only modules above them.
 #[test]
 fn modules_import_only_those_above_them() {
     let files = sources();
-    let tests = only_for_tests(&files);
-    let said = "imports only modules above it";
-    let ordered: Vec<&File> =
-        files.iter().filter(|f| f.path.ends_with("/src/lib.rs") && f.text.contains(said)).collect();
-    assert!(ordered.len() >= 4, "analyze, core, experiment and measure say so");
-    for lib in ordered {
-        let list: Vec<&str> =
-            lib.text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
-        let folder = lib.path.trim_end_matches("lib.rs");
-        for file in files.iter().filter(|f| f.path.starts_with(folder) && !tests.contains(&f.path)) {
-            let inside = &file.path[folder.len()..];
-            let module = inside.split(['/', '.']).next().expect("never empty");
-            let wrong = upward(module, untested(&file.text), &list);
-            assert!(wrong.is_empty(), "{} imports {wrong:?}, below it in lib.rs", file.path);
-        }
-    }
-}
-
-#[test]
-fn an_import_against_the_order_would_be_found() {
-    let wrong = |module: &str, text: &str| upward(module, text, &["units", "plan", "cli"]).len();
-    assert_eq!(wrong("units", "use crate::plan::Plan;"), 1);
-    assert_eq!(wrong("plan", "fn f() { crate::cli::main() }"), 1);
-    assert_eq!(wrong("plan", "use crate::{units::A, cli, plan};"), 1);
-    assert_eq!(wrong("plan", "// crate::cli\nuse crate::units;"), 0);
-}
-
-/// The modules of a crate by their paths (`["cells", "seen"]`), each with its code: neither tests nor comments.
-struct Modules(BTreeMap<Vec<String>, (bool, String)>);
-
-impl Modules {
-    fn of<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Modules {
-        let module = |(path, text): (&str, &str)| {
-            let mut names: Vec<String> =
-                path.trim_end_matches(".rs").split('/').map(str::to_string).collect();
-            let lists = names.pop_if(|name| ["mod", "lib", "main"].contains(&name.as_str())).is_some();
-            let code = untested(text).lines().filter(|line| !line.trim_start().starts_with("//"));
-            (names, (lists, code.flat_map(|line| [line, "\n"]).collect()))
-        };
-        Modules(files.map(module).collect())
-    }
-
-    /// The paths in the code that begin at the crate or a parent, with every item of their braces.
-    fn paths(&self, module: &[String]) -> Vec<Vec<String>> {
-        let (_, code) = &self.0[module];
-        let parent = &module[..module.len().saturating_sub(1)];
-        let mut paths = Vec::new();
-        for (start, base) in [("crate::", &[][..]), ("super::", parent)] {
-            for (at, _) in code.match_indices(start) {
-                if !code[..at].ends_with("::") {
-                    items(&code[at + start.len()..], base.to_vec(), &mut paths);
-                }
-            }
-        }
-        paths
-    }
-
-    /// The module that a path leads to: where a list hands on a name with `pub use`, the module that has it.
-    fn resolve(&self, path: &[String]) -> Vec<String> {
-        let mut at: Vec<String> = Vec::new();
-        for name in path {
-            at.push(name.clone());
-            if self.0.contains_key(&at) {
-                continue;
-            }
-            at.pop();
-            let Some((_, list)) = self.0.get(&at) else { break };
-            let handed_on = list.split("pub use ").skip(1).filter_map(|rest| rest.split_once(';'));
-            let mut inside = Vec::new();
-            for (path, _) in handed_on {
-                items(path, at.clone(), &mut inside);
-            }
-            let has = |found: &&Vec<String>| {
-                found.last() == Some(name) && self.0.contains_key(&found[..found.len() - 1])
-            };
-            return inside.iter().find(has).map_or(at, |found| found[..found.len() - 1].to_vec());
-        }
-        at
-    }
-
-    /// The modules that one imports; a list's own entries do not count.
-    fn imports(&self, module: &[String]) -> Vec<Vec<String>> {
-        let lists = self.0[module].0;
-        let other =
-            |to: &Vec<String>| to != module && !(lists && to.starts_with(module)) && self.0.contains_key(to);
-        self.paths(module).iter().map(|path| self.resolve(path)).filter(other).collect()
-    }
-
-    /// A module that imports itself by others, and those others.
-    fn circle(&self) -> Option<Vec<String>> {
-        self.0.keys().find_map(|start| {
-            let (mut way, mut seen) = (vec![(start.clone(), vec![start.join("::")])], Vec::new());
-            while let Some((module, names)) = way.pop() {
-                for next in self.imports(&module) {
-                    let names: Vec<String> = names.iter().cloned().chain([next.join("::")]).collect();
-                    if next == *start {
-                        return Some(names);
-                    }
-                    if !seen.contains(&next) {
-                        seen.push(next.clone());
-                        way.push((next, names));
-                    }
-                }
-            }
-            None
+    let wrong: Vec<String> = rooms(&files)
+        .iter()
+        .flat_map(|(folder, list, modules)| {
+            modules.upward(&listed(list)).into_iter().map(move |arrow| format!("{folder}{arrow}"))
         })
-    }
+        .collect();
+    assert!(wrong.is_empty(), "below it in the crate's list:\n{}", wrong.join("\n"));
 }
-
-/// `a::{b, c::D}` below a base: each item's path; what is left of the text.
-fn items<'t>(text: &'t str, mut base: Vec<String>, paths: &mut Vec<Vec<String>>) -> &'t str {
-    let text = text.trim_start();
-    if let Some(mut inside) = text.strip_prefix('{') {
-        loop {
-            inside = items(inside, base.clone(), paths).trim_start();
-            match inside.strip_prefix(',') {
-                Some(next) if !next.trim_start().starts_with('}') => inside = next,
-                _ => return inside.trim_start_matches([',', ' ', '\n']).trim_start_matches('}'),
-            }
-        }
-    }
-    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-    let (name, rest) = text.split_at(end);
-    match name {
-        "super" => drop(base.pop()),
-        "self" => {}
-        name => base.push(name.to_string()),
-    }
-    match rest.strip_prefix("::") {
-        Some(rest) => items(rest, base, paths),
-        None => {
-            paths.push(base);
-            rest
-        }
-    }
-}
-
-/// Crates of which every file imports the next without coming back to itself; the others are not there yet.
-const WITHOUT_CIRCLES: &[&str] = &[
-    "crates/analyze",
-    "crates/core",
-    "crates/harness",
-    "crates/sys",
-    "crates/cli",
-    "tools/course",
-    "tools/lab",
-    "tools/tables",
-    "tools/xtask",
-];
 
 #[test]
 fn files_import_each_other_one_way() {
     let files = sources();
-    let tests = only_for_tests(&files);
-    for name in WITHOUT_CIRCLES {
-        let folder = format!("{name}/src/");
-        let own = files.iter().filter(|f| !tests.contains(&f.path));
-        let modules = Modules::of(own.filter_map(|f| Some((f.path.strip_prefix(&folder)?, f.text.as_str()))));
-        assert_eq!(modules.circle(), None, "{folder}");
-    }
+    let rooms = rooms(&files);
+    assert!(rooms.len() > 12, "every crate was found");
+    let circles: Vec<String> = rooms
+        .iter()
+        .filter_map(|(folder, _, modules)| Some(format!("{folder}{}", modules.circle()?.join(" -> "))))
+        .collect();
+    assert!(circles.is_empty(), "circles of imports:\n{}", circles.join("\n"));
+}
+
+#[test]
+fn an_import_against_the_order_would_be_found() {
+    let wrong = |module: &str, text: &str| {
+        let others = ["units.rs", "plan.rs", "cli.rs"].into_iter().filter(|name| *name != module);
+        let files = others.map(|name| (name, "")).chain([(module, text)]);
+        Modules::of(files).upward(&["units", "plan", "cli"]).len()
+    };
+    assert_eq!(wrong("units.rs", "use crate::plan::Plan;"), 1);
+    assert_eq!(wrong("plan.rs", "fn f() { crate::cli::main() }"), 1);
+    assert_eq!(wrong("plan.rs", "use crate::{units as u, cli, plan};"), 1);
+    assert_eq!(wrong("plan.rs", "// crate::cli\nuse crate::units;"), 0);
+    assert_eq!(wrong("plan.rs", "const A: &str = \"crate::cli::main\";"), 0);
 }
 
 #[test]
 fn a_circle_of_imports_would_be_found() {
     let circle = |a: &str, b: &str| {
-        let list = "pub mod a;\npub mod b;\npub use b::B;\nuse crate::room::a::A;";
+        let list = "pub mod a;\npub mod b;\npub use b::{B, B as Other};\nuse crate::room::a::A;";
         let files = [("lib.rs", "pub mod room;"), ("room/mod.rs", list), ("room/a.rs", a), ("room/b.rs", b)];
         Modules::of(files.into_iter()).circle()
     };
@@ -291,7 +159,14 @@ fn a_circle_of_imports_would_be_found() {
         circle("use super::B;", "use super::a::{self, A};").is_some(),
         "by a name that the list hands on"
     );
-    assert_eq!(circle("use super::b::B;", "#[cfg(test)]\nmod tests {\n    use super::super::a::A;\n}"), None);
+    assert!(circle("use super::Other;", "use super::a::A;").is_some(), "by another name that the list gives");
+    assert!(circle("use super::b::B;", "use super::{c as d, a as e};").is_some(), "behind an alias");
+    let tests = "#[cfg(test)]\nmod tests {\n    use super::super::a::A;\n}";
+    assert_eq!(circle("use super::b::B;", tests), None);
+    assert!(
+        circle("use super::b::B;", &format!("{tests}\nfn f() {{ super::a::A }}")).is_some(),
+        "after tests"
+    );
 }
 
 #[test]
