@@ -2,6 +2,7 @@
 //! page are generated from it; the flags of the axes are added from the probes.
 
 use crate::axes::{self, OpenNames};
+use crate::columns::ColumnsOf;
 use crate::course_args::{COURSE_EXAMPLES, CourseArgs};
 use crate::experiment_args::ExperimentArgs;
 use crate::fleet_args::{FLEET_EXAMPLES, FleetArgs};
@@ -113,6 +114,11 @@ pub enum CliCommand {
     Course(CourseArgs),
     /// List every axis that an experiment can vary: option, values, default
     Axes,
+    /// Explain the columns of a run's files, or the axes, quantities and metrics in them
+    Columns {
+        /// Which file, or what its columns are made of
+        of: ColumnsOf,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell to complete for

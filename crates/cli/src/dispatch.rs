@@ -5,8 +5,8 @@
 use crate::args::{Cli, CliCommand};
 use crate::output::Paint;
 use crate::{
-    analyse, args, audit, axes, check, compare, completions, course, doctor, explain, fleet, gate, history,
-    lab, list, man, output, plan, profile, report, run, store,
+    analyse, args, audit, axes, check, columns, compare, completions, course, doctor, explain, fleet, gate,
+    history, lab, list, man, output, plan, profile, report, run, store,
 };
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -75,6 +75,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         CliCommand::List(args) => list::run(args, global)?,
         CliCommand::Plan(args) => plan::run(args, matches, global)?,
         CliCommand::Axes => output::print(&axes::help())?,
+        CliCommand::Columns { of } => columns::run(*of, global)?,
         CliCommand::Completions { shell } => completions::run(*shell)?,
         CliCommand::Man { out } => man::run(out.as_deref())?,
         CliCommand::Doctor(args) => return doctor::run(args, global),

@@ -9,6 +9,7 @@ mod asked;
 mod audit;
 mod axes;
 mod check;
+mod columns;
 mod compare;
 mod completions;
 mod course;
