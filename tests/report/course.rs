@@ -75,57 +75,18 @@ fn the_table_is_one_that_analyse_reads() {
     assert!(!remarks.contains("impossible"), "{remarks}");
 }
 
-#[test]
-fn pdfs_have_their_text_and_open() {
-    let files = laid_out(&common::small_run());
-    let pdfs: Vec<&Artefact> = files.iter().filter(|f| f.name.ends_with(".pdf")).collect();
-    assert_eq!(pdfs.len(), 4);
-    for pdf in &pdfs {
-        let text = std::str::from_utf8(&pdf.content).expect("nothing binary is embedded");
-        assert!(text.starts_with("%PDF-1.7") && text.ends_with("%%EOF\n"));
-        assert!(text.contains("AMD EPYC") && !text.contains("NaN") && !text.contains("inf "), "{}", pdf.name);
-    }
-    let missing = std::str::from_utf8(&named(&files, "Cache_Misses.pdf").content).unwrap();
-    assert!(missing.contains("(Not measured: "), "{missing}");
-    if !tool("pdftoppm") {
-        eprintln!("skipped: pdftoppm is not installed, so no other program has read the PDFs");
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    for pdf in pdfs {
-        let path = dir.path().join(&pdf.name);
-        fs::write(&path, &pdf.content).unwrap();
-        let read =
-            Command::new("pdftoppm").arg("-png").arg(&path).arg(dir.path().join("page")).output().unwrap();
-        assert!(read.status.success() && read.stderr.is_empty(), "{}", String::from_utf8_lossy(&read.stderr));
-    }
-}
-
 /// Compiles the script, reads its data without running it, and compares them with the table.
 const CHECK: &str = r#"
 import ast, csv, sys
 source = open(sys.argv[1]).read()
 tree = ast.parse(source)
 compile(tree, sys.argv[1], "exec")
-figures = next(ast.literal_eval(node.value) for node in tree.body
-               if isinstance(node, ast.Assign) and node.targets[0].id == "FIGURES")
-assert len(figures) == 4, len(figures)
-rows = list(csv.DictReader(open(sys.argv[2])))
-compared = 0
-for figure, column in zip(figures, ["throughput_gbps", "latency_us", None, sys.argv[3]]):
-    for panel in figure["panels"]:
-        assert (panel["missing"] is None) == bool(panel["series"]), panel
-        if column is None:
-            continue
-        for series in panel["series"]:
-            for i, x in enumerate(series["x"]):
-                along = "message_bytes" if panel["bytes"] else "threads"
-                same = [r for r in rows if r["name"] == series["name"] and float(r[along]) == x and r[column]
-                        and [float(r[column]), float(r[column + "_low"]), float(r[column + "_high"])]
-                        == [series["value"][i], series["low"][i], series["high"][i]]]
-                assert same, (column, series["name"], x, series["value"][i])
-                compared += 1
-print(compared)
+data = {node.targets[0].id: node.value for node in tree.body if isinstance(node, ast.Assign)}
+columns, script = ast.literal_eval(data["COLUMNS"]), ast.literal_eval(data["ROWS"])
+table = list(csv.DictReader(open(sys.argv[2])))
+read = lambda column, text: text if column == "name" else float(text) if text else None
+assert script == [[read(column, row[column]) for column in columns] for row in table]
+print(sum(value is not None for row in script for value in row))
 "#;
 
 #[test]
@@ -134,7 +95,7 @@ fn the_script_compiles_and_its_values_are_the_table_s() {
         eprintln!("skipped: python3 is not installed");
         return;
     }
-    for (counters, cycles) in [(false, "tsc_cycles_per_byte"), (true, "cycles_per_byte")] {
+    for counters in [false, true] {
         let dir = tempfile::tempdir().unwrap();
         let files = laid_out(&common::run(&Shape { counters, ..common::small() }));
         let paths: Vec<PathBuf> = ["Plots.py", "Results.csv"]
@@ -145,13 +106,10 @@ fn the_script_compiles_and_its_values_are_the_table_s() {
                 dir.path().join(&file.name)
             })
             .collect();
-        let checked = Command::new("python3").args(["-c", CHECK]).args(&paths).arg(cycles).output().unwrap();
+        let checked = Command::new("python3").args(["-c", CHECK]).args(&paths).output().unwrap();
         assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
-        assert_eq!(
-            String::from_utf8_lossy(&checked.stdout).trim(),
-            "48",
-            "throughput and cycles of 24 cells"
-        );
+        let values: usize = String::from_utf8_lossy(&checked.stdout).trim().parse().unwrap();
+        assert!(values >= 24 * (3 + 3 * 4), "{values}");
         if !Command::new("python3").args(["-c", "import matplotlib"]).output().unwrap().status.success() {
             eprintln!("skipped: matplotlib is not installed, so the script was not run");
             continue;
@@ -162,6 +120,15 @@ fn the_script_compiles_and_its_values_are_the_table_s() {
             .filter(|e| e.as_ref().unwrap().path().extension().is_some_and(|e| e == "png"));
         assert_eq!(drawn.count(), 4);
     }
+}
+
+#[test]
+fn a_recorded_text_is_no_program_of_a_script() {
+    let mut run = common::small_run();
+    run.record.id = "\"\"\"\nimport os\\".into();
+    let files = laid_out(&run);
+    let script = text(named(&files, "Plots.py"));
+    assert!(script.contains(r#"Run \"\"\"\\x0aimport os\\ by syscost"#), "{script}");
 }
 
 #[test]
@@ -225,17 +192,6 @@ fn operations_have_prediction_interval_and_deviation() {
         }
     }
     assert!(predicted > 20, "{predicted}");
-    let page =
-        std::str::from_utf8(&named(&files, "cse221_table.pdf").content).expect("nothing binary is embedded");
-    assert_eq!(page.matches("/Type /Page ").count(), 1, "one page");
-    assert!(page.contains("(procedure call) Tj") && page.contains("(7 arguments) Tj"), "every row is on it");
-    assert!(rows.iter().all(|row| page.contains(&format!("({}", &row["operation"][..4]))));
-    let calls = std::str::from_utf8(&named(&files, "cse221_procedure_call.pdf").content).expect("text");
-    assert!(
-        calls.contains("(measured) Tj")
-            && calls.contains("(predicted) Tj")
-            && calls.contains("(arguments) Tj")
-    );
     let report = text(named(&files, "report.md"));
     assert!(report.contains("## 2. Machine description") && report.contains("*Methodology:*"));
 }

@@ -1,19 +1,15 @@
 //! Course layouts: the files that a course asks for, made from a recorded run. One file or folder per
-//! layout; what they share is beside them.
+//! layout; its texts and scripts are templates, in which a run's figures are filled in.
 //!
 //! Nothing is measured and nothing is explained here: figures and evidence are filled in, and what a
 //! student has to say is left as headings. A figure that the run does not have is an empty cell with
 //! its reason, never 0 and never derived from another (latency is not threads over throughput).
 
-use syscost_core::stats::Estimate;
+use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
-use syscost_report::escape;
+use syscost_report::{build, escape};
 
-mod chart;
-mod figure;
 mod markdown;
-mod page;
-mod python;
 
 pub mod cse221;
 pub mod pa02;
@@ -55,19 +51,38 @@ impl Unsuitable {
     }
 }
 
+/// A template with a value for each `{{name}}`. What a value holds is never filled in again.
+fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+    let mut parts = template.split("{{");
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let (name, text) = part.split_once("}}").expect("a template closes its names");
+        out.extend([value(name).as_str(), text]);
+    }
+    out
+}
+
+/// A picture of the run's report.
+struct CoursePicture {
+    /// Of a file, without what its layout begins names with.
+    name: String,
+    title: String,
+    svg: String,
+}
+
+fn pictures(run: &Run, analysis: &Analysis) -> Vec<CoursePicture> {
+    let report = build::report(run, analysis);
+    let drawings = report.blocks().flat_map(|block| block.drawings());
+    let picture = |drawing: &dyn syscost_report::SvgDrawing| {
+        let (frame, svg) = (drawing.frame(), drawing.standalone());
+        CoursePicture { name: format!("{}.svg", frame.id), title: frame.title.to_string(), svg }
+    };
+    drawings.map(picture).collect()
+}
+
 /// Six significant digits: more than any interval here is worth, and the same in every file.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
-}
-
-/// An estimate in another unit.
-fn scaled(e: Estimate, scale: f64) -> Estimate {
-    Estimate {
-        value: rounded(e.value * scale),
-        low: rounded(e.low * scale),
-        high: rounded(e.high * scale),
-        ..e
-    }
 }
 
 /// A field of a CSV file.
@@ -76,10 +91,11 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// Rows as CSV.
-fn csv(header: &[String], rows: &[Vec<String>]) -> String {
+fn csv(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing into memory cannot fail; every row has the header's length.
-    for row in std::iter::once(header).chain(rows.iter().map(Vec::as_slice)) {
+    writer.write_record(header).expect("in memory");
+    for row in rows {
         writer.write_record(row.iter().map(|field| escape::cell(field).into_owned())).expect("in memory");
     }
     String::from_utf8(writer.into_inner().expect("in memory")).expect("only text was written")
@@ -95,5 +111,11 @@ mod tests {
         assert_eq!(number(Some(1.0 / 3e7)), "0.0000000333333");
         assert_eq!(number(Some(94_200_000_000.0)), "94200000000");
         assert_eq!(number(None), "");
+    }
+
+    #[test]
+    fn what_is_filled_in_is_no_template() {
+        let told = fill("a {{b}}, {{c}}.", |name| format!("<{name} {{{{b}}}}>"));
+        assert_eq!(told, "a <b {{b}}>, <c {{b}}>.");
     }
 }

@@ -1,71 +1,42 @@
 //! Blocks of a report as Markdown, for a skeleton that a person goes on writing in.
 //!
-//! Plots and maps are files of their own and are left out; a sentence keeps the cells that it stands on.
+//! Pictures are files of their own and are left out; a sentence keeps the cells that it stands on.
 
-use std::collections::BTreeSet;
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units;
 use syscost_report::escape::visible;
 use syscost_report::text::AnswerText;
-use syscost_report::{Block, Entry, Statement, Table, diagram};
+use syscost_report::{Block, Entry, Statement, Table};
 
-/// Blocks in order, headings at `level`.
-pub fn blocks(blocks: &[Block], level: usize) -> String {
-    let mut out = String::new();
-    for block in blocks {
-        write_block(&mut out, block, level);
-    }
-    out
+/// Blocks in order, with what is folded away unfolded.
+pub fn blocks(blocks: &[Block]) -> String {
+    blocks.iter().flat_map(Block::all).map(block).collect()
 }
 
-fn write_block(out: &mut String, block: &Block, level: usize) {
-    let _ = match block {
-        Block::Heading(text) => writeln!(out, "{} {}\n", "#".repeat(level), plain(text)),
-        Block::Question { headline, blocks, .. } => {
-            let _ = writeln!(out, "{} {}\n", "#".repeat(level), plain(headline));
-            out.push_str(&self::blocks(blocks, level + 1));
-            Ok(())
-        }
-        Block::Tabs { tabs, .. } => {
-            for (title, blocks) in tabs {
-                let _ = writeln!(out, "{} {}\n", "#".repeat(level), plain(title));
-                out.push_str(&self::blocks(blocks, level + 1));
-            }
-            Ok(())
-        }
-        Block::Statement(statement) => writeln!(out, "{}\n", sentence(statement)),
-        Block::Statements(list) => {
-            let items: Vec<String> = list.iter().map(|s| format!("- {}\n", sentence(s))).collect();
-            writeln!(out, "{}", items.concat())
-        }
-        Block::Text(text) | Block::Note(text) => writeln!(out, "{}\n", plain(text)),
-        Block::Command(command) => writeln!(out, "    {}\n", visible(command)),
+fn block(block: &Block) -> String {
+    match block {
+        Block::Heading(text) | Block::Question { headline: text, .. } => format!("### {}\n\n", plain(text)),
+        Block::Statement(statement) => format!("{}\n\n", sentence(statement)),
+        Block::Statements(list) => format!("{}\n", items(list.iter().map(sentence))),
+        Block::Text(text) | Block::Note(text) => format!("{}\n\n", plain(text)),
+        Block::Command(command) => format!("    {}\n\n", visible(command)),
+        Block::Folded { title, .. } => format!("{}:\n\n", plain(title)),
         Block::Facts { folded, facts } => {
             let title = folded.as_ref().map_or(String::new(), |title| format!("{}:\n\n", plain(title)));
-            writeln!(out, "{title}{}", facts_table(facts))
+            let rows =
+                facts.iter().map(|(name, value, source)| [name, value, source].map(|text| plain(text)));
+            format!("{title}{}\n", grid(["property", "value", "where it was read"].map(String::from), rows))
         }
-        Block::Table(table) => writeln!(out, "{}", self::table(table)),
-        Block::Notice(notice) => {
-            writeln!(out, "{}: {} {}\n", plain(&notice.title), plain(&notice.text), plain(&notice.remedy))
-        }
-        Block::Diagram(d) => writeln!(out, "{}: `{}`\n", plain(&d.title), diagram::line(d)),
-        // Each is a file of its own, or too wide for text.
-        Block::Plot(_)
-        | Block::Panels(_)
-        | Block::PairMap(_)
-        | Block::Heat(_)
-        | Block::Regions(_)
-        | Block::Bars(_)
-        | Block::Flame(_)
-        | Block::Forest(_)
-        | Block::Legend(_)
-        | Block::Level(_) => Ok(()),
-        Block::Folded { title, blocks } => {
-            let _ = writeln!(out, "{}:\n", plain(title));
-            out.push_str(&self::blocks(blocks, level + 1));
-            Ok(())
-        }
-    };
+        Block::Table(table) => format!("{}\n", self::table(table)),
+        Block::Notice(n) => format!("{}: {} {}\n\n", plain(&n.title), plain(&n.text), plain(&n.remedy)),
+        // What a tab holds follows by itself; the rest is drawn.
+        _ => String::new(),
+    }
+}
+
+/// A list.
+pub fn items(items: impl Iterator<Item = String>) -> String {
+    items.map(|item| format!("- {item}\n")).collect()
 }
 
 /// The answer of a run to a question, or why it has none.
@@ -73,28 +44,21 @@ pub fn answer(told: &AnswerText) -> String {
     if let Some((lacks, command)) = &told.lacks {
         return format!("- This run has not measured {}. This would: {}\n\n", plain(lacks), visible(command));
     }
-    let headline = Some(&told.headline).filter(|headline| !headline.is_empty());
-    let headline = headline.map(|headline| format!("- {}\n", plain(headline)));
-    let found = told.statements.iter().map(|s| format!("- {}\n", sentence(s)));
-    let notes = told.caveats.iter().map(|c| format!("- Note: {}\n", plain(c)));
-    format!("{}\n", headline.into_iter().chain(found).chain(notes).collect::<String>())
+    let headline = Some(plain(&told.headline)).filter(|headline| !headline.is_empty());
+    let notes = told.caveats.iter().map(|caveat| format!("Note: {}", plain(caveat)));
+    format!("{}\n", items(headline.into_iter().chain(told.statements.iter().map(sentence)).chain(notes)))
 }
 
 /// A sentence with the cells that it stands on: every case, by metric.
 pub fn sentence(statement: &Statement) -> String {
-    let mut metrics: Vec<(&str, BTreeSet<usize>)> = Vec::new();
+    let mut metrics: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for cell in &statement.cells {
-        match metrics.iter_mut().find(|known| known.0 == cell.metric) {
-            Some(known) => drop(known.1.insert(cell.case)),
-            None => metrics.push((cell.metric, [cell.case].into())),
-        }
-    }
-    if metrics.is_empty() {
-        return plain(&statement.text);
+        metrics.entry(cell.metric).or_default().insert(cell.case);
     }
     let told: Vec<String> =
         metrics.iter().map(|(metric, cases)| format!("{metric} of {}", numbered(cases))).collect();
-    format!("{} [{}]", plain(&statement.text), told.join("; "))
+    let shown = if told.is_empty() { String::new() } else { format!(" [{}]", told.join("; ")) };
+    format!("{}{shown}", plain(&statement.text))
 }
 
 /// `case 3`, `cases 3-6, 9`
@@ -126,19 +90,10 @@ pub fn code(text: &str) -> String {
     visible(text).replace('`', "'")
 }
 
-fn facts_table(facts: &[(String, String, String)]) -> String {
-    let header = ["property", "value", "where it was read"].map(String::from);
-    let rows: Vec<Vec<String>> =
-        facts.iter().map(|(a, b, c)| [a, b, c].map(|text| plain(text)).to_vec()).collect();
-    grid(&header, &rows)
-}
-
 fn table(table: &Table) -> String {
-    let header: Vec<String> = table.columns.iter().map(|c| plain(c)).collect();
-    let rows: Vec<Vec<String>> =
-        table.rows.iter().map(|row| row.iter().map(|entry| shown(entry, table)).collect()).collect();
+    let rows = table.rows.iter().map(|row| row.iter().map(|entry| shown(entry, table)).collect::<Vec<_>>());
     let note = table.note.as_ref().map_or(String::new(), |note| format!("\n{}\n", plain(note)));
-    format!("{}{note}", grid(&header, &rows))
+    format!("{}{note}", grid(table.columns.iter().map(|c| plain(c)), rows))
 }
 
 fn shown(entry: &Entry, table: &Table) -> String {
@@ -159,11 +114,15 @@ fn shown(entry: &Entry, table: &Table) -> String {
 }
 
 /// A table; its fields are already escaped.
-pub fn grid(header: &[String], rows: &[Vec<String>]) -> String {
+fn grid<R: AsRef<[String]>>(
+    header: impl IntoIterator<Item = String>,
+    rows: impl Iterator<Item = R>,
+) -> String {
     let line = |fields: &[String]| format!("| {} |\n", fields.join(" | "));
-    let rule: Vec<String> = header.iter().map(|_| "---".to_string()).collect();
-    let rows: String = rows.iter().map(|row| line(row)).collect();
-    format!("{}{}{rows}", line(header), line(&rule))
+    let header: Vec<String> = header.into_iter().collect();
+    let rule = vec!["---".to_string(); header.len()];
+    let rows: String = rows.map(|row| line(row.as_ref())).collect();
+    format!("{}{}{rows}", line(&header), line(&rule))
 }
 
 #[cfg(test)]
@@ -176,7 +135,7 @@ mod tests {
         let cells = (0..8).map(|case| CellRef { case, metric: "throughput" }).collect();
         let text = sentence(&Statement { text: "a <b> | c".into(), cells });
         assert_eq!(text, "a &lt;b> \\| c [throughput of cases 0-7]");
-        let shown = blocks(&[Block::Heading("h".into()), Block::Command("x | y".into())], 3);
+        let shown = blocks(&[Block::Heading("h".into()), Block::Command("x | y".into())]);
         assert_eq!(shown, "### h\n\n    x | y\n\n");
     }
 }

@@ -6,7 +6,7 @@ use syscost_analyze::whole::Analysis;
 use syscost_course::pa02;
 
 /// The others are made of the same parts.
-const KEPT: &[&str] = &["Results.csv", "Plots.py", "Throughput.pdf", "README.md"];
+const KEPT: &[&str] = &["Results.csv", "Plots.py", "README.md"];
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
     let run = tree.load("tests/data/small-run")?;

@@ -170,7 +170,6 @@ impl<'a> CourseGrid<'a> {
     }
 }
 
-/// What a case is in the layout; `None`: it is not part of it.
 /// The mechanism of each implementation: the one that its name is an alias of, or the two-copy one that was asked for.
 fn mechanisms(two_copy: Option<&'static str>) -> [&'static str; 3] {
     let alias = |name: &str| {

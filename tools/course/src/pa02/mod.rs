@@ -6,19 +6,19 @@
 //! Source: public repositories that hand it in (`GRS_PA02`), which agree in names and columns.
 
 mod figure_column;
-mod figures;
 mod grid;
 mod text;
 
-use super::{Artefact, Unsuitable, chart, csv, figure, number, python};
-use figure_column::COLUMNS;
+use super::{Artefact, CoursePicture, Unsuitable, csv, fill, number, pictures};
+use figure_column::{COLUMNS, FigureColumn};
 pub use grid::two_copy;
-use grid::{CaseKind, CourseGrid};
+use grid::{CaseKind, CourseGrid, GridPlace};
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::rows::{CsvColumn, column};
+use syscost_report::escape::visible;
 use syscost_report::material::Material;
-use syscost_report::{SvgDrawing, section};
+use syscost_report::section::machine;
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run pa02-60";
@@ -66,29 +66,31 @@ pub fn artefacts(
     two_copy: Option<&'static str>,
 ) -> Result<Vec<Artefact>, Unsuitable> {
     let grid = CourseGrid::of(run, &analysis.cells, two_copy)?;
-    let material = Material::of(run, analysis, &[]);
-    let figures = figures::figures(&grid, &material, roll);
-    let named = |end: &str| format!("{roll}_{end}");
-    let mut files = vec![Artefact::made(named(RESULTS), table(&grid))];
-    files.extend(figures.iter().map(|f| Artefact::made(format!("{}.pdf", f.name), chart::pdf(f))));
-    let colours: Vec<String> = (0..grid::IMPLEMENTATIONS.len()).map(|s| figure::hex(s).to_string()).collect();
-    let about = format!(
-        "Plots of {roll}: every value is written below, none is read from a file.\n\nMade by syscost {} from the run {}.",
-        run.record.tool.version, run.record.id
-    );
-    files.push(Artefact::made(named(PLOTS), python::script(&about, &figures, &colours)));
-    let copies = section::copies::section(&material);
-    let mut drawings = Vec::new();
-    for diagram in section::copies::diagrams(&material) {
-        let name = format!("{roll}_Part_A_{}.svg", diagram.id);
-        files.push(Artefact::made(name.clone(), diagram.standalone()));
-        drawings.push(name);
-    }
-    let told =
-        text::ReportInputs { roll, grid: &grid, material: &material, figures: &figures, drawings: &drawings };
-    files.push(Artefact::to_write_in(named(REPORT), text::report(&told, copies.as_ref())));
-    files.push(Artefact::to_write_in("README.md", text::readme(&told)));
+    let pictures: Vec<CoursePicture> = pictures(run, analysis).into_iter().map(named(roll)).collect();
+    let told = text::ReportInputs {
+        roll,
+        grid: &grid,
+        material: Material::of(run, analysis, &[]),
+        pictures: &pictures,
+    };
+    let mut files = vec![
+        Artefact::made(format!("{roll}_Part_C_Results.csv"), table(&grid)),
+        Artefact::made(format!("{roll}_Part_D_Plots.py"), script(&grid, roll)),
+        Artefact::to_write_in(format!("{roll}_Report.md"), text::report(&told)),
+        Artefact::to_write_in("README.md", text::readme(&told)),
+    ];
+    files.extend(pictures.into_iter().map(|p| Artefact::made(p.name, p.svg)));
     Ok(files)
+}
+
+/// Data paths belong to the part that explains the copies, curves to the plots.
+const PATHS: &str = "Part_A_";
+
+fn named(roll: &str) -> impl Fn(CoursePicture) -> CoursePicture {
+    move |p| {
+        let part = if p.name.starts_with("data-path") { PATHS } else { "Part_D_" };
+        CoursePicture { name: format!("{roll}_{part}{}", p.name), ..p }
+    }
 }
 
 /// The columns of the table; each figure also has its `_low` and `_high`.
@@ -97,21 +99,64 @@ pub fn columns() -> Vec<CsvColumn> {
     [BEFORE, &figures, AFTER].concat()
 }
 
-/// What follows the roll number in the names of files.
-const RESULTS: &str = "Part_C_Results.csv";
-const PLOTS: &str = "Part_D_Plots.py";
-const REPORT: &str = "Report.md";
+/// The headings of the columns that a figure has: its own, and of its interval's ends.
+fn headings(column: &FigureColumn) -> [String; 3] {
+    ["", "_low", "_high"].map(|end| format!("{}{end}", column.id))
+}
 
 /// One row per implementation, size and thread count; each figure between its interval's ends.
 fn table(grid: &CourseGrid) -> String {
-    let mut header: Vec<String> = BEFORE.iter().map(|c| c.id.to_string()).collect();
-    header.extend(COLUMNS.iter().flat_map(|c| ["", "_low", "_high"].map(|end| format!("{}{end}", c.id))));
-    header.extend(AFTER.iter().map(|c| c.id.to_string()));
+    let figures: Vec<String> = COLUMNS.iter().flat_map(headings).collect();
+    let before = BEFORE.iter().map(|c| c.id);
+    let header: Vec<&str> =
+        before.chain(figures.iter().map(String::as_str)).chain(AFTER.iter().map(|c| c.id)).collect();
     let rows: Vec<Vec<String>> = grid.places().map(|place| row(grid, &place)).collect();
     csv(&header, &rows)
 }
 
-fn row(grid: &CourseGrid, place: &grid::GridPlace) -> Vec<String> {
+/// The script of plots, with the table's figures written in it: literals of Python that are also of JSON.
+fn script(grid: &CourseGrid, roll: &str) -> String {
+    let columns: Vec<String> = ["name", "message_bytes", "threads"].map(String::from).into();
+    let columns: Vec<String> = columns.into_iter().chain(COLUMNS.iter().flat_map(headings)).collect();
+    let line = |place: GridPlace| {
+        let name = literal(grid::IMPLEMENTATIONS[place.implementation].name);
+        let figures = COLUMNS.iter().flat_map(|column| match column.estimate(grid, &place) {
+            Ok(e) => [e.value, e.low, e.high].map(|value| number(Some(value))),
+            Err(_) => ["None"; 3].map(String::from),
+        });
+        let place = [name, place.bytes.to_string(), place.threads.to_string()];
+        format!("    [{}],\n", place.into_iter().chain(figures).collect::<Vec<_>>().join(", "))
+    };
+    fill(include_str!("../../templates/pa02-plots.py"), |name| match name {
+        "roll" => roll.to_string(),
+        "system" => literal(&format!("{roll}. {}", system(grid.run))),
+        "columns" => serde_json::json!(columns).to_string(),
+        rows => grid.places().map(line).filter(|_| rows == "rows").collect(),
+    })
+}
+
+/// A string of Python: a stranger's run must not become a program.
+fn literal(text: &str) -> String {
+    serde_json::json!(visible(text)).to_string()
+}
+
+/// What was measured: the assignment wants it on every plot.
+fn system(run: &Run) -> String {
+    let record = &run.record;
+    let fact = |id: &str| record.host.iter().find(|f| f.id == id).and_then(machine::value);
+    let facts = [
+        ("cpu_model", ""),
+        ("cpus_allowed", "CPUs "),
+        ("memory_bytes", "memory "),
+        ("kernel_release", "Linux "),
+        ("hypervisor", "hypervisor "),
+    ];
+    let known: Vec<String> =
+        facts.iter().filter_map(|(id, before)| Some(format!("{before}{}", fact(id)?))).collect();
+    format!("System: {}. Run {} by syscost {}.", known.join(", "), record.id, record.tool.version)
+}
+
+fn row(grid: &CourseGrid, place: &GridPlace) -> Vec<String> {
     let implementation = &grid::IMPLEMENTATIONS[place.implementation];
     let mut row = vec![
         implementation.part.to_string(),
