@@ -1,7 +1,7 @@
 //! Flags for the axes, generated from the probes: a new axis is a flag, a completion and a line of
 //! the man page without an edit here.
 
-use crate::output::{WIDTH, roomy};
+use crate::output::{WIDTH, entry, roomy};
 use anyhow::Result;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -31,17 +31,44 @@ const SHOWN: usize = 3;
 /// Axes that stand among the options that matter.
 const USUAL: &[&str] = &[MECHANISM.id, MESSAGE_BYTES.id, THREADS.id, PATH.id];
 
-/// The command with one flag per axis. Its short help has the usual axes only.
+/// The command with one flag per axis. Its help describes the usual axes, and its long help names the others.
 pub fn add(command: Command) -> Command {
+    let ending = command.get_after_long_help().or(command.get_after_help());
+    let ending = ending.map_or(String::new(), |text| format!("\n\n{text}"));
+    let command = command.after_long_help(format!("{}{ending}", others()));
     flags().iter().fold(command, |command, (probe, axis)| {
         let flag = flag(axis);
         command.arg(if USUAL.contains(&axis.id) {
-            flag.help(format!("{} {}", brief(axis), default(axis)))
+            let text = format!("{} {}", brief(axis), default(axis));
+            flag.help(text.clone()).long_help(text)
         } else {
-            flag.help_heading(heading(probe)).hide_short_help(true)
+            flag.help_heading(heading(probe)).hide_short_help(true).hide_long_help(true)
         })
     })
 }
+
+/// The axes that no help describes, by the probe that names them first.
+fn others() -> String {
+    const INDENT: usize = 20;
+    let mut by_probe: Vec<(&str, Vec<String>)> = Vec::new();
+    for (probe, axis) in flags().iter().filter(|(_, axis)| !USUAL.contains(&axis.id)) {
+        let flag = format!("--{}", axis.flag);
+        match by_probe.last_mut().filter(|(last, _)| last == probe) {
+            Some((_, flags)) => flags.push(flag),
+            None => by_probe.push((probe, vec![flag])),
+        }
+    }
+    let mut text = OTHERS.to_string();
+    for (probe, flags) in by_probe {
+        text += &entry(&format!("  {probe}"), INDENT, &flags.join(" "));
+    }
+    text.trim_end().to_string()
+}
+
+const OTHERS: &str = "\
+Axes of a probe: `syscost list PROBE` has what each takes, `syscost help axes`
+all at once. Values are separated by commas.
+";
 
 const AXES: &str = "\
 Each axis is an option of run, plan, check, audit, profile and lab. It takes

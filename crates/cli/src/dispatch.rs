@@ -6,7 +6,7 @@ use crate::args::{Cli, CliCommand};
 use crate::output::Paint;
 use crate::{
     analyse, args, audit, axes, check, columns, compare, completions, course, doctor, explain, fleet, gate,
-    history, lab, list, man, output, plan, profile, report, run, store,
+    history, lab, list, man, output, plan, profile, repeat, report, run, store,
 };
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -82,7 +82,12 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         CliCommand::Check(args) => return check::run(args, matches, global),
         CliCommand::Audit(args) => return audit::run(args, matches, global),
         CliCommand::Profile(args) => return profile::run(args, matches, global),
-        CliCommand::Run(args) => return run::run(args, matches, global, command),
+        CliCommand::Run(args) => {
+            return match args.repeat {
+                Some(runs) => repeat::run(args, runs, matches, global, command),
+                None => run::run(args, matches, global, command),
+            };
+        }
         CliCommand::Lab(args) => return lab::run(args, matches, global, command),
         CliCommand::Report(args) => report::run(args, global)?,
         CliCommand::Compare(args) => return compare::run(args, global),

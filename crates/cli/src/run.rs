@@ -3,7 +3,7 @@
 use crate::args::{Global, RunArgs};
 use crate::progress::Progress;
 use crate::side_args::NameArgs;
-use crate::{asked, axes, output, plan as plan_command, refine, repeat, report};
+use crate::{asked, axes, output, plan as plan_command, refine, report};
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
@@ -30,9 +30,6 @@ pub const RUNS: &str = "syscost-runs";
 
 /// From argv to a spec, its plan, workers that fill the run directory, cells and answers, and what renders them.
 pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
-    if let Some(runs) = args.repeat {
-        return repeat::run(args, runs, matches, global, command);
-    }
     let baton = baton(&args.names)?;
     let begun = Instant::now();
     if let Some(flag) = axes::any(matches).filter(|_| args.resume.is_some()) {
