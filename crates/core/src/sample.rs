@@ -38,7 +38,7 @@ pub struct Sample {
     pub index: u32,
     /// When the batch began, from the run's start on, on one clock that goes on when the run is resumed. `None`: a run of
     /// before. Until the harness keeps the sample it is CLOCK_MONOTONIC of this machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_ns: Option<u64>,
     /// Wall-clock length of the batch.
     pub elapsed_ns: f64,
@@ -53,7 +53,7 @@ pub struct Sample {
     /// The probe's quantities by id; absent or `None` = not measurable here.
     pub quantities: Quantities,
     /// Every single time of the batch, where the probe keeps them: a file of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Histogram>,
 }
 

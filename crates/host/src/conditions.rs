@@ -127,7 +127,7 @@ pub struct Conditions {
     /// Thermal throttling, and periods in which the CPU quota was used up.
     pub throttled: Option<u64>,
     /// Absent in older runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnUse>,
 }
 

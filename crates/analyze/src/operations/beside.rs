@@ -94,7 +94,6 @@ struct BesideRow {
     variant: String,
     unit: String,
     measured: Option<f64>,
-    #[serde(default)]
     base_hardware: Option<f64>,
 }
 

@@ -21,7 +21,7 @@ pub const fn column(id: &'static str, help: &'static str) -> CsvColumn {
     CsvColumn { id, help }
 }
 
-/// The columns before the quantities of the run's probes. Files of before lack the last.
+/// The columns before the quantities of the run's probes.
 pub const FIXED: &[CsvColumn] = &[
     column("case", "index of the case in `plan.cases` of `run.json`"),
     column("probe", "the probe's id; repeats the plan so that the file can be read alone"),
@@ -37,32 +37,13 @@ pub const FIXED: &[CsvColumn] = &[
     ),
     column(
         "start_ns",
-        "when the sample began: nanoseconds after `started_unix_ns` of `run.json`, on one clock that goes on when the run is resumed; files of older runs have no such column",
+        "when the sample began: nanoseconds after `started_unix_ns` of `run.json`, on one clock that goes on when the run is resumed; empty where the machine that timed it has no such clock",
     ),
 ];
 
-/// Which columns a file of samples has behind those that every file has.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SampleColumns {
-    /// Has it [`Sample::start_ns`]?
-    pub stamped: bool,
-    pub quantities: Vec<String>,
-}
-
-impl SampleColumns {
-    /// Of a file that is begun now.
-    pub fn of(quantities: Vec<String>) -> SampleColumns {
-        SampleColumns { stamped: true, quantities }
-    }
-
-    fn fixed(&self) -> &'static [CsvColumn] {
-        &FIXED[..FIXED.len() - usize::from(!self.stamped)]
-    }
-
-    /// Of all columns, in order.
-    fn names(&self) -> impl Iterator<Item = &str> {
-        self.fixed().iter().map(|c| c.id).chain(self.quantities.iter().map(String::as_str))
-    }
+/// The names of all columns, in order.
+fn names(quantities: &[String]) -> impl Iterator<Item = &str> {
+    FIXED.iter().map(|c| c.id).chain(quantities.iter().map(String::as_str))
 }
 
 /// Longest line that a reader accepts: far above any real row, far below memory.
@@ -76,8 +57,8 @@ pub struct BadField {
 }
 
 /// The first line, newline included.
-pub fn header(columns: &SampleColumns) -> String {
-    let mut line = columns.names().collect::<Vec<_>>().join(",");
+pub fn header(quantities: &[String]) -> String {
+    let mut line = names(quantities).collect::<Vec<_>>().join(",");
     line.push('\n');
     line
 }
@@ -85,18 +66,16 @@ pub fn header(columns: &SampleColumns) -> String {
 /// All probes together have fewer; a sample holds each of them by its name.
 const MOST_QUANTITIES: usize = 1000;
 
-/// Reads the first line (without its newline).
-pub fn parse_header(line: &str) -> Result<SampleColumns, BadField> {
-    let mut fields = line.split(',').peekable();
-    let (last, always) = FIXED.split_last().expect("there are fixed columns");
-    for wanted in always {
+/// Reads the first line (without its newline): the quantities.
+pub fn parse_header(line: &str) -> Result<Vec<String>, BadField> {
+    let mut fields = line.split(',');
+    for wanted in FIXED {
         let found = fields.next().unwrap_or("");
         if found != wanted.id {
             let reason = format!("the header has {:?} here", shorten(found));
             return Err(BadField { column: wanted.id.into(), reason });
         }
     }
-    let stamped = fields.next_if_eq(&last.id).is_some();
     let mut quantities: Vec<String> = Vec::new();
     let mut known: HashSet<&str> = HashSet::new();
     for field in fields {
@@ -114,7 +93,7 @@ pub fn parse_header(line: &str) -> Result<SampleColumns, BadField> {
         }
         quantities.push(field.to_string());
     }
-    Ok(SampleColumns { stamped, quantities })
+    Ok(quantities)
 }
 
 /// Appends one row, newline included. Refuses what could not be read back: a number that is not
@@ -123,7 +102,7 @@ pub fn write_row(
     line: &mut String,
     sample: &Sample,
     probe: &str,
-    SampleColumns { stamped, quantities }: &SampleColumns,
+    quantities: &[String],
 ) -> Result<(), BadField> {
     let finite = |column: &str, n: f64| {
         let reason = format!("{n} is not a finite number");
@@ -137,7 +116,7 @@ pub fn write_row(
     // `{}` of an f64 is the shortest text that reads back as the same number.
     let _ = write!(
         line,
-        "{},{probe},{},{},{},{},{},{},{}",
+        "{},{probe},{},{},{},{},{},{},{},{}",
         sample.case,
         sample.round,
         sample.index,
@@ -146,13 +125,8 @@ pub fn write_row(
         finite("bytes", sample.bytes)?,
         sample.verified,
         marks(&sample.marks),
+        sample.start_ns.map(|start| start.to_string()).unwrap_or_default(),
     );
-    if *stamped {
-        line.push(',');
-        if let Some(start) = sample.start_ns {
-            let _ = write!(line, "{start}");
-        }
-    }
     for id in quantities {
         line.push(',');
         if let Some(n) = sample.get(id) {
@@ -179,18 +153,18 @@ fn marks(marks: &[String]) -> String {
 /// The quantity columns of one file, which its rows share.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    of_file: SampleColumns,
-    /// The quantities, and where in it each of the file's columns is.
+    quantities: Vec<String>,
+    /// The same, and where in it each of the file's columns is.
     ids: Arc<Ids>,
     places: Vec<usize>,
 }
 
 impl Columns {
     /// As [`parse_header`] gives them: each quantity once.
-    pub fn new(of_file: SampleColumns) -> Columns {
-        let ids = Ids::new(of_file.quantities.clone());
-        let places = of_file.quantities.iter().filter_map(|name| ids.place(name)).collect();
-        Columns { of_file, ids: Arc::new(ids), places }
+    pub fn new(quantities: Vec<String>) -> Columns {
+        let ids = Ids::new(quantities.clone());
+        let places = quantities.iter().filter_map(|name| ids.place(name)).collect();
+        Columns { quantities, ids: Arc::new(ids), places }
     }
 }
 
@@ -213,10 +187,9 @@ fn fields<'l>(
 ) -> Result<(Sample, &'l str), BadField> {
     let bad = |column: &str, reason: String| BadField { column: column.into(), reason };
     let found = 1 + line.bytes().filter(|byte| *byte == b',').count();
-    let SampleColumns { stamped, quantities } = &columns.of_file;
-    let wanted = columns.of_file.fixed().len() + quantities.len();
+    let wanted = FIXED.len() + columns.quantities.len();
     if found != wanted {
-        let column = columns.of_file.names().take(found.min(wanted)).last().unwrap_or("case").to_string();
+        let column = names(&columns.quantities).take(found.min(wanted)).last().unwrap_or("case").to_string();
         return Err(bad(&column, format!("the row has {found} fields, the header {wanted}")));
     }
     let mut rest = line;
@@ -240,11 +213,9 @@ fn fields<'l>(
         other => return Err(bad("verified", format!("{:?} is neither true nor false", shorten(other)))),
     };
     sample.marks = next().split(';').filter(|m| !m.is_empty()).map(String::from).collect();
-    if *stamped {
-        let text = next();
-        sample.start_ns = if text.is_empty() { None } else { Some(whole("start_ns", text)?) };
-    }
-    for (name, place) in quantities.iter().zip(&columns.places) {
+    let start = next();
+    sample.start_ns = if start.is_empty() { None } else { Some(whole("start_ns", start)?) };
+    for (name, place) in columns.quantities.iter().zip(&columns.places) {
         let text = next();
         // Most runs lack dozens of counters in every row.
         if !text.is_empty() {
@@ -282,8 +253,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn columns(names: &[&str]) -> Columns {
-        let quantities = names.iter().map(|name| name.to_string()).collect();
-        Columns::new(SampleColumns { stamped: false, quantities })
+        Columns::new(names.iter().map(|name| name.to_string()).collect())
     }
 
     fn finite() -> impl Strategy<Value = f64> {
@@ -297,7 +267,7 @@ mod tests {
             let quantities = (0..n).map(|i| format!("q{i}"));
             fixed.iter().map(ToString::to_string).chain(quantities).collect::<Vec<_>>().join(",")
         };
-        assert_eq!(parse_header(&header(MOST_QUANTITIES)).unwrap().quantities.len(), MOST_QUANTITIES);
+        assert_eq!(parse_header(&header(MOST_QUANTITIES)).unwrap().len(), MOST_QUANTITIES);
         assert!(parse_header(&header(MOST_QUANTITIES + 1)).unwrap_err().reason.contains("more than 1000"));
     }
 
@@ -306,12 +276,12 @@ mod tests {
         fn rows_read_back_exactly(
             numbers in proptest::collection::vec(finite(), 4),
             gap in any::<bool>(), verified in any::<bool>(), round in any::<u32>(), marked in any::<bool>(),
-            stamped in any::<bool>(), start_ns in any::<Option<u64>>(),
+            start_ns in any::<Option<u64>>(),
         ) {
-            let columns = SampleColumns { stamped, quantities: vec!["a".to_string(), "b_ns".to_string()] };
+            let columns = vec!["a".to_string(), "b_ns".to_string()];
             prop_assert_eq!(parse_header(header(&columns).trim_end()), Ok(columns.clone()));
             let sample = Sample {
-                case: 1, round, index: 3, start_ns: start_ns.filter(|_| stamped),
+                case: 1, round, index: 3, start_ns,
                 elapsed_ns: numbers[0], ops: numbers[1], bytes: numbers[2], verified,
                 marks: if marked { vec!["steal".into(), "stopped".into()] } else { vec![] },
                 quantities: if gap { Quantities::default() } else { BTreeMap::from([("a".into(), Some(numbers[3]))]).into() },
@@ -338,10 +308,10 @@ mod tests {
     #[test]
     fn a_bad_field_names_its_column() {
         let row = |text: &str| parse_fields(text, &columns(&["a"])).unwrap_err();
-        assert_eq!(row("0,transfer,0,0,1,2,3,true,,x").column, "a");
-        assert_eq!(row("0,transfer,0,0,1,inf,3,true,,1").column, "ops");
-        assert_eq!(row("0,transfer,0,0,1,2,3,yes,,1").column, "verified");
-        assert_eq!(row("0,transfer,0,-1,1,2,3,true,,1").column, "sample");
+        assert_eq!(row("0,transfer,0,0,1,2,3,true,,,x").column, "a");
+        assert_eq!(row("0,transfer,0,0,1,inf,3,true,,,1").column, "ops");
+        assert_eq!(row("0,transfer,0,0,1,2,3,yes,,,1").column, "verified");
+        assert_eq!(row("0,transfer,0,-1,1,2,3,true,,,1").column, "sample");
         assert!(row("0,transfer,0").reason.contains("3 fields"));
     }
 
@@ -349,27 +319,18 @@ mod tests {
     fn a_row_longer_than_a_reader_takes_is_not_written() {
         let marked = |bytes: usize| Sample { marks: vec!["m".repeat(bytes)], ..Sample::default() };
         let mut line = "before\n".to_string();
-        let refused = write_row(&mut line, &marked(LONGEST_LINE), "transfer", &SampleColumns::default());
+        let refused = write_row(&mut line, &marked(LONGEST_LINE), "transfer", &[]);
         assert_eq!((refused.unwrap_err().column.as_str(), line.as_str()), ("marks", "before\n"));
-        assert_eq!(
-            write_row(&mut line, &marked(LONGEST_LINE / 2), "transfer", &SampleColumns::default()),
-            Ok(())
-        );
+        assert_eq!(write_row(&mut line, &marked(LONGEST_LINE / 2), "transfer", &[]), Ok(()));
     }
 
     #[test]
     fn what_could_not_be_read_back_is_not_written() {
         let mut line = String::new();
         let sample = Sample { elapsed_ns: f64::NAN, ..Sample::default() };
-        assert_eq!(
-            write_row(&mut line, &sample, "transfer", &SampleColumns::default()).unwrap_err().column,
-            "elapsed_ns"
-        );
+        assert_eq!(write_row(&mut line, &sample, "transfer", &[]).unwrap_err().column, "elapsed_ns");
         let quantities = BTreeMap::from([("stray".to_string(), Some(1.0))]).into();
         let sample = Sample { quantities, ..Sample::default() };
-        assert_eq!(
-            write_row(&mut line, &sample, "transfer", &SampleColumns::default()).unwrap_err().column,
-            "stray"
-        );
+        assert_eq!(write_row(&mut line, &sample, "transfer", &[]).unwrap_err().column, "stray");
     }
 }

@@ -34,7 +34,7 @@ pub struct Case {
     pub probe: Name,
     pub point: Point,
     /// This case repeats that one, to show what identical cases differ by (A/A). Never part of a comparison.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub twin_of: Option<usize>,
 }
 

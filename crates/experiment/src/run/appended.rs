@@ -1,12 +1,10 @@
 //! Files that grow by whole rows beside `samples.csv`: half a row that a crash left is cut off before the next.
 
 use super::Warning;
-use super::directory::one_name;
 use super::errors::{LoadError, read_error};
-use super::files::{open_file, options};
-use super::lines::{FoundLine, KeptLines, LeftOut};
+use super::lines::{FoundLine, KeptLines, LeftOut, RowPlace};
+use super::open::{one_name, open_file, options};
 use super::rows::{BadField, CsvColumn};
-use super::samples::RowPlace;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::os::unix::fs::FileExt;

@@ -20,7 +20,6 @@ pub struct Audit {
     /// Copied from user memory to user memory, by the mechanism's own count: nobody else sees it.
     pub user_copied: u64,
     /// What went out beside the payload, inside TCP: the framing of encrypted records.
-    #[serde(default)]
     pub framing_bytes: u64,
     /// What the receiver took without having it copied to its memory, by its own count.
     pub uncopied_out: u64,
@@ -32,16 +31,13 @@ pub struct Audit {
     /// Why they were not counted.
     pub uncounted: Option<Unavailable>,
     /// The same round by what the kernel's functions returned; absent where nobody could look.
-    #[serde(default)]
     pub functions: Option<Functions>,
     /// Why nobody could look at them.
-    #[serde(default)]
     pub no_functions: Option<Unavailable>,
     /// Who paid for the CPU time, from a round of its own.
-    #[serde(default)]
     pub cpu: Option<CpuTimes>,
     /// What kernel threads spent, from a round of its own; absent where this machine does not show them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_threads: Option<KernelThreadTimes>,
     /// What disturbed its rounds however often they were tried: bytes are counted right all the same, but CPU
     /// times are then not kept.

@@ -5,8 +5,8 @@
 //! on links.
 
 use super::errors::{WriteError, write_error};
-use super::files::{RECORD, options};
 use super::leftovers;
+use super::open::{RECORD, options};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -145,17 +145,6 @@ impl OpenDirectory {
                 WriteError::Io { path, meaning, source }
             }
             error => error,
-        }
-    }
-}
-
-/// A file that is appended to or cut must be nobody else's too: in a stranger's directory it may be another
-/// name (a hard link) of any file.
-pub(super) fn one_name(file: &File) -> io::Result<()> {
-    match file.metadata()?.nlink() {
-        0 | 1 => Ok(()),
-        _ => {
-            Err(io::Error::other("it is another name of a file elsewhere (a hard link); copy the directory"))
         }
     }
 }

@@ -5,30 +5,28 @@
 //! with a warning and [`RunDir::resume`] cuts off. Files of the directory are never followed
 //! through symbolic links, and nothing that is found in one makes the reader panic.
 
-use super::directory::{OpenDirectory, one_name};
+use super::directory::OpenDirectory;
 pub use super::errors::{LoadError, ResumeError, WriteError};
 use super::errors::{read_error, write_error};
+use super::lines::RowPlace;
+pub use super::open::{RECORD, SAMPLES};
+use super::open::{one_name, open_file, options, regular, unreadable};
 use super::profile::ProfileFile;
-use super::rows::{self, BadField, SampleColumns};
-use super::samples::{self, RowPlace, Samples, WrittenRows};
+use super::rows::{self, BadField};
+use super::samples::{self, Samples, WrittenRows};
 use super::slices::{self, SliceRow};
 use super::{Audit, Record, Run, SCHEMA, leftovers};
-use crate::plan::Plan;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use syscost_core::axis::{Name, Value};
+use syscost_core::axis::Name;
 use syscost_core::sample::Sample;
 use syscost_core::units::count;
-use syscost_measure::probe;
 
-pub const RECORD: &str = "run.json";
-pub const SAMPLES: &str = "samples.csv";
 /// Largest `run.json` that is read: tens of thousands of cases stay far below.
 const LARGEST_RECORD: u64 = 256 << 20;
 
@@ -44,7 +42,8 @@ pub struct RunDir {
     rows: usize,
     /// Does the lock keep other writers away?
     locked: bool,
-    columns: SampleColumns,
+    /// The quantities that the file has columns for.
+    quantities: Vec<String>,
     probes: Vec<Name>,
 }
 
@@ -67,7 +66,7 @@ impl RunDir {
         // A start that was killed before it wrote a record left an empty file: it is used again.
         let samples = options(true).create_new(!begun).open(&way).map_err(|e| write_error(&file, e))?;
         held.hand_over(&samples).map_err(|e| write_error(&file, e))?;
-        let columns = SampleColumns::of(rows::quantity_columns(&record.plan));
+        let quantities = rows::quantity_columns(&record.plan);
         let locked = take_lock(&samples, path)?;
         let mut dir = RunDir {
             path: path.into(),
@@ -76,11 +75,11 @@ impl RunDir {
             length: 0,
             rows: 0,
             locked,
-            columns,
+            quantities,
             probes: probes(record),
         };
         dir.write_record(record)?;
-        let header = rows::header(&dir.columns);
+        let header = rows::header(&dir.quantities);
         dir.write_rows(header.as_bytes())?;
         Ok(dir)
     }
@@ -114,7 +113,7 @@ impl RunDir {
         let profiles = ProfileFile::load(&held.way)?.profiles;
         let run = Run { record, samples: read.samples, slices, profiles };
         let wanted = rows::quantity_columns(&run.record.plan);
-        if let Some(column) = wanted.into_iter().find(|c| !read.columns.quantities.contains(c)) {
+        if let Some(column) = wanted.into_iter().find(|c| !read.quantities.contains(c)) {
             return Err(WriteError::Columns { path: file, column }.into());
         }
         samples.set_len(read.whole).map_err(|e| write_error(&file, e))?;
@@ -125,12 +124,12 @@ impl RunDir {
             length: read.whole,
             rows: run.samples.tally().samples,
             locked,
-            columns: read.columns,
+            quantities: read.quantities,
             probes: probes(&run.record),
         };
         if read.whole == 0 {
             // The crash came before the header was out.
-            let header = rows::header(&dir.columns);
+            let header = rows::header(&dir.quantities);
             dir.write_rows(header.as_bytes())?;
         }
         Ok((dir, run))
@@ -153,7 +152,7 @@ impl RunDir {
     /// The samples of a run that has none yet; [`Samples::written`] takes in what is appended.
     pub fn no_samples(&self) -> Result<Samples, LoadError> {
         let file = open_file(&self.held.way, SAMPLES)?;
-        Ok(Samples::none_of(&self.path, file, self.columns.clone()))
+        Ok(Samples::none_of(&self.path, file, self.quantities.clone()))
     }
 
     pub fn path(&self) -> &Path {
@@ -223,7 +222,7 @@ impl RunDir {
                 })
             })?;
             let before = lines.len() as u64;
-            rows::write_row(&mut lines, sample, probe, &self.columns).map_err(refuse)?;
+            rows::write_row(&mut lines, sample, probe, &self.quantities).map_err(refuse)?;
             places.push(RowPlace { offset: self.length + before, bytes: lines.len() as u64 - before });
         }
         self.write_rows(lines.as_bytes())?;
@@ -265,26 +264,6 @@ impl<W: Write> Write for Limited<W> {
     }
 }
 
-/// Never through a symbolic link, never waiting for the other end of a FIFO.
-pub(super) fn options(append: bool) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC);
-    if append {
-        options.read(true).append(true);
-    }
-    options
-}
-
-pub(super) fn open_file(dir: &Path, name: &'static str) -> Result<File, LoadError> {
-    let file = options(false).read(true).open(dir.join(name)).map_err(|e| read_error(dir, name, e))?;
-    regular(&file).map_err(|e| read_error(dir, name, e))?;
-    Ok(file)
-}
-
-fn regular(file: &File) -> io::Result<()> {
-    if file.metadata()?.is_file() { Ok(()) } else { Err(io::Error::other("it is not a regular file")) }
-}
-
 /// False where the file system has no locks (some network mounts): it is still usable by one writer.
 fn take_lock(file: &File, dir: &Path) -> Result<bool, WriteError> {
     regular(file).and_then(|()| one_name(file)).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
@@ -315,45 +294,19 @@ fn read_record(dir: &Path) -> Result<Record, LoadError> {
     if json.len() as u64 > LARGEST_RECORD {
         return Err(damaged(format!("it is larger than {} MiB", LARGEST_RECORD >> 20)));
     }
-    let newer = |found: u64| found > u64::from(SCHEMA);
-    let mut record: Record = match serde_json::from_slice(&json) {
-        Ok(record) => record,
-        // A newer record need not parse as ours.
-        Err(error) => match serde_json::from_slice::<Versioned>(&json) {
-            Ok(version) if newer(version.schema) => {
-                return Err(LoadError::Newer { path, found: version.schema });
-            }
-            Err(error) => return Err(damaged(error.to_string())),
-            Ok(_) => return Err(damaged(error.to_string())),
-        },
+    let read = serde_json::from_slice::<Record>(&json);
+    // A newer record need not parse as ours.
+    let version = match &read {
+        Ok(record) => Some(record.schema.into()),
+        Err(_) => serde_json::from_slice::<Versioned>(&json).ok().map(|version| version.schema),
     };
-    if newer(record.schema.into()) {
-        return Err(LoadError::Newer { path, found: record.schema.into() });
+    if let Some(found) = version.filter(|found| *found > u64::from(SCHEMA)) {
+        return Err(LoadError::Newer { path, found });
     }
+    let mut record = read.map_err(|e| damaged(unreadable(&e)))?;
     consistent(&record).map_err(damaged)?;
-    younger_axes(&mut record);
     record.audits = std::mem::take(&mut record.audits).into_iter().map(Audit::as_seen).collect();
     Ok(record)
-}
-
-/// Gives the points of an older run what they had on axes that it did not know yet.
-fn younger_axes(record: &mut Record) {
-    let mut known: BTreeMap<Name, Vec<(&'static str, Value)>> = BTreeMap::new();
-    let Plan { cases, skips, .. } = &mut record.plan;
-    let cases = cases.iter_mut().map(|case| (&case.probe, &mut case.point));
-    let skips = skips.iter_mut().map(|skip| (&skip.probe, &mut skip.point));
-    let audits = record.audits.iter_mut().map(|audit| (&audit.probe, &mut audit.point));
-    for (id, point) in cases.chain(skips).chain(audits) {
-        let younger = known.entry(id.clone()).or_insert_with(|| {
-            let Some(probe) = probe::find(id) else { return Vec::new() };
-            let axes = probe.axes().into_iter();
-            axes.filter_map(|axis| Some((axis.id, probe.before(axis.id)?))).collect()
-        });
-        for (axis, value) in younger.iter().filter(|(axis, _)| point.get(axis).is_none()).collect::<Vec<_>>()
-        {
-            point.set(axis, value.clone());
-        }
-    }
 }
 
 /// Indices that later rooms use without asking, and shares that statistics divide by.
@@ -387,30 +340,7 @@ fn consistent(record: &Record) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_older_run_had_one_connection_a_thread() {
-        let axis = syscost_measure::mechanism::CONNECTIONS.id;
-        let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/small-run").join(RECORD);
-        let mut older: serde_json::Value = serde_json::from_slice(&fs::read(written).unwrap()).unwrap();
-        let mut changed = 0;
-        for list in ["/plan/cases", "/audits"] {
-            for entry in older.pointer_mut(list).and_then(|list| list.as_array_mut()).unwrap() {
-                entry["point"].as_object_mut().unwrap().remove(axis);
-                changed += 1;
-            }
-        }
-        assert!(changed > 10);
-        let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join(RECORD), older.to_string()).unwrap();
-        let record = read_record(directory.path()).unwrap();
-        let cases = record.plan.cases.iter().map(|case| (&case.probe, &case.point));
-        let audits = record.audits.iter().map(|audit| (&audit.probe, &audit.point));
-        for (id, point) in cases.chain(audits) {
-            let known = probe::find(id).unwrap().axes().iter().any(|known| known.id == axis);
-            assert_eq!(point.int_at(axis), known.then_some(1), "{id} at {point}");
-        }
-    }
+    use std::fs::OpenOptions;
 
     #[test]
     fn counts_that_no_round_comes_to_are_refused_wherever_they_stand() {
@@ -455,7 +385,7 @@ mod tests {
             length: 0,
             rows: 0,
             locked: true,
-            columns: SampleColumns::default(),
+            quantities: Vec::new(),
             probes: vec!["transfer".into()],
         };
         let error = dir.append(&[Sample { elapsed_ns: 1.0, ..Sample::default() }]).unwrap_err().to_string();

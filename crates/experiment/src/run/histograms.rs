@@ -7,9 +7,9 @@
 use super::Warning;
 use super::appended::{LONGEST_APPENDED, append_rows, each_row, header_of};
 use super::errors::{LoadError, WriteError, read_error, write_error};
-use super::files::open_file;
+use super::lines::RowPlace;
+use super::open::open_file;
 use super::rows::{BadField, CsvColumn, column};
-use super::samples::RowPlace;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -143,7 +143,7 @@ fn parts(line: &str) -> Option<(HistogramKey, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::options;
+    use super::super::open::options;
     use super::*;
     use std::io::Write;
 

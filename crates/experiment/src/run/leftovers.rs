@@ -3,7 +3,7 @@
 //! A file is ours to remove only if it has the name of a temporary file of ours, is a regular file of
 //! this user, and the process that it names is no more. Nothing else is touched, whatever its name.
 
-use super::files::{RECORD, SAMPLES};
+use super::open::{RECORD, SAMPLES};
 use std::fs::{self, DirEntry};
 use std::io;
 use std::os::unix::fs::MetadataExt;

@@ -4,10 +4,16 @@
 //! A power cut leaves blocks of zeros, a bad disk or another program anything else.
 
 use super::rows::BadField;
-use super::samples::RowPlace;
 use super::{Warning, errors::LoadError};
 use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
+
+/// Where a row stands in its file, its newline included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowPlace {
+    pub offset: u64,
+    pub bytes: u64,
+}
 
 /// A line as it was found, at the reader's latest place.
 pub enum FoundLine {

@@ -13,6 +13,7 @@ mod appended;
 pub mod histograms;
 pub mod leftovers;
 mod lines;
+mod open;
 pub mod own_cost;
 pub mod profile;
 pub mod rows;
@@ -58,16 +59,16 @@ pub struct Tool {
 /// What its user called a run: what comparisons of runs go by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunNames {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Runs of one group repeat one experiment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// Of the software that is measured: a commit, a version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// Runs of the same turn were measured next to each other, one of each variant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
 }
 
@@ -89,7 +90,6 @@ pub struct Warning {
     /// The next command.
     pub remedy: String,
     /// The cases it concerns; empty = the whole run.
-    #[serde(default)]
     pub cases: Vec<usize>,
 }
 
@@ -142,47 +142,39 @@ pub struct Record {
     /// Wall-clock time spent measuring, over all sessions of a resumed run.
     pub elapsed_ns: u64,
     /// How often measuring was begun: each end is a look at the data.
-    #[serde(default = "once")]
     pub sessions: u32,
     pub state: State,
     /// The command line as given.
     pub command: Vec<String>,
-    #[serde(default)]
     pub names: RunNames,
     pub host: Vec<Fact>,
     pub spec: Spec,
     pub plan: Plan,
     /// Settings as the kernel reported them back, per case: role -> name -> value.
-    #[serde(default, with = "settings")]
+    #[serde(with = "settings")]
     pub settings: settings::ByCase,
     pub missing: Vec<MissingQuantities>,
     pub warnings: Vec<Warning>,
     pub failures: Vec<Failure>,
     /// Each written before the first sample of its case.
-    #[serde(default)]
     pub predictions: Vec<Prediction>,
     /// The copies of one case of each way to move data.
-    #[serde(default)]
     pub audits: Vec<Audit>,
     /// Where the time went, where that was recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time_spent: Option<TimeSpent>,
     /// How quiet the machine was, by session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<SessionConditions>,
     /// How long slices of rivals in turns are; absent where none took turns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pilot: Option<Pilot>,
     /// What a thread's CPU time holds here; absent where nothing was audited, or this machine does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_clock: Option<ThreadClock>,
-    /// What the harness's own code took of the CPU time of each case; empty in runs of before.
+    /// What the harness's own code took of the CPU time of each case; empty where nothing was timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_cost: Vec<OwnShare>,
-}
-
-fn once() -> u32 {
-    1
 }
 
 /// What the first rounds said of the length of a slice. Of lengths that are not equivalent to the longest, slices are kept and
@@ -216,7 +208,7 @@ impl LengthTried {
 }
 
 impl Record {
-    /// What a fact of the host says; `None`: the machine did not say, or the run is of before the fact.
+    /// What a fact of the host says; `None`: the machine did not say.
     pub fn fact(&self, id: &str) -> Option<&str> {
         self.host.iter().find(|fact| fact.id == id)?.value.as_deref()
     }
@@ -249,7 +241,7 @@ impl Record {
 pub struct Run {
     pub record: Record,
     pub samples: Samples,
-    /// What rivals cost that took turns; none of probes that do not, and in runs of before.
+    /// What rivals cost that took turns; none of probes that do not.
     pub slices: Slices,
     /// Where CPU time went, of the cases that were sampled.
     pub profiles: Vec<Profile>,

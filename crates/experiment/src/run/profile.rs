@@ -7,7 +7,7 @@ mod stored;
 
 use super::directory::OpenDirectory;
 use super::errors::{LoadError, WriteError, read_error};
-use super::files::open_file;
+use super::open::{open_file, unreadable};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::Path;
@@ -124,11 +124,7 @@ impl ProfileFile {
         let mut json = Vec::new();
         file.take(LARGEST).read_to_end(&mut json).map_err(|e| read_error(dir, PROFILE, e))?;
         let damaged = |reason: String| LoadError::Record { path: dir.join(PROFILE), reason };
-        let read: StoredProfiles = serde_json::from_slice(&json).map_err(|e| {
-            let older =
-                if e.is_data() { " (profiles of pre-releases cannot be read: sample again)" } else { "" };
-            damaged(format!("{e}{older}"))
-        })?;
+        let read: StoredProfiles = serde_json::from_slice(&json).map_err(|e| damaged(unreadable(&e)))?;
         read.file().map_err(damaged)
     }
 }

@@ -5,11 +5,11 @@
 //! make up hold theirs in memory. Nothing here writes; what cannot be read a second time is told by
 //! [`Samples::intact`], which whoever publishes figures asks at the end.
 
-use super::errors::read_error;
-use super::files::{self, LoadError, SAMPLES};
+use super::errors::{LoadError, read_error};
 use super::histograms::{self, Histograms};
-use super::lines::{FoundLine, KeptLines, LeftOut};
-use super::rows::{self, BadField, Columns, SampleColumns};
+use super::lines::{FoundLine, KeptLines, LeftOut, RowPlace};
+use super::open::SAMPLES;
+use super::rows::{self, BadField, Columns};
 use super::{Record, Warning};
 use std::fs::File;
 use std::io::{BufReader, Seek};
@@ -84,13 +84,6 @@ struct RoundRows {
     samples: u32,
 }
 
-/// Where a row stands in its file, its newline included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowPlace {
-    pub offset: u64,
-    pub bytes: u64,
-}
-
 /// What was found in the file beside its samples.
 pub(super) struct ReadSamples {
     pub samples: Samples,
@@ -98,16 +91,17 @@ pub(super) struct ReadSamples {
     pub whole: u64,
     /// Half a row follows.
     pub torn: bool,
-    pub columns: SampleColumns,
+    /// The quantities that it has columns for.
+    pub quantities: Vec<String>,
 }
 
 impl Samples {
     /// None yet, of a file that is being written.
-    pub(super) fn none_of(dir: &Path, file: File, columns: SampleColumns) -> Samples {
+    pub(super) fn none_of(dir: &Path, file: File, quantities: Vec<String>) -> Samples {
         let stored = Stored {
             dir: dir.into(),
             file: Arc::new(file),
-            columns: Columns::new(columns),
+            columns: Columns::new(quantities),
             pieces: Vec::new(),
             histograms: Histograms::default(),
             latest_ns: 0,
@@ -286,9 +280,9 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Re
     file.rewind().map_err(unread)?;
     let again = file.try_clone().map_err(unread)?;
     let mut lines = KeptLines::new(BufReader::with_capacity(1 << 18, file), rows::LONGEST_LINE as u64);
-    let columns = SampleColumns::of(rows::quantity_columns(&record.plan));
-    let samples = Samples::none_of(dir, again, columns.clone());
-    let mut found = ReadSamples { samples, whole: 0, torn: false, columns };
+    let quantities = rows::quantity_columns(&record.plan);
+    let samples = Samples::none_of(dir, again, quantities.clone());
+    let mut found = ReadSamples { samples, whole: 0, torn: false, quantities };
     let (mut kept, mut left_out) = (0, LeftOut::none_of(SAMPLES));
     while let Some(line) = lines.find().map_err(unread)? {
         let number = lines.number;
@@ -310,8 +304,8 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Re
                 column: e.column,
                 reason: e.reason,
             };
-            found.columns = text.and_then(rows::parse_header).map_err(bad)?;
-            stored.columns = Columns::new(found.columns.clone());
+            found.quantities = text.and_then(rows::parse_header).map_err(bad)?;
+            stored.columns = Columns::new(found.quantities.clone());
         } else {
             match text.and_then(|text| rows::check_row(text, &record.plan, &stored.columns)) {
                 Ok(sample) => {
@@ -328,7 +322,7 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Re
     if let Some(stored) = &mut found.samples.stored {
         stored.histograms = histograms::index(dir, &mut record.warnings)?;
         record.warnings.retain(|warning| warning.id != histograms::LOST);
-        let timed = found.columns.quantities.iter().any(|of| of == TIMED);
+        let timed = found.quantities.iter().any(|of| of == TIMED);
         record.warnings.extend(histograms::lost(dir).filter(|_| timed && kept > 0));
     }
     Ok(found)
@@ -345,7 +339,7 @@ fn text_of<'l>(line: &FoundLine, bytes: &'l [u8]) -> Result<&'l str, BadField> {
 fn torn_row(line: u64) -> Warning {
     Warning {
         id: "torn_row".into(),
-        observed: format!("line {line} of {}, its last, ends in the middle", files::SAMPLES),
+        observed: format!("line {line} of {}, its last, ends in the middle", SAMPLES),
         consequence:
             "the run was cut off while writing; that row is ignored (--resume measures its round again)"
                 .into(),

@@ -322,7 +322,7 @@ fn read_rows(dir: &Path, cases: usize, warnings: &mut Vec<Warning>) -> Result<Sl
 #[cfg(test)]
 mod tests {
     use super::super::LengthTried;
-    use super::super::files::options;
+    use super::super::open::options;
     use super::*;
     use std::io::Write;
 

@@ -6,7 +6,6 @@ use syscost_core::units::format_duration;
 
 /// Wall time by what it was for, over all sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct TimeSpent {
     /// In timed windows and slices.
     pub timed_ns: u64,
@@ -21,7 +20,6 @@ pub struct TimeSpent {
     /// Counting copies, before the first round.
     pub audits_ns: u64,
     /// Sampling where CPU time goes, before the first round.
-    #[serde(default)]
     pub profiles_ns: u64,
     /// Rounds that failed, and the pauses after them.
     pub failed_ns: u64,

@@ -69,10 +69,10 @@ pub struct Spec {
     /// Axes that are not named take their quick values.
     pub quick: bool,
     /// What starts processes elsewhere on paths that begin with `rsh:`; `None`: ssh.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rsh: Option<String>,
     /// Narrows the grid where the answer changes; `None`: the grid is measured as it was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub refine: Option<Refine>,
 }
 

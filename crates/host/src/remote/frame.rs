@@ -34,7 +34,6 @@ pub struct Hello {
     /// `SSH_CONNECTION` as sshd set it.
     pub connection: String,
     /// Its own addresses that a peer could reach, in the order of its devices.
-    #[serde(default)]
     pub addresses: Vec<IpAddr>,
     pub facts: Vec<Fact>,
     /// Rate of the far time-stamp counter, where it is constant.

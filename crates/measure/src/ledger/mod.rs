@@ -55,7 +55,6 @@ pub struct Counts {
     /// Copied to the receiver's memory.
     pub copied_out: u64,
     /// Given to the receiver by a receive call that did not copy them: decrypted on the way to its memory.
-    #[serde(default)]
     pub decrypted_out: u64,
     /// Transmitted again; not part of the counts above, orphan copies excepted.
     pub retransmitted: u64,
@@ -63,9 +62,7 @@ pub struct Counts {
     /// this machine.
     pub device_fetched: u64,
     /// Dropped before a device took them, by a queueing discipline or a packet filter; repeats included.
-    #[serde(default)]
     pub dropped: u64,
     /// In so many segments.
-    #[serde(default)]
     pub dropped_segments: u64,
 }

@@ -64,12 +64,6 @@ pub trait AxisRules: Sync {
         false
     }
 
-    /// What the points of a run have on an axis that is younger than the run.
-    fn before(&self, axis: &str) -> Option<Value> {
-        let _ = axis;
-        None
-    }
-
     /// What to measure instead of this default value where the machine cannot do it, and why.
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
         let _ = (axis, value);
@@ -214,10 +208,6 @@ impl dyn Probe + '_ {
 
     pub fn decides(&self, axis: &str) -> bool {
         self.about().axis_rules.is_some_and(|rules| rules.decides(axis))
-    }
-
-    pub fn before(&self, axis: &str) -> Option<Value> {
-        self.about().axis_rules?.before(axis)
     }
 
     pub fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {

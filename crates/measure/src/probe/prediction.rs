@@ -21,7 +21,7 @@ pub struct Input {
     /// Where it came from: a case with its coordinates, or a fact of the machine.
     pub source: String,
     /// The case whose result it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub case: Option<usize>,
 }
 
@@ -47,7 +47,7 @@ pub struct Prediction {
     pub unit: Unit,
     pub made_unix_ns: u64,
     /// When the case's first round began; always later. `None`: it has not been measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_round_unix_ns: Option<u64>,
     #[serde(flatten)]
     pub account: CostAccount,

@@ -33,7 +33,7 @@ pub struct BlockTask {
     /// Of the order of every pass.
     pub seed: u64,
     /// Another run measures beside this one: the descriptor by which the sender passes the baton after every slice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub baton: Option<i32>,
 }
 
@@ -74,22 +74,19 @@ pub struct Task {
     /// Rate of the time-stamp counter, where it is constant and known.
     pub tsc_hz: Option<f64>,
     /// The first group of hardware counters, in a round that counts and is not timed.
-    #[serde(default)]
     pub counting: Option<u32>,
     /// A round of a block; the point is then that of its first rival.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockTask>,
     /// Verify every byte (`check`): figures are then not to be used.
     pub verify_all: bool,
     /// Address of this role's side of the path.
     pub address: String,
     /// Ports that its listeners have to be on, where a firewall lets only these through.
-    #[serde(default)]
     pub ports: Option<(u16, u16)>,
     /// What the role before this one offered (its listening address), if any.
     pub peer: Option<serde_json::Value>,
     /// The files that [`Needs::files`](super::Needs) asked for, in its order: paths to open.
-    #[serde(default)]
     pub files: Vec<String>,
 }
 
@@ -119,7 +116,7 @@ impl Task {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// When it began: CLOCK_MONOTONIC of the machine that the role is on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_ns: Option<u64>,
     pub elapsed_ns: f64,
     pub ops: f64,
@@ -127,7 +124,7 @@ pub struct Window {
     pub marks: Vec<String>,
     pub quantities: BTreeMap<String, Option<f64>>,
     /// Every single time of the window, where the role keeps them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Histogram>,
 }
 

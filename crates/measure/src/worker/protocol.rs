@@ -41,7 +41,6 @@ pub enum FromWorker {
     Failed {
         causes: Vec<String>,
         /// Another role went away: what this one says is a consequence, and that one may know why.
-        #[serde(default)]
         peer_lost: bool,
     },
 }

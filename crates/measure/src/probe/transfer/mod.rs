@@ -151,14 +151,6 @@ impl AxisRules for Transfer {
         axis == CONNECTIONS.id || axis == receivers::options::BUSY_POLL.id
     }
 
-    /// Each thread had one connection, and every read was of the whole buffer.
-    fn before(&self, axis: &str) -> Option<Value> {
-        let read = || receivers::options::READ_BYTES.default().pop();
-        (axis == CONNECTIONS.id)
-            .then_some(Value::Int(1))
-            .or_else(|| (axis == receivers::options::READ_BYTES.id).then(read).flatten())
-    }
-
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
         let (_, check) = MACHINE_DECIDES.iter().find(|(key, _)| key.id == axis)?;
         let why = check(value.as_text()?).err()?;
