@@ -1,16 +1,16 @@
 //! `audit`: how often each way to move data copies it, counted and not claimed.
 
 use crate::args::{AuditArgs, Global};
-use crate::experiment_args::ExperimentArgs;
 use crate::label::Labels;
 use crate::output::{self, Paint, entry};
 use crate::progress::Progress;
-use crate::{asked, plan as plan_command, run as run_command};
+use crate::{one_pass, run as run_command};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
+use syscost_core::axis::Point;
 use syscost_core::units::short_bytes;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::{Audit, Record};
@@ -25,7 +25,7 @@ use syscost_report::text::copies;
 const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback,veth")];
 
 pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
-    let plan = plan(args, matches)?;
+    let plan = one_pass::plan(args.experiment.clone(), &Point::default(), &DEFAULTS, false, matches)?;
     run_command::refuse_nothing(&plan)?;
     run_command::give_up(rights::keep_for_one_pass(&plan, None, true));
     let mut progress = Progress::checking(&plan, global);
@@ -43,23 +43,6 @@ pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Ex
     let missed = *unreached > 0 || !failures.is_empty();
     let skipped = args.strict && !skips.is_empty();
     Ok(if wrong || missed || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// The cases asked for, without the ones that only repeat another.
-fn plan(args: &AuditArgs, matches: &ArgMatches) -> Result<Plan> {
-    let asked = ExperimentArgs { experiment: args.experiment.clone(), ..ExperimentArgs::default() };
-    let mut spec = asked::spec(&asked, matches)?;
-    if args.experiment.is_none() {
-        for (flag, values) in DEFAULTS.iter().filter(|(flag, _)| !matches.contains_id(flag)) {
-            spec.set_axis(flag, &[values])?;
-        }
-    }
-    let mut plan = Plan::make(&spec)?;
-    plan.cases.retain(|case| case.twin_of.is_none() && measure::audit::audited(case));
-    for (index, case) in plan.cases.iter_mut().enumerate() {
-        case.index = index;
-    }
-    Ok(plan)
 }
 
 /// What is left of 80 columns.
@@ -238,17 +221,7 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
             text += &entry(&paint.yellow("note"), INDENT, &format!("{name}: {what}"));
         }
     }
-    for failure in &found.unfinished.failures {
-        let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
-        text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {}", failure.message));
-    }
-    for what in plan_command::skipped(&found.unfinished.skips) {
-        text += &entry(&paint.yellow("skipped"), INDENT, &what);
-    }
-    if let Some(what) = plan_command::unreached(plan, found.unfinished.unreached) {
-        text += &entry(&paint.yellow("stopped"), INDENT, &what);
-    }
-    text
+    text + &one_pass::left_over(plan, &found.unfinished, INDENT, paint)
 }
 
 fn meaning(tier: Tier) -> String {

@@ -30,6 +30,7 @@ mod lab_guest;
 mod label;
 mod list;
 mod man;
+mod one_pass;
 mod output;
 mod plan;
 mod profile;

@@ -1,12 +1,11 @@
 //! `profile`: where the CPU time of cases goes inside the kernel, by sampling.
 
 use crate::args::{Global, ProfileArgs};
-use crate::experiment_args::ExperimentArgs;
 use crate::label::Labels;
 use crate::output::{self, Paint, entry};
 use crate::progress::Progress;
-use crate::{asked, plan as plan_command, run as run_command, sought};
-use anyhow::{Context, Result, bail};
+use crate::{one_pass, run as run_command, sought};
+use anyhow::{Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -22,7 +21,6 @@ use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::profile::{PROFILE, ProfileFile};
 use syscost_experiment::spec::Spec;
 use syscost_harness::UnfinishedCases;
-use syscost_harness::audit::audited;
 use syscost_harness::profile::{self as pass, Profiled, Profiler};
 use syscost_harness::rights;
 use syscost_host::sampling::{SOFTIRQ, SampledEvent, SampledScope};
@@ -36,7 +34,11 @@ use syscost_report::text::profile::title;
 const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback")];
 
 pub fn run(args: &ProfileArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
-    let plan = plan(args, matches)?;
+    let words = args.case.as_deref().filter(|text| !names_an_experiment(text));
+    let experiment = args.case.clone().filter(|_| words.is_none());
+    let point = words.map(sought::wanted).transpose()?.unwrap_or_default();
+    let every = experiment.is_some();
+    let plan = one_pass::plan(experiment, &point, &DEFAULTS, every, matches)?;
     run_command::refuse_nothing(&plan)?;
     let place = args.out.as_deref().unwrap_or(Path::new(run_command::RUNS));
     run_command::give_up(rights::keep_for_one_pass(&plan, Some(place), true));
@@ -62,32 +64,6 @@ pub fn run(args: &ProfileArgs, matches: &ArgMatches, global: &Global) -> Result<
     let empty = found.profiles.iter().any(|profile| profile.samples() == 0);
     let skipped = args.strict && !skips.is_empty();
     Ok(if missed || empty || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// The cases asked for: an experiment's, or the transfer that the words name.
-fn plan(args: &ProfileArgs, matches: &ArgMatches) -> Result<Plan> {
-    let words = args.case.as_deref().filter(|text| !names_an_experiment(text));
-    let experiment = args.case.clone().filter(|_| words.is_none());
-    let chosen = experiment.is_some();
-    let asked = ExperimentArgs { experiment, ..ExperimentArgs::default() };
-    let mut spec = asked::spec(&asked, matches)?;
-    if !chosen {
-        let point = words.map(sought::wanted).transpose()?.unwrap_or_default();
-        let said = |flag: &str| point.iter().any(|(axis, _)| sought::flag(axis) == Some(flag));
-        for (axis, value) in point.iter() {
-            let flag = sought::flag(axis).context("a transfer has this axis")?;
-            spec.set_axis(flag, &[&value.to_string()])?;
-        }
-        for (flag, values) in DEFAULTS.iter().filter(|(flag, _)| !matches.contains_id(flag) && !said(flag)) {
-            spec.set_axis(flag, &[values])?;
-        }
-    }
-    let mut plan = Plan::make(&spec)?;
-    plan.cases.retain(|case| case.twin_of.is_none() && (chosen || audited(case)));
-    for (index, case) in plan.cases.iter_mut().enumerate() {
-        case.index = index;
-    }
-    Ok(plan)
 }
 
 fn names_an_experiment(text: &str) -> bool {
@@ -151,17 +127,11 @@ fn text(plan: &Plan, found: &Profiled, rounds: u32, out: &Path, paint: Paint) ->
             }
         }
     }
-    for failure in &found.unfinished.failures {
-        let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
-        text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {}", failure.message));
-    }
-    for what in plan_command::skipped(&found.unfinished.skips) {
-        text += &entry(&paint.yellow("skipped"), INDENT, &what);
-    }
-    let short = shortened(found, rounds).map(|made| {
-        format!("the last case has {made} of {rounds} rounds: the command was interrupted -> run it again")
-    });
-    for what in plan_command::unreached(plan, found.unfinished.unreached).into_iter().chain(short) {
+    text += &one_pass::left_over(plan, &found.unfinished, INDENT, paint);
+    if let Some(made) = shortened(found, rounds) {
+        let what = format!(
+            "the last case has {made} of {rounds} rounds: the command was interrupted -> run it again"
+        );
         text += &entry(&paint.yellow("stopped"), INDENT, &what);
     }
     text + &entry("files", INDENT, &format!("flame graphs and stacks are in {}", out.display()))

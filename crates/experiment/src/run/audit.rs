@@ -140,6 +140,15 @@ pub struct Balance {
     pub readings: i64,
 }
 
+/// The largest whole number of a document.
+fn largest(value: &serde_json::Value) -> u64 {
+    match value {
+        serde_json::Value::Array(list) => list.iter().map(largest).max().unwrap_or(0),
+        serde_json::Value::Object(fields) => fields.values().map(largest).max().unwrap_or(0),
+        value => value.as_u64().unwrap_or(0),
+    }
+}
+
 impl Audit {
     /// Of so many bytes, with what the kernel's part was where that was counted, and nothing else known.
     pub fn of(probe: &str, point: Point, delivered_bytes: u64, counts: Option<Counts>) -> Audit {
@@ -175,27 +184,8 @@ impl Audit {
     /// Is there a count that no round can have come to? Sums of others neither wrap nor lose a byte as a float.
     pub fn impossible(&self) -> Option<u64> {
         const MOST: u64 = 1 << f64::MANTISSA_DIGITS;
-        let own = [self.delivered_bytes, self.user_copied, self.framing_bytes, self.uncopied_out];
-        let told = [self.completions, self.completions_copied];
-        let counts = self.counts.iter().flat_map(|c| {
-            let left = [c.copied_in, c.uncopied_in, c.orphan_copied, c.retransmitted, c.device_fetched];
-            left.into_iter().chain([c.copied_out, c.decrypted_out, c.dropped, c.dropped_segments])
-        });
-        let functions = self
-            .functions
-            .iter()
-            .flat_map(|f| [f.sent, f.sent_uncopied, f.copied_leaving, f.orphan_copied, f.received]);
-        let cpu = self.cpu.iter().flat_map(|cpu| {
-            let s = &cpu.softirqs;
-            let sender = [cpu.bytes, cpu.sender_cpu_ns, s.sender_net_rx_ns, s.sender_other_ns];
-            let receiver = [cpu.receiver_cpu_ns, s.receiver_net_rx_ns, s.receiver_other_ns];
-            sender.into_iter().chain(receiver).chain([s.elsewhere_net_rx_ns, s.elsewhere_other_ns])
-        });
-        let threads = self.kernel_threads.iter().flat_map(|threads| {
-            [threads.bytes, threads.data_threads_ns].into_iter().chain(threads.spent_ns.values().copied())
-        });
-        let all = own.into_iter().chain(told).chain(counts).chain(functions).chain(cpu).chain(threads);
-        all.max().filter(|largest| *largest > MOST)
+        let written = serde_json::to_value(self).ok()?;
+        Some(largest(&written)).filter(|largest| *largest > MOST)
     }
 
     /// The share of completions that the kernel flagged as copied.

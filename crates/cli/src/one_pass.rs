@@ -1,0 +1,57 @@
+//! What `check`, `audit` and `profile` share: a plan whose cases are visited once, untimed, and what was left over of it.
+
+use crate::experiment_args::ExperimentArgs;
+use crate::label::Labels;
+use crate::output::{Paint, entry};
+use crate::{asked, plan as plan_command, sought};
+use anyhow::{Context, Result};
+use clap::ArgMatches;
+use syscost_core::axis::Point;
+use syscost_experiment::plan::Plan;
+use syscost_harness::{UnfinishedCases, audit::audited};
+
+/// The cases of an experiment; without one, the transfers of the default study at this point, with these values on the
+/// axes that neither it nor a flag names. `every`: also cases that only repeat another's way to move data.
+pub fn plan(
+    experiment: Option<String>,
+    point: &Point,
+    defaults: &[(&str, &str)],
+    every: bool,
+    matches: &ArgMatches,
+) -> Result<Plan> {
+    let chosen = experiment.is_some();
+    let mut spec = asked::spec(&ExperimentArgs { experiment, ..ExperimentArgs::default() }, matches)?;
+    if !chosen {
+        for (axis, value) in point.iter() {
+            let flag = sought::flag(axis).context("a transfer has this axis")?;
+            spec.set_axis(flag, &[&value.to_string()])?;
+        }
+        let said = |flag: &str| point.iter().any(|(axis, _)| sought::flag(axis) == Some(flag));
+        for (flag, values) in defaults.iter().filter(|(flag, _)| !matches.contains_id(flag) && !said(flag)) {
+            spec.set_axis(flag, &[values])?;
+        }
+    }
+    let mut plan = Plan::make(&spec)?;
+    plan.cases.retain(|case| case.twin_of.is_none() && (every || audited(case)));
+    for (index, case) in plan.cases.iter_mut().enumerate() {
+        case.index = index;
+    }
+    Ok(plan)
+}
+
+/// What failed, what was skipped, and what an interruption left, a line each.
+pub fn left_over(plan: &Plan, unfinished: &UnfinishedCases, indent: usize, paint: Paint) -> String {
+    let labels = Labels::of(plan);
+    let mut text = String::new();
+    for failure in &unfinished.failures {
+        let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
+        text += &entry(&paint.red("failed"), indent, &format!("{label}: {}", failure.message));
+    }
+    for what in plan_command::skipped(&unfinished.skips) {
+        text += &entry(&paint.yellow("skipped"), indent, &what);
+    }
+    if let Some(what) = plan_command::unreached(plan, unfinished.unreached) {
+        text += &entry(&paint.yellow("stopped"), indent, &what);
+    }
+    text
+}
