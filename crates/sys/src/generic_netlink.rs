@@ -24,10 +24,6 @@ pub fn family(name: &str) -> io::Result<u16> {
     number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the kernel named no family"))
 }
 
-pub fn number(kind: u16, value: u32) -> DefaultNla {
-    DefaultNla::new(kind, value.to_ne_bytes().to_vec())
-}
-
 pub fn nested(kind: u16, attributes: &[DefaultNla]) -> DefaultNla {
     DefaultNla::new(kind | NLA_F_NESTED, emitted(attributes))
 }

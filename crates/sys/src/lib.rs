@@ -13,7 +13,6 @@ pub mod chase;
 pub mod child;
 pub mod clock;
 pub mod cpuid;
-pub mod devmem;
 pub mod disk;
 pub mod drain;
 pub mod epoll;

@@ -49,11 +49,11 @@ fn odd_workers(folder: &Path) -> Vec<Odd> {
     let odd = |name, script: &str, reason| Odd { name, script: script.into(), reason };
     let window = r#"{"elapsed_ns":-5.0,"ops":1.0,"bytes":0.0,"marks":[],"quantities":{}}"#;
     let done = format!(
-        r#"{{"say":"done","report":{{"windows":[{window}],"totals":{{}},"facts":{{}},"missing":[]}}}}"#
+        r#"{{"say":"done","report":{{"windows":[{window}],"totals":{{}},"facts":{{}},"missing":[],"slices":[],"rivals":[],"marks":[]}}}}"#
     );
     let lie = |window: &str, facts: &str| {
         format!(
-            r#"{{"say":"done","report":{{"windows":[{window}],"totals":{{}},"facts":{{{facts}}},"missing":[]}}}}"#
+            r#"{{"say":"done","report":{{"windows":[{window}],"totals":{{}},"facts":{{{facts}}},"missing":[],"slices":[],"rivals":[],"marks":[]}}}}"#
         )
     };
     let good = r#""ops":1.0,"bytes":0.0,"quantities":{}"#;
@@ -65,7 +65,7 @@ fn odd_workers(folder: &Path) -> Vec<Odd> {
     let eternal = frame(folder, "eternal", &lie(&told("1e308", "stopped"), ""));
     let ready = frame(folder, "ready", r#"{"say":"ready"}"#);
     let done = frame(folder, "done", &done);
-    let long = format!(r#"{{"say":"failed","causes":["{}"]}}"#, "long ".repeat(1 << 18));
+    let long = format!(r#"{{"say":"failed","causes":["{}"],"peer_lost":false}}"#, "long ".repeat(1 << 18));
     let long = frame(folder, "long", &long);
     vec![
         odd("garbage", "printf 'Last login: today\\r\\n$ '; sleep 60", "no frame of the worker protocol"),

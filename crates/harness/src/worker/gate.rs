@@ -196,7 +196,7 @@ mod tests {
     fn honest() -> Value {
         let window = json!({ "elapsed_ns": 50e6, "ops": 10.0, "bytes": 640.0, "marks": ["stopped"],
             "quantities": { "cpu_ns": 5.0, "cycles": null, "drift_ns": -3.0 }, "histogram": "5:10 7:1" });
-        json!({ "windows": [window], "totals": { "bytes": 640.0 }, "marks": [],
+        json!({ "windows": [window], "slices": [], "rivals": [], "totals": { "bytes": 640.0 }, "marks": [],
             "facts": { "cpus": "0", "congestion_control": "cubic" },
             "missing": [{ "quantity": "cycles", "reason": "none", "remedy": "none" }] })
     }

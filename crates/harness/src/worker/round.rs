@@ -318,7 +318,7 @@ impl<'a> RoundDriver<'a> {
                 peer: offers.last().cloned(),
                 files: files.to_vec(),
             };
-            let task = ToWorker::Task { version: protocol::VERSION, task: Box::new(task) };
+            let task = ToWorker::Task { task: Box::new(task) };
             self.tell(role, worker, &task)?;
             if i < last {
                 match self.hear(role, worker)? {

@@ -33,7 +33,6 @@ pub struct BlockTask {
     /// Of the order of every pass.
     pub seed: u64,
     /// Another run measures beside this one: the descriptor by which the sender passes the baton after every slice.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub baton: Option<i32>,
 }
 
@@ -76,7 +75,6 @@ pub struct Task {
     /// The first group of hardware counters, in a round that counts and is not timed.
     pub counting: Option<u32>,
     /// A round of a block; the point is then that of its first rival.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockTask>,
     /// Verify every byte (`check`): figures are then not to be used.
     pub verify_all: bool,
@@ -116,7 +114,6 @@ impl Task {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// When it began: CLOCK_MONOTONIC of the machine that the role is on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_ns: Option<u64>,
     pub elapsed_ns: f64,
     pub ops: f64,
@@ -124,7 +121,6 @@ pub struct Window {
     pub marks: Vec<String>,
     pub quantities: BTreeMap<String, Option<f64>>,
     /// Every single time of the window, where the role keeps them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Histogram>,
 }
 
@@ -166,10 +162,8 @@ impl Window {
 pub struct RoleReport {
     pub windows: Vec<Window>,
     /// Of a round of a block: the slices, as the sender timed them, each with its rival's place in the block.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<(usize, Slice)>,
     /// Of a round of a block: the rest of each rival's report.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rivals: Vec<RoleReport>,
     /// Totals of the whole round, warm-up included, for cross-checks between roles.
     pub totals: BTreeMap<String, f64>,
@@ -178,7 +172,6 @@ pub struct RoleReport {
     /// Quantities that could not be measured: id, reason, remedy.
     pub missing: Vec<Missing>,
     /// Why every sample of the round is suspect (the process was stopped): filled in by the worker.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<String>,
 }
 

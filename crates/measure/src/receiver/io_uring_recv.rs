@@ -4,7 +4,7 @@
 //! piece that is there and gives the buffers of the call before it back.
 //! Source: io_uring_enter(2) (IORING_RECV_MULTISHOT), io_uring_register_buf_ring(3).
 
-use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
+use super::{About, Delivery, Receive, Received, Receiver, ReceiverSetup};
 use std::io;
 use syscost_core::axis::Point;
 use syscost_host::{Unavailable, uring};
@@ -17,13 +17,13 @@ const BUFFER_BYTES: usize = 32 * 1024;
 pub struct IoUringRecv;
 
 impl Receive for IoUringRecv {
-    fn about(&self) -> About<Receiving> {
+    fn about(&self) -> About<Delivery> {
         About {
             id: "io_uring_recv",
             title: "io_uring multishot recv",
             summary: "one multishot IORING_OP_RECV into buffers that the kernel picks from a provided ring",
             source: "io_uring_enter(2), io_uring_register_buf_ring(3)",
-            ..About::of(Receiving::of(Delivery::Copied, MemoryOwner::Ring))
+            ..About::of(Delivery::Copied)
         }
     }
 

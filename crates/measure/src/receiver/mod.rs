@@ -7,20 +7,6 @@ use syscost_core::axis::{Point, Value};
 use syscost_host::Unavailable;
 
 pub mod options;
-mod device;
-
-/// What a receiver does with every byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receiving {
-    pub delivery: Delivery,
-    pub owner: MemoryOwner,
-}
-
-impl Receiving {
-    pub const fn of(delivery: Delivery, owner: MemoryOwner) -> Receiving {
-        Receiving { delivery, owner }
-    }
-}
 
 /// How bytes come to their reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,24 +15,8 @@ pub enum Delivery {
     Copied,
     /// The kernel maps its own pages for the reader, and copies what it cannot map.
     Mapped,
-    /// The device writes them where the reader sees them.
-    ByDevice,
     /// Nobody sees them: what receiving costs without that is an upper bound, and no advice to anybody.
     Discarded,
-}
-
-/// Who owns the memory that [`Receiver::last`] shows. It is free for the next bytes at the next call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryOwner {
-    /// The receiver, one buffer for every call.
-    Receiver,
-    /// The receiver, buffers of which the kernel picks.
-    Ring,
-    /// The kernel.
-    Kernel,
-    /// Another device.
-    Device,
-    Nobody,
 }
 
 /// What arrived in one call of [`Receiver::receive`].
@@ -84,7 +54,7 @@ pub trait Receiver {
 }
 
 pub trait Receive: Sync {
-    fn about(&self) -> About<Receiving>;
+    fn about(&self) -> About<Delivery>;
 
     fn available(&self) -> Result<(), Unavailable> {
         Ok(())
@@ -92,7 +62,7 @@ pub trait Receive: Sync {
 
     /// Does whoever receives get to see the data?
     fn delivers(&self) -> bool {
-        self.about().facts.delivery != Delivery::Discarded
+        self.about().facts != Delivery::Discarded
     }
 
     /// Of a receiver that is asked not to copy: what makes it copy after all, and what helps.
@@ -136,8 +106,6 @@ syscost_core::registry! {
         recv_trunc::RECV_TRUNC,
         splice_null::SpliceNull,
         io_uring_recv::IoUringRecv,
-        io_uring_recv_zc::IO_URING_RECV_ZC,
-        devmem::DEVMEM,
     ];
 }
 

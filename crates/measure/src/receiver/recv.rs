@@ -1,7 +1,7 @@
 //! `recv`: recv(2) into one reused buffer, large unless asked otherwise. Source: recv(2).
 
 use super::options::{self, ReceiveWait};
-use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
+use super::{About, Delivery, Receive, Received, Receiver, ReceiverSetup};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::RawFd;
@@ -19,20 +19,20 @@ pub static RECV: BufferReceive = BufferReceive {
         source: "recv(2)",
         in_default: true,
         axes: options::OF_RECV,
-        ..About::of(Receiving::of(Delivery::Copied, MemoryOwner::Receiver))
+        ..About::of(Delivery::Copied)
     },
     flags: 0,
 };
 
 /// A receiver by recv(2).
 pub struct BufferReceive {
-    pub about: About<Receiving>,
+    pub about: About<Delivery>,
     /// MSG_TRUNC, or nothing.
     pub flags: libc::c_int,
 }
 
 impl Receive for BufferReceive {
-    fn about(&self) -> About<Receiving> {
+    fn about(&self) -> About<Delivery> {
         self.about
     }
 

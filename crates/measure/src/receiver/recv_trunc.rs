@@ -6,7 +6,7 @@
 
 use super::options;
 use super::recv::BufferReceive;
-use super::{About, Delivery, MemoryOwner, Receiving};
+use super::{About, Delivery};
 
 pub static RECV_TRUNC: BufferReceive = BufferReceive {
     about: About {
@@ -15,7 +15,7 @@ pub static RECV_TRUNC: BufferReceive = BufferReceive {
         summary: "recv(2) with MSG_TRUNC: the bytes are dropped in the kernel and copied to nobody",
         source: "tcp(7), MSG_TRUNC",
         axes: options::OF_RECV,
-        ..About::of(Receiving::of(Delivery::Discarded, MemoryOwner::Nobody))
+        ..About::of(Delivery::Discarded)
     },
     flags: libc::MSG_TRUNC,
 };

@@ -7,7 +7,7 @@
 //! Source: recvmsg(2), readv(2).
 
 use super::options::{BUSY_POLL, LOW_WATER, ReceiveWait, WAITING};
-use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
+use super::{About, Delivery, Receive, Received, Receiver, ReceiverSetup};
 use crate::message::{self, Alignment, FIELDS};
 use std::io;
 use std::os::fd::RawFd;
@@ -30,14 +30,14 @@ const MESSAGES: Axis = IntAxis::new("messages_per_receive")
 pub struct RecvMsg;
 
 impl Receive for RecvMsg {
-    fn about(&self) -> About<Receiving> {
+    fn about(&self) -> About<Delivery> {
         About {
             id: "recvmsg",
             title: "one-copy, into fields",
             summary: "recvmsg(2) of eight iovecs: each field is received into memory of its own",
             source: "recvmsg(2)",
             axes: &[LOW_WATER, BUSY_POLL, WAITING, MESSAGES],
-            ..About::of(Receiving::of(Delivery::Copied, MemoryOwner::Receiver))
+            ..About::of(Delivery::Copied)
         }
     }
 

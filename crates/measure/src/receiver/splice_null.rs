@@ -6,7 +6,7 @@
 //! Source: splice(2).
 
 use super::options::{LOW_WATER, ReceiveWait, WAITING};
-use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
+use super::{About, Delivery, Receive, Received, Receiver, ReceiverSetup};
 use rustix::io::ioctl_fionbio;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
@@ -19,7 +19,7 @@ const PIPE_BYTES: usize = 256 << 10;
 pub struct SpliceNull;
 
 impl Receive for SpliceNull {
-    fn about(&self) -> About<Receiving> {
+    fn about(&self) -> About<Delivery> {
         About {
             id: "splice_null",
             title: "moved on unseen: upper bound",
@@ -27,7 +27,7 @@ impl Receive for SpliceNull {
             source: "splice(2)",
             // No busy polling: splice(2) waits without it.
             axes: &[LOW_WATER, WAITING],
-            ..About::of(Receiving::of(Delivery::Discarded, MemoryOwner::Nobody))
+            ..About::of(Delivery::Discarded)
         }
     }
 

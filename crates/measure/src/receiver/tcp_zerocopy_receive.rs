@@ -9,7 +9,7 @@
 //! Source: net/ipv4/tcp.c, tools/testing/selftests/net/tcp_mmap.c.
 
 use super::options::{LOW_WATER, ReceiveWait, WAITING};
-use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
+use super::{About, Delivery, Receive, Received, Receiver, ReceiverSetup};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -32,7 +32,7 @@ const HEADER_BYTES: usize = 20 + 32;
 pub struct TcpZerocopyReceive;
 
 impl Receive for TcpZerocopyReceive {
-    fn about(&self) -> About<Receiving> {
+    fn about(&self) -> About<Delivery> {
         About {
             id: "tcp_zerocopy_receive",
             title: "zero-copy receive asked",
@@ -40,7 +40,7 @@ impl Receive for TcpZerocopyReceive {
             source: "linux/tcp.h, tools/testing/selftests/net/tcp_mmap.c",
             // No busy polling: it waits in poll(2), which knows nothing of SO_BUSY_POLL.
             axes: &[LOW_WATER, WAITING],
-            ..About::of(Receiving::of(Delivery::Mapped, MemoryOwner::Kernel))
+            ..About::of(Delivery::Mapped)
         }
     }
 

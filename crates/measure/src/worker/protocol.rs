@@ -9,15 +9,13 @@ use std::time::{Duration, Instant};
 use syscost_host::Unavailable;
 use syscost_host::remote::frame;
 
-/// Refuse to speak with a worker of another version: the frames below may differ.
-pub const VERSION: u32 = 3;
 /// No honest frame is larger; a larger length is garbage (a shell's greeting, say).
 const LARGEST_FRAME: usize = 16 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum ToWorker {
-    Task { version: u32, task: Box<Task> },
+    Task { task: Box<Task> },
     Go,
 }
 
@@ -134,10 +132,7 @@ impl<R: Read + AsFd> Read for Patient<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::{BlockTask, Missing, Slice, Timing, Window};
     use proptest::prelude::*;
-    use std::collections::BTreeSet;
-    use syscost_core::axis::Point;
 
     #[test]
     fn frames_read_back() {
@@ -175,63 +170,6 @@ mod tests {
         deadline.waited(LOOK, LOOK * 3);
         assert!(deadline.stood_still < Duration::from_secs(10), "a busy machine is no standstill");
     }
-
-    /// Paths of all fields of a frame.
-    fn fields(frame: &serde_json::Value, path: &str, all: &mut BTreeSet<String>) {
-        match frame {
-            serde_json::Value::Object(of) => of.iter().for_each(|(name, value)| {
-                let path = format!("{path}.{name}");
-                fields(value, &path, all);
-                all.insert(path);
-            }),
-            serde_json::Value::Array(of) => of.iter().for_each(|value| fields(value, path, all)),
-            _ => {}
-        }
-    }
-
-    /// One more or one less changes the protocol: bump `VERSION`, then list them here.
-    #[test]
-    fn frames_have_the_fields_of_this_version() {
-        let task = Task {
-            block: Some(BlockTask::default()),
-            counting: Some(0),
-            peer: Some(1.into()),
-            ..Task::of(Point::default(), Timing { warmup_ns: 0, window_ns: 0, windows: 0 })
-        };
-        let why = Unavailable { reason: "r".into(), remedy: "r".into() };
-        let window = Window { start_ns: Some(0), histogram: Some(Default::default()), ..Window::default() };
-        let report = RoleReport {
-            windows: vec![window],
-            slices: vec![(0, Slice::default())],
-            rivals: vec![RoleReport::default()],
-            missing: vec![Missing { quantity: "q".into(), why }],
-            marks: vec!["m".into()],
-            totals: Default::default(),
-            facts: Default::default(),
-        };
-        let frames = [
-            serde_json::to_value(ToWorker::Task { version: VERSION, task: Box::new(task) }).unwrap(),
-            serde_json::to_value(FromWorker::Done { report: Box::new(report) }).unwrap(),
-        ];
-        let mut all = BTreeSet::new();
-        frames.iter().for_each(|frame| fields(frame, "", &mut all));
-        let listed = FIELDS_OF_VERSION_3.split_whitespace().map(String::from).collect();
-        assert_eq!((VERSION, all), (3, listed));
-    }
-
-    const FIELDS_OF_VERSION_3: &str = "
-        .say .version .task .task.address .task.counting .task.files .task.peer .task.point .task.ports .task.probe .task.role
-        .task.token .task.tsc_hz .task.verify_all .task.timing .task.timing.warmup_ns .task.timing.window_ns
-        .task.timing.windows .task.block .task.block.passes .task.block.rivals .task.block.seed .task.block.slice_ns
-        .task.block.warmup_ns
-        .report .report.facts .report.marks .report.missing .report.missing.quantity .report.missing.reason
-        .report.missing.remedy .report.rivals .report.rivals.facts .report.rivals.missing .report.rivals.totals
-        .report.rivals.windows .report.slices .report.slices.length_ns .report.slices.messages .report.slices.pass
-        .report.slices.position .report.slices.receiver_cpu_ns .report.slices.sender_cpu_ns .report.slices.start_ns
-        .report.slices.wall_ns .report.totals .report.windows .report.windows.bytes .report.windows.elapsed_ns
-        .report.windows.histogram .report.windows.marks .report.windows.ops .report.windows.quantities
-        .report.windows.start_ns
-    ";
 
     proptest! {
         #[test]

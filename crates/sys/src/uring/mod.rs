@@ -8,7 +8,6 @@ pub mod nop;
 pub mod probe;
 pub mod recv;
 pub mod send;
-pub mod zcrx;
 
 use io_uring::{IoUring, cqueue, squeue};
 use std::io;
