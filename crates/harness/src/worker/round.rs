@@ -87,17 +87,11 @@ pub fn observed_round(
     observe: Option<Observer<'_>>,
 ) -> Result<RoundResult, RoundError> {
     let probe = find_probe(case)?;
-    let mut timing = probe.timing(&case.point, terms.timing);
-    if terms.counting.is_some() {
-        timing.windows = counters::GROUPS as u32;
-    }
-    let measuring = Duration::from_nanos(timing.warmup_ns + timing.window_ns * u64::from(timing.windows));
     // Before the clock runs: a large file takes seconds to make, once a run.
     let files = scratch.paths(&probe.needs(&case.point).files)?;
-    let deadline = Deadline::at(Instant::now() + measuring * 2 + terms.patience);
-    let mut stage = RoundDriver::new(case, terms, None, deadline);
-    let reports = stage.reports(probe, timing, paths, &files, observe)?;
-    stage.result(probe, &case.point, reports, paths.facts(&case.point))
+    let mut stage = RoundDriver::new(probe, case, terms, None, files);
+    let reports = stage.reports(paths, observe)?;
+    stage.result(&case.point, reports, paths.facts(&case.point))
 }
 
 /// Runs one round of a block, whose rivals are those of `block` in their order; `case` is the first of them.
@@ -107,14 +101,8 @@ pub fn block_round(
     terms: &RoundOptions<'_>,
     paths: &mut Paths,
 ) -> Result<BlockResult, RoundError> {
-    let probe = find_probe(case)?;
-    let timing = probe.timing(&case.point, terms.timing);
-    let windows = timing.warmup_ns + timing.window_ns * u64::from(timing.windows);
-    let slices = block.slice_ns.iter().max().copied().unwrap_or(0) * u64::from(block.passes);
-    let measuring = Duration::from_nanos((block.warmup_ns + slices + windows) * block.rivals.len() as u64);
-    let deadline = Deadline::at(Instant::now() + measuring * 2 + terms.patience);
-    let mut stage = RoundDriver::new(case, terms, Some(block), deadline);
-    let reports = stage.reports(probe, timing, paths, &[], None)?;
+    let mut stage = RoundDriver::new(find_probe(case)?, case, terms, Some(block), Vec::new());
+    let reports = stage.reports(paths, None)?;
     let mut slices: Vec<_> = reports.iter().flat_map(|report| report.slices.iter().copied()).collect();
     place_slices(&case.point, &mut slices, stage.moments.ready_ns);
     let mut rivals = Vec::with_capacity(block.rivals.len());
@@ -124,7 +112,7 @@ pub fn block_round(
             missing: report.missing.clone(),
             ..report.rivals.get(place).cloned().unwrap_or_default()
         });
-        rivals.push(stage.result(probe, point, own.collect(), paths.facts(point))?);
+        rivals.push(stage.result(point, own.collect(), paths.facts(point))?);
     }
     Ok(BlockResult { slices, rivals, moments: stage.moments })
 }
@@ -177,48 +165,59 @@ fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before
 }
 
 struct RoundDriver<'a> {
+    probe: &'static dyn Probe,
     case: &'a Case,
     terms: &'a RoundOptions<'a>,
     block: Option<&'a BlockTask>,
+    files: Vec<String>,
+    timing: Timing,
     deadline: Deadline,
     moments: RoundMoments,
 }
 
 impl<'a> RoundDriver<'a> {
     fn new(
+        probe: &'static dyn Probe,
         case: &'a Case,
         terms: &'a RoundOptions<'a>,
         block: Option<&'a BlockTask>,
-        deadline: Deadline,
+        files: Vec<String>,
     ) -> RoundDriver<'a> {
+        let mut timing = probe.timing(&case.point, terms.timing);
+        if terms.counting.is_some() {
+            timing.windows = counters::GROUPS as u32;
+        }
+        let windows = timing.warmup_ns + timing.window_ns * u64::from(timing.windows);
+        let measuring_ns = block.map_or(windows, |block| {
+            let slices = block.slice_ns.iter().max().copied().unwrap_or(0) * u64::from(block.passes);
+            (block.warmup_ns + slices + windows) * block.rivals.len() as u64
+        });
+        let deadline = Deadline::at(Instant::now() + Duration::from_nanos(measuring_ns) * 2 + terms.patience);
         let began_ns = monotonic_ns();
-        RoundDriver { case, terms, block, deadline, moments: RoundMoments { began_ns, ready_ns: began_ns } }
+        let moments = RoundMoments { began_ns, ready_ns: began_ns };
+        RoundDriver { probe, case, terms, block, files, timing, deadline, moments }
     }
 
     /// Fresh workers play their roles.
     fn reports(
         &mut self,
-        probe: &dyn Probe,
-        timing: Timing,
         paths: &mut Paths,
-        files: &[String],
         observe: Option<Observer<'_>>,
     ) -> Result<Vec<RoleReport>, RoundError> {
         let oom_kills = memory_limit::oom_kills();
-        let mut workers = self.start(probe, paths)?;
-        let played = self.play(probe, timing, &mut workers, paths, files, observe);
-        played.map_err(|error| blame(error, probe.roles(), &workers, oom_kills))
+        let mut workers = self.start(paths)?;
+        let played = self.play(&mut workers, paths, observe);
+        played.map_err(|error| blame(error, self.probe.roles(), &workers, oom_kills))
     }
 
     /// What the roles report of one case, joined and verified.
     fn result(
         &self,
-        probe: &dyn Probe,
         point: &Point,
         mut reports: Vec<RoleReport>,
         mut settings: BTreeMap<String, String>,
     ) -> Result<RoundResult, RoundError> {
-        let heard_ns = monotonic_ns();
+        let (probe, heard_ns) = (self.probe, monotonic_ns());
         forget_other_clocks(probe, point, &mut reports);
         let mut samples = probe
             .merge(point, &reports)
@@ -245,10 +244,10 @@ impl<'a> RoundDriver<'a> {
     }
 
     /// Starts every role's process first: their start-up overlaps.
-    fn start(&mut self, probe: &dyn Probe, paths: &mut Paths) -> Result<Vec<Worker>, RoundError> {
+    fn start(&self, paths: &mut Paths) -> Result<Vec<Worker>, RoundError> {
         let mut workers = Vec::new();
-        for role in probe.roles() {
-            let seat = paths.seat(&self.case.point, probe.far(role))?;
+        for role in self.probe.roles() {
+            let seat = paths.seat(&self.case.point, self.probe.far(role))?;
             let baton = self.block.and_then(|block| block.baton);
             workers.push(Worker::start(&seat.place, baton).map_err(|error| {
                 RoundError::Failed(scarce::cannot_start("a worker process", error).to_string())
@@ -260,14 +259,11 @@ impl<'a> RoundDriver<'a> {
     /// From the tasks to the reports.
     fn play(
         &mut self,
-        probe: &dyn Probe,
-        timing: Timing,
         workers: &mut [Worker],
         paths: &mut Paths,
-        files: &[String],
         observe: Option<Observer<'_>>,
     ) -> Result<Vec<RoleReport>, RoundError> {
-        let offers = self.cast(probe, timing, workers, paths, files)?;
+        let offers = self.cast(workers, paths)?;
         if let Some(observe) = observe {
             let mut namespace = |far| -> Result<Option<u32>, RoundError> {
                 let place = paths.seat(&self.case.point, far)?.place;
@@ -277,25 +273,24 @@ impl<'a> RoundDriver<'a> {
             };
             let (near_namespace, far_namespace) = (namespace(false)?.unwrap_or(0), namespace(true)?);
             let (mut near_pid, mut far_pid, mut pids) = (0, 0, BTreeMap::new());
-            for (role, worker) in probe.roles().iter().zip(workers.iter()) {
-                *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid().unwrap_or(0);
+            for (role, worker) in self.probe.roles().iter().zip(workers.iter()) {
+                *(if self.probe.far(role) { &mut far_pid } else { &mut near_pid }) =
+                    worker.pid().unwrap_or(0);
                 pids.extend(worker.pid().map(|pid| (pid, role.to_string())));
             }
             observe(&ReadyRound { offers: &offers, near_namespace, far_namespace, near_pid, far_pid, pids })?;
         }
-        self.perform(probe, timing, workers)
+        self.perform(workers)
     }
 
     /// Gives each role its task, with the offer of the one before, until all are ready. Returns the
     /// offers.
     fn cast(
         &mut self,
-        probe: &dyn Probe,
-        timing: Timing,
         workers: &mut [Worker],
         paths: &mut Paths,
-        files: &[String],
     ) -> Result<Vec<serde_json::Value>, RoundError> {
+        let probe = self.probe;
         let token = syscost_sys::random::token()
             .map_err(|e| RoundError::Failed(format!("the kernel gives no random numbers: {e}")))?;
         let mut offers: Vec<serde_json::Value> = Vec::new();
@@ -307,7 +302,7 @@ impl<'a> RoundDriver<'a> {
                 probe: self.case.probe.to_string(),
                 role: role.to_string(),
                 point: self.case.point.clone(),
-                timing,
+                timing: self.timing,
                 token: token.clone(),
                 tsc_hz: seat.place.tsc_hz(self.terms.tsc_hz),
                 counting: self.terms.counting,
@@ -316,7 +311,7 @@ impl<'a> RoundDriver<'a> {
                 address: seat.address,
                 ports: seat.ports,
                 peer: offers.last().cloned(),
-                files: files.to_vec(),
+                files: self.files.clone(),
             };
             let task = ToWorker::Task { task: Box::new(task) };
             self.tell(role, worker, &task)?;
@@ -330,7 +325,7 @@ impl<'a> RoundDriver<'a> {
                 }
             }
         }
-        for (place, frame) in self.hear_all(probe.roles(), workers)?.into_iter().enumerate() {
+        for (place, frame) in self.hear_all(workers)?.into_iter().enumerate() {
             match frame {
                 FromWorker::Ready => {}
                 other => return Err(self.unexpected(probe.roles()[place], &other)),
@@ -340,26 +335,21 @@ impl<'a> RoundDriver<'a> {
     }
 
     /// Starts all roles and collects their reports, in role order.
-    fn perform(
-        &mut self,
-        probe: &dyn Probe,
-        timing: Timing,
-        workers: &mut [Worker],
-    ) -> Result<Vec<RoleReport>, RoundError> {
-        let roles = probe.roles();
+    fn perform(&mut self, workers: &mut [Worker]) -> Result<Vec<RoleReport>, RoundError> {
+        let roles = self.probe.roles();
         self.moments.ready_ns = monotonic_ns();
         for (role, worker) in roles.iter().zip(workers.iter_mut()) {
             self.tell(role, worker, &ToWorker::Go)?;
         }
         let mut reports = Vec::new();
-        let frames = self.hear_all(roles, workers)?;
+        let frames = self.hear_all(workers)?;
         let took = Duration::from_nanos(monotonic_ns().saturating_sub(self.moments.began_ns));
-        let gate = ReportGate::of(timing, self.block, took);
+        let gate = ReportGate::of(self.timing, self.block, took);
         for (place, frame) in frames.into_iter().enumerate() {
             match frame {
                 FromWorker::Done { report } => {
                     // Slices are the sender's, whose clock is this machine's.
-                    gate.admits(&report, !probe.far(roles[place]))
+                    gate.admits(&report, !self.probe.far(roles[place]))
                         .map_err(|what| self.lied(roles[place], &what))?;
                     reports.push(*report);
                 }
@@ -371,7 +361,8 @@ impl<'a> RoundDriver<'a> {
 
     /// One frame of every role, in the order in which they speak: what goes wrong on one side is heard at
     /// once, and not only when another has waited for it in vain.
-    fn hear_all(&mut self, roles: &[&str], workers: &mut [Worker]) -> Result<Vec<FromWorker>, RoundError> {
+    fn hear_all(&mut self, workers: &mut [Worker]) -> Result<Vec<FromWorker>, RoundError> {
+        let roles = self.probe.roles();
         let mut frames: Vec<Option<FromWorker>> = workers.iter().map(|_| None).collect();
         while let Some(first) = frames.iter().position(Option::is_none) {
             let silent: Vec<usize> = (first..frames.len()).filter(|place| frames[*place].is_none()).collect();
@@ -386,7 +377,7 @@ impl<'a> RoundDriver<'a> {
             if let Some((place, _)) = spoke {
                 let frame = self.listen(roles[*place], &mut workers[*place])?;
                 if let FromWorker::Failed { peer_lost: true, .. } = frame
-                    && let Some(cause) = self.cause_elsewhere(*place, roles, workers)
+                    && let Some(cause) = self.cause_elsewhere(*place, workers)
                 {
                     return Err(cause);
                 }
@@ -397,9 +388,15 @@ impl<'a> RoundDriver<'a> {
     }
 
     /// Why another role went away, where it says so itself within a moment.
-    fn cause_elsewhere(&self, heard: usize, roles: &[&str], workers: &mut [Worker]) -> Option<RoundError> {
+    fn cause_elsewhere(&self, heard: usize, workers: &mut [Worker]) -> Option<RoundError> {
         let until = Instant::now() + POST_MORTEM;
-        let others = roles.iter().zip(workers.iter_mut()).enumerate().filter(|(place, _)| *place != heard);
+        let others = self
+            .probe
+            .roles()
+            .iter()
+            .zip(workers.iter_mut())
+            .enumerate()
+            .filter(|(place, _)| *place != heard);
         for (_, (role, worker)) in others {
             loop {
                 let left = until.saturating_duration_since(Instant::now());

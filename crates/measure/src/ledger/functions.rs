@@ -2,8 +2,7 @@
 //! attached to them. It shares nothing with the first but the choice of connections.
 //! Source: program/functions.h.
 
-use super::load;
-use aya::maps::{Array, MapData};
+use super::load::{self, Sums};
 use aya::programs::{FEntry, FExit, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfError};
 use serde::{Deserialize, Serialize};
@@ -48,41 +47,29 @@ impl Functions {
         self.sent.saturating_sub(self.sent_uncopied).saturating_add(self.copied_leaving)
     }
 
-    fn between(before: [u64; 5], now: [u64; 5]) -> Functions {
-        let [sent, sent_uncopied, copied_leaving, orphan_copied, received] =
-            std::array::from_fn(|index| now[index] - before[index]);
+    fn of([sent, sent_uncopied, copied_leaving, orphan_copied, received]: [u64; 5]) -> Functions {
         Functions { sent, sent_uncopied, copied_leaving, orphan_copied, received }
     }
 }
 
-/// Attached programs' counters; the programs themselves live in the ledger.
-pub(super) struct Returned {
-    counters: Array<MapData, u64>,
-    before: [u64; 5],
-}
+/// The counters of attached programs; the programs themselves live in the ledger.
+pub(super) struct Returned(pub Sums<5>);
 
 impl Returned {
     /// Attaches all of the object's programs for functions, or none.
     pub(super) fn attach(programs: &mut Ebpf) -> Result<Returned, Unavailable> {
-        let attached = attach_all(programs);
-        if let Err(error) = attached {
+        if let Err(error) = attach_all(programs) {
             for (_, program) in programs.programs_mut() {
                 unload(program);
             }
             return Err(refusal(&error));
         }
-        Ok(Returned { counters: load::map(programs, "RETURNED")?, before: [0; 5] })
-    }
-
-    /// Counts from now on.
-    pub(super) fn start(&mut self) -> io::Result<()> {
-        self.before = load::sums(&self.counters)?;
-        Ok(())
+        Sums::of(programs, "RETURNED").map(Returned)
     }
 
     /// What was returned since.
     pub(super) fn counts(&self) -> io::Result<Functions> {
-        Ok(Functions::between(self.before, load::sums(&self.counters)?))
+        self.0.since().map(Functions::of)
     }
 }
 
@@ -134,8 +121,7 @@ mod tests {
 
     #[test]
     fn what_was_not_hung_into_a_segment_was_copied() {
-        let counted = Functions::between([5, 5, 0, 0, 0], [105, 75, 20, 0, 0]);
-        assert_eq!((counted.sent, counted.sent_uncopied), (100, 70));
+        let counted = Functions::of([100, 70, 20, 0, 0]);
         assert_eq!(counted.copied_in(), 30 + 20);
     }
 }

@@ -32,13 +32,36 @@ pub fn map<V: Pod>(programs: &mut Ebpf, name: &str) -> Result<Array<MapData, V>,
     Array::try_from(map).map_err(|error| refusal(&error))
 }
 
-/// All sums of a program, in its own order.
-pub fn sums<const N: usize>(counters: &Array<MapData, u64>) -> io::Result<[u64; N]> {
-    let mut sums = [0; N];
-    for (index, sum) in (0..).zip(&mut sums) {
-        *sum = counters.get(&index, 0).map_err(io::Error::other)?;
+/// All counters of a program, in its own order; they only grow.
+pub struct Sums<const N: usize> {
+    counters: Array<MapData, u64>,
+    before: [u64; N],
+}
+
+impl<const N: usize> Sums<N> {
+    pub fn of(programs: &mut Ebpf, name: &str) -> Result<Sums<N>, Unavailable> {
+        Ok(Sums { counters: map(programs, name)?, before: [0; N] })
     }
-    Ok(sums)
+
+    /// Counts from now on.
+    pub fn start(&mut self) -> io::Result<()> {
+        self.before = self.now()?;
+        Ok(())
+    }
+
+    /// What was counted since.
+    pub fn since(&self) -> io::Result<[u64; N]> {
+        let now = self.now()?;
+        Ok(std::array::from_fn(|index| now[index] - self.before[index]))
+    }
+
+    fn now(&self) -> io::Result<[u64; N]> {
+        let mut sums = [0; N];
+        for (index, sum) in (0..).zip(&mut sums) {
+            *sum = self.counters.get(&index, 0).map_err(io::Error::other)?;
+        }
+        Ok(sums)
+    }
 }
 
 /// Attaches one more function of a loaded object.

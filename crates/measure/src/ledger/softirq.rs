@@ -3,7 +3,7 @@
 //! A pass of its own, apart from the count of copies, whose tracing would lengthen what is timed here.
 //! Source: program/softirq.bpf.c.
 
-use super::load;
+use super::load::{self, Sums};
 use aya::Ebpf;
 use aya::maps::{Array, MapData};
 use serde::{Deserialize, Serialize};
@@ -42,8 +42,7 @@ pub struct Spent {
 /// Dropping it detaches everything.
 pub struct Softirqs {
     watched: Array<MapData, [u64; 3]>,
-    spent: Array<MapData, u64>,
-    before: [u64; 6],
+    spent: Sums<6>,
     /// Keeps the programs and their attachment alive.
     _programs: Ebpf,
 }
@@ -52,13 +51,13 @@ impl Softirqs {
     /// Loads and attaches the program, where this kernel and this user's rights allow it.
     pub fn attach() -> Result<Softirqs, Unavailable> {
         let mut programs = load::attach(PROGRAM, &TRACEPOINTS)?;
-        let (watched, spent) = (load::map(&mut programs, "WATCHED")?, load::map(&mut programs, "SPENT")?);
-        Ok(Softirqs { watched, spent, before: [0; 6], _programs: programs })
+        let (watched, spent) = (load::map(&mut programs, "WATCHED")?, Sums::of(&mut programs, "SPENT")?);
+        Ok(Softirqs { watched, spent, _programs: programs })
     }
 
     /// Tells these processes from all others from now on.
     pub fn watch(&mut self, pids: Pids) -> io::Result<()> {
-        self.before = load::sums(&self.spent)?;
+        self.spent.start()?;
         let space = namespace::current("pid")?;
         let (device, inode) = namespace::identity(space.as_fd())?;
         // Two 32-bit numbers in the order of memory, as the program's struct has them.
@@ -69,15 +68,14 @@ impl Softirqs {
 
     /// What was spent since the processes were chosen.
     pub fn spent(&self) -> io::Result<Spent> {
-        let now: [u64; 6] = load::sums(&self.spent)?;
-        let since = |index: usize| now[index] - self.before[index];
+        let since = self.spent.since()?;
         Ok(Spent {
-            sender_net_rx_ns: since(0),
-            sender_other_ns: since(1),
-            receiver_net_rx_ns: since(2),
-            receiver_other_ns: since(3),
-            elsewhere_net_rx_ns: since(4),
-            elsewhere_other_ns: since(5),
+            sender_net_rx_ns: since[0],
+            sender_other_ns: since[1],
+            receiver_net_rx_ns: since[2],
+            receiver_other_ns: since[3],
+            elsewhere_net_rx_ns: since[4],
+            elsewhere_other_ns: since[5],
         })
     }
 }

@@ -2,8 +2,9 @@
 //! tracepoints and, where they allow it, functions, tells it which connections to watch, and reads its counters.
 //! Source: program/ledger.bpf.c.
 
+use super::Counts;
 use super::functions::{Functions, Returned};
-use super::{Counts, load};
+use super::load::{self, Sums};
 use aya::Ebpf;
 use aya::maps::{Array, MapData};
 use std::io;
@@ -43,11 +44,11 @@ enum Counter {
 }
 
 /// A value of every counter.
-type CounterReading = [u64; Counter::DroppedSegments as usize + 1];
+const COUNTERS: usize = Counter::DroppedSegments as usize + 1;
 
-fn counts_between(before: &CounterReading, now: &CounterReading) -> Counts {
+fn counts_of(counted: &[u64; COUNTERS]) -> Counts {
     use Counter::*;
-    let since = |counter: Counter| now[counter as usize] - before[counter as usize];
+    let since = |counter: Counter| counted[counter as usize];
     // What came to lie in the kernel's memory on the way. A segment that was dropped before it
     // arrived only left: then the smaller figure is the one that was really copied.
     let turned = since(ArrivedKernel).saturating_sub(since(NearKernel));
@@ -77,11 +78,10 @@ pub struct Watched {
 /// An attached ledger. Dropping it detaches everything.
 pub struct Ledger {
     watched: Array<MapData, [u32; 4]>,
-    counted: Array<MapData, u64>,
+    /// Since the connections were chosen.
+    counted: Sums<COUNTERS>,
     /// Of the choice of connections: sockets' addresses come back in the kernel.
     generation: u32,
-    /// When the connections were chosen.
-    before: CounterReading,
     /// The second reading, where the kernel allows it.
     returned: Result<Returned, Unavailable>,
     /// Keeps the programs and their attachment alive.
@@ -93,18 +93,17 @@ impl Ledger {
     pub fn attach() -> Result<Ledger, Unavailable> {
         let mut programs = load::attach(PROGRAM, &TRACEPOINTS)?;
         let _ = load::attach_one(&mut programs, LATER);
-        let (watched, counted) = (load::map(&mut programs, "WATCHED")?, load::map(&mut programs, "COUNTED")?);
+        let (watched, counted) = (load::map(&mut programs, "WATCHED")?, Sums::of(&mut programs, "COUNTED")?);
         let returned = Returned::attach(&mut programs);
-        let before = CounterReading::default();
-        Ok(Ledger { watched, counted, generation: 0, before, returned, _programs: programs })
+        Ok(Ledger { watched, counted, generation: 0, returned, _programs: programs })
     }
 
     /// Counts these connections from now on, and no others.
     pub fn watch(&mut self, watched: &Watched) -> io::Result<()> {
         self.generation += 1;
-        self.before = load::sums(&self.counted)?;
+        self.counted.start()?;
         if let Ok(returned) = &mut self.returned {
-            returned.start()?;
+            returned.0.start()?;
         }
         let Watched { port, sender_namespace, receiver_namespace } = *watched;
         let value = [sender_namespace, receiver_namespace, u32::from(port), self.generation];
@@ -118,7 +117,7 @@ impl Ledger {
 
     /// What was counted since the connections were chosen.
     pub fn counts(&self) -> io::Result<Counts> {
-        Ok(counts_between(&self.before, &load::sums(&self.counted)?))
+        Ok(counts_of(&self.counted.since()?))
     }
 
     /// The same by the kernel's functions, since then.
@@ -139,18 +138,16 @@ mod tests {
     #[test]
     fn orphan_copies_are_what_turned_into_the_kernels_memory_on_the_way() {
         use Counter::*;
-        let with = |pairs: &[(Counter, u64)]| {
-            let mut reading = CounterReading::default();
-            pairs.iter().for_each(|(counter, n)| reading[*counter as usize] = *n);
-            reading
+        let counted = |pairs: &[(Counter, u64)]| {
+            let mut counted = [0; COUNTERS];
+            pairs.iter().for_each(|(counter, n)| counted[*counter as usize] = *n);
+            counts_of(&counted)
         };
-        let before = with(&[(NearLent, 7), (LeftLent, 7), (ArrivedKernel, 7)]);
-        let counted = |pairs: &[(Counter, u64)]| counts_between(&before, &with(pairs));
-        let lent = |arrived| counted(&[(NearLent, 107), (LeftLent, 107), (ArrivedKernel, arrived)]);
-        assert_eq!(lent(7).orphan_copied, 0, "it arrived in the pages that it left in");
-        assert_eq!(lent(107).orphan_copied, 100);
-        assert_eq!(lent(97).orphan_copied, 90, "10 bytes were dropped");
-        let shared = counted(&[(NearLent, 7), (LeftLent, 7), (LeftShared, 100), (ArrivedKernel, 107)]);
+        let lent = |arrived| counted(&[(NearLent, 100), (LeftLent, 100), (ArrivedKernel, arrived)]);
+        assert_eq!(lent(0).orphan_copied, 0, "it arrived in the pages that it left in");
+        assert_eq!(lent(100).orphan_copied, 100);
+        assert_eq!(lent(90).orphan_copied, 90, "10 bytes were dropped");
+        let shared = counted(&[(LeftShared, 100), (ArrivedKernel, 100)]);
         assert_eq!(shared.orphan_copied, 0, "nobody waits for these pages: none is copied");
         assert_eq!(shared.uncopied_in, 100);
     }

@@ -6,7 +6,7 @@
 //! completion.
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
-use super::zerocopy_ring::{CompletionWait, RingShape, Zerocopy};
+use super::zerocopy_ring::{RingShape, Zerocopy};
 use super::{About, Handover, MESSAGES_PER_CALL, MSG_MORE, Packing, Reuse, Sending};
 use super::{connections, more_flag, per_call};
 use crate::message::MESSAGE_BYTES;
@@ -65,7 +65,7 @@ pub fn shape(point: &Point) -> RingShape {
         per_call: per_call(point),
         reap_batch: point.int_at(REAP_AXES[0].id).unwrap_or(REAP_BATCH),
         flags: more_flag(point),
-        waiting: CompletionWait::ForCompletion,
+        nap: None,
     }
 }
 

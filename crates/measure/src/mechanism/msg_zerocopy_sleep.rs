@@ -4,7 +4,7 @@
 //! 256 messages in flight, the error queue drained without blocking after every send, and a sleep
 //! when the ring is full or the kernel refuses (ENOBUFS), instead of waiting for a completion.
 
-use super::zerocopy_ring::{CompletionWait, RingShape, Zerocopy};
+use super::zerocopy_ring::{RingShape, Zerocopy};
 use super::{About, Handover, Packing, Reuse, Sending};
 use std::time::Duration;
 
@@ -19,11 +19,5 @@ pub static MSG_ZEROCOPY_SLEEP: Zerocopy = Zerocopy {
         source: "Documentation/networking/msg_zerocopy.rst",
         ..About::of(Sending::of(Packing::ByKernel, Handover::Referenced, Reuse::AtCompletion))
     },
-    shape: |_| RingShape {
-        slots: IN_FLIGHT,
-        per_call: 1,
-        reap_batch: 1,
-        flags: 0,
-        waiting: CompletionWait::Nap(NAP),
-    },
+    shape: |_| RingShape { slots: IN_FLIGHT, per_call: 1, reap_batch: 1, flags: 0, nap: Some(NAP) },
 };

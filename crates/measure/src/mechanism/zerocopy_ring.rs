@@ -22,15 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How long other senders are left to give buffers back.
 const OTHERS: Duration = Duration::from_micros(100);
 
-/// What a sender does when it may not go on before a completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CompletionWait {
-    /// Sleep in poll(2) until the error queue has something.
-    ForCompletion,
-    /// Sleep this long, then look again.
-    Nap(Duration),
-}
-
 /// Tries SO_ZEROCOPY on a fresh socket.
 pub fn available() -> Result<(), Unavailable> {
     let tried = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)
@@ -68,8 +59,7 @@ impl Mechanism for Zerocopy {
 
     fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let shape = (self.shape)(setup.point);
-        let new = if self.packs() { ZerocopyRing::packed } else { ZerocopyRing::gathered };
-        Ok(Box::new(new(setup.socket, setup.message, shape)?))
+        Ok(Box::new(ZerocopyRing::new(setup.socket, setup.message, shape, self.packs())?))
     }
 }
 
@@ -91,7 +81,9 @@ pub struct RingShape {
     pub reap_batch: u64,
     /// MSG_MORE, or nothing.
     pub flags: libc::c_int,
-    pub waiting: CompletionWait,
+    /// Where a sender may not go on before a completion, it sleeps this long and looks again. `None`: it sleeps in poll(2)
+    /// until the error queue has something.
+    pub nap: Option<Duration>,
 }
 
 /// A zero-copy sender.
@@ -114,29 +106,18 @@ struct ZerocopyRing {
 }
 
 impl ZerocopyRing {
-    /// Gathers the fields of every message.
-    fn gathered(socket: RawFd, message: Message, shape: RingShape) -> io::Result<ZerocopyRing> {
-        let per_call = shape.per_call as usize;
-        let ring = copies(message, shape.slots * per_call);
-        let gathers = ring.chunks_exact(per_call).map(|call| Gather::of(fields(call))).collect();
-        ZerocopyRing::over(socket, shape, gathers, ring, Vec::new())
-    }
-
-    /// Sends the messages of a call as one piece, packed once, here.
-    fn packed(socket: RawFd, message: Message, shape: RingShape) -> io::Result<ZerocopyRing> {
-        let packed: Vec<Buffer> = (0..shape.slots).map(|_| contiguous(&message, shape.per_call)).collect();
-        let gathers = packed.iter().map(|whole| Gather::of([whole])).collect();
-        ZerocopyRing::over(socket, shape, gathers, Vec::new(), packed)
-    }
-
-    fn over(
-        socket: RawFd,
-        shape: RingShape,
-        gathers: Vec<Gather>,
-        ring: Vec<Message>,
-        packed: Vec<Buffer>,
-    ) -> io::Result<ZerocopyRing> {
+    /// Gathers the fields of every message, or sends the messages of a call as one piece, packed once, here.
+    fn new(socket: RawFd, message: Message, shape: RingShape, packs: bool) -> io::Result<ZerocopyRing> {
         socket::enable_zerocopy(socket)?;
+        let (mut ring, mut packed) = (Vec::new(), Vec::new());
+        let per_call = shape.per_call as usize;
+        let gathers = if packs {
+            packed.extend((0..shape.slots).map(|_| contiguous(&message, shape.per_call)));
+            packed.iter().map(|whole| Gather::of([whole])).collect()
+        } else {
+            ring = copies(message, shape.slots * per_call);
+            ring.chunks_exact(per_call).map(|call| Gather::of(fields(call))).collect()
+        };
         Ok(ZerocopyRing {
             socket,
             shape,
@@ -205,9 +186,9 @@ impl ZerocopyRing {
         self.push()?;
         while !self.reap()? {
             self.tally.system_calls += 1;
-            match self.shape.waiting {
-                CompletionWait::ForCompletion => socket::wait_for_completion(self.socket)?,
-                CompletionWait::Nap(nap) => sleep(nap),
+            match self.shape.nap {
+                None => socket::wait_for_completion(self.socket)?,
+                Some(nap) => sleep(nap),
             }
         }
         Ok(())

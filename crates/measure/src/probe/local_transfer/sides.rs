@@ -15,8 +15,8 @@ pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     drop(listener);
     threads::run(task, &channels, channel, |channel| {
         let receiver = way.receive(channel, &task.point)?;
-        let stream = receiving::MessageStream::of(task, receiver)?;
-        Ok(Box::new(move || receiving::take(task, stream)))
+        let mut stream = receiving::MessageStream::of(task, receiver)?;
+        Ok(Box::new(move || receiving::take(task, &mut stream)))
     })
 }
 

@@ -3,7 +3,7 @@
 use super::super::meter::Meter;
 use super::super::{Task, Timing, Window};
 use super::bursts::Bursts;
-use super::receiving::{self, Source};
+use super::receiving::{self, Source, SourceCounts};
 use super::sending::Pump;
 use crate::mechanism::{Sender, Tally};
 use anyhow::Result;
@@ -64,16 +64,8 @@ impl Source for NullSource {
         1
     }
 
-    fn bytes(&self) -> u64 {
-        self.pieces
-    }
-
-    fn system_calls(&self) -> u64 {
-        self.pieces
-    }
-
-    fn uncopied_bytes(&self) -> u64 {
-        0
+    fn counts(&self) -> SourceCounts {
+        SourceCounts { bytes: self.pieces, calls: self.pieces, uncopied: 0 }
     }
 }
 
@@ -212,16 +204,8 @@ mod tests {
             1
         }
 
-        fn bytes(&self) -> u64 {
-            self.source.bytes()
-        }
-
-        fn system_calls(&self) -> u64 {
-            self.source.system_calls()
-        }
-
-        fn uncopied_bytes(&self) -> u64 {
-            0
+        fn counts(&self) -> SourceCounts {
+            self.source.counts()
         }
     }
 

@@ -44,10 +44,9 @@ pub trait Source {
     fn whole(&self) -> Result<()>;
 
     fn message_bytes(&self) -> u64;
-    /// So far, as the other two.
-    fn bytes(&self) -> u64;
-    fn system_calls(&self) -> u64;
-    fn uncopied_bytes(&self) -> u64;
+
+    /// So far.
+    fn counts(&self) -> SourceCounts;
 }
 
 /// A receiver and where in its stream it is.
@@ -68,12 +67,12 @@ impl MessageStream {
     pub fn of(task: &Task, receiver: Box<dyn Receiver>) -> Result<MessageStream> {
         let message_bytes = super::sending::message_bytes(task)?;
         let verify_until = if task.verify_all { u64::MAX } else { HEAD_BYTES };
-        let (verify_bytes, piece_bytes) = (usize::MAX, PIECE_BYTES);
+        let (bytes, system_calls, verify_bytes, piece_bytes) = (0, 0, usize::MAX, PIECE_BYTES);
         Ok(MessageStream {
             receiver,
             message_bytes,
-            bytes: 0,
-            system_calls: 0,
+            bytes,
+            system_calls,
             verify_until,
             verify_bytes,
             piece_bytes,
@@ -145,16 +144,9 @@ impl Source for MessageStream {
         self.message_bytes
     }
 
-    fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn system_calls(&self) -> u64 {
-        self.system_calls
-    }
-
-    fn uncopied_bytes(&self) -> u64 {
-        self.receiver.uncopied_bytes()
+    fn counts(&self) -> SourceCounts {
+        let MessageStream { bytes, system_calls: calls, .. } = *self;
+        SourceCounts { bytes, calls, uncopied: self.receiver.uncopied_bytes() }
     }
 }
 
@@ -167,14 +159,6 @@ pub struct SourceCounts {
 }
 
 impl SourceCounts {
-    pub fn of(source: &dyn Source) -> SourceCounts {
-        SourceCounts {
-            bytes: source.bytes(),
-            calls: source.system_calls(),
-            uncopied: source.uncopied_bytes(),
-        }
-    }
-
     /// Takes in what one of several streams counted between two moments.
     pub fn add_since(&mut self, before: &SourceCounts, after: &SourceCounts) {
         self.bytes += after.bytes - before.bytes;
@@ -231,7 +215,7 @@ fn until(source: &mut dyn Source, deadline: u64, open: &mut bool) -> Result<u64>
 
 /// Takes pieces until so many bytes have come in all.
 fn until_received(source: &mut dyn Source, bytes: u64, open: &mut bool) -> Result<()> {
-    while *open && source.bytes() < bytes {
+    while *open && source.counts().bytes < bytes {
         *open = source.take_next()?;
     }
     Ok(())
@@ -258,7 +242,7 @@ pub fn windows(
             break;
         }
         source.verify(PIECE_BYTES)?;
-        let before = SourceCounts::of(source);
+        let before = source.counts();
         let from = meter.stamp();
         match bursts {
             Some(bursts) => until_received(source, bytes_until(bursts, timed.len() + 1), open)?,
@@ -269,19 +253,19 @@ pub fn windows(
             // The stream ended: this piece of a window says little.
             break;
         }
-        let after = SourceCounts::of(source);
+        let after = source.counts();
         timed.push(after.window(&before, meter, (&from, &to), source.message_bytes()));
     }
     Ok((timed, looks))
 }
 
 /// Warm-up, the windows, and the rest of the stream.
-pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
+pub fn take(task: &Task, source: &mut dyn Source) -> Result<Done> {
     let own = OwnCost::of_receiving(task, &mut *null::source())?;
     let (began, copied) = (clock::thread_cpu_ns(), message::user_copied_bytes());
     let mut meter = Meter::of(task);
     let mut open = true;
-    let (windows, looks) = windows(task, &mut source, &mut meter, &mut open)?;
+    let (windows, looks) = windows(task, source, &mut meter, &mut open)?;
     let own_ns = own.total_ns(windows.len() as u64, looks);
     source.wound_up();
     while open {
@@ -290,11 +274,11 @@ pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
     source.whole()?;
     let totals = vec![
         (super::USER_COPIED, message::user_copied_bytes() - copied),
-        (super::UNCOPIED, source.uncopied_bytes()),
+        (super::UNCOPIED, source.counts().uncopied),
         (super::CPU, clock::thread_cpu_ns() - began),
         (null::OWN_IN_WINDOWS, own_ns as u64),
     ];
-    Ok(Done { windows, bytes: source.bytes(), totals, missing: meter.missing() })
+    Ok(Done { windows, bytes: source.counts().bytes, totals, missing: meter.missing() })
 }
 
 #[cfg(test)]
@@ -347,7 +331,7 @@ mod tests {
         // Windows of a held up thread end late: the two last pieces come long after them.
         let until_ns = clock::monotonic_ns() + 200_000_000;
         let fake = Fake { pieces: 0, until_ns, left: 3, damaged, piece: Vec::new() };
-        take(&task, MessageStream::of(&task, Box::new(fake))?)
+        take(&task, &mut MessageStream::of(&task, Box::new(fake))?)
     }
 
     #[test]
@@ -375,7 +359,7 @@ mod tests {
             let mut open = true;
             let looks = until(&mut stream, clock::monotonic_ns() + 5_000_000, &mut open).unwrap();
             assert!(open && looks > 0);
-            stream.bytes() as f64 / looks as f64
+            stream.bytes as f64 / looks as f64
         };
         assert!(by_look(0) > 4.0);
         assert_eq!(by_look(2 * LOOK_NS), 1.0);

@@ -6,35 +6,10 @@ use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::mpsc;
-use std::sync::{Condvar, Mutex};
+use std::sync::{OnceLock, mpsc};
 use syscost_host::topology::{self, Placement, Topology};
 use syscost_host::{Unavailable, scarce};
 use syscost_sys::process::ProcessUsage;
-
-/// Holds threads that are set up until every one is; or sends them home.
-#[derive(Default)]
-struct Gate {
-    open: Mutex<Option<bool>>,
-    changed: Condvar,
-}
-
-impl Gate {
-    fn set(&self, open: bool) {
-        *self.open.lock().expect("no thread panics while it holds the gate") = Some(open);
-        self.changed.notify_all();
-    }
-
-    fn wait(&self) -> bool {
-        let mut state = self.open.lock().expect("no thread panics while it holds the gate");
-        loop {
-            if let Some(open) = *state {
-                return open;
-            }
-            state = self.changed.wait(state).expect("no thread panics while it holds the gate");
-        }
-    }
-}
 
 /// What one data thread brings home.
 #[derive(Default)]
@@ -89,7 +64,8 @@ pub fn together<'a, T: Send>(
     channel: &mut dyn Channel,
     prepare: impl Fn(usize) -> Result<Ready<'a, T>> + Sync,
 ) -> Result<Vec<T>> {
-    let gate = Gate::default();
+    // Holds threads that are set up until every one is; or sends them home.
+    let gate = OnceLock::new();
     let (tell, told) = mpsc::channel();
     std::thread::scope(|scope| {
         let mut not_started = None;
@@ -105,7 +81,7 @@ pub fn together<'a, T: Send>(
                     // Whatever went wrong: the others are waited for, and so is this one.
                     let _ = tell.send(prepared.is_ok());
                     let ready = prepared?;
-                    if gate.wait() { ready().map(Some) } else { Ok(None) }
+                    if *gate.wait() { ready().map(Some) } else { Ok(None) }
                 };
                 std::thread::Builder::new()
                     .spawn_scoped(scope, thread)
@@ -115,7 +91,7 @@ pub fn together<'a, T: Send>(
             .collect();
         let all_set_up = not_started.is_none() && (0..cpus.len()).all(|_| told.recv() == Ok(true));
         let started = if all_set_up { channel.ready() } else { Ok(()) };
-        gate.set(all_set_up && started.is_ok());
+        gate.get_or_init(|| all_set_up && started.is_ok());
         let mut done: Vec<Result<Option<T>>> = threads
             .into_iter()
             .map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a data thread panicked"))))

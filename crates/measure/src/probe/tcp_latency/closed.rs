@@ -4,9 +4,8 @@
 //! request to after the call that brought the answer's last byte. Bytes are verified in the warm-up and
 //! at the window's end, outside what is timed.
 
-use super::side::{self, SideReading};
+use super::side::{self, SideReading, SideWindow};
 use crate::mechanism::Sender;
-use crate::probe::meter::{Meter, Stamp};
 use crate::probe::streaming::receiving::{END_BYTES, MessageStream, PIECE_BYTES, Source};
 use crate::probe::streaming::{RECEIVER, sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
@@ -67,11 +66,6 @@ impl<'a> ClosedLoopEnd<'a> {
     fn reading(&self) -> Result<SideReading> {
         side::reading(self.messages, self.sender.as_ref(), Some(&self.arriving), self.stream)
     }
-
-    /// From here on nothing is verified as it arrives, unless everything is to be.
-    fn stop_verifying(&mut self) {
-        self.arriving.head_is_over();
-    }
 }
 
 /// A receiver that sleeps until more has arrived than a message never wakes for one.
@@ -101,15 +95,12 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
 
 fn ask(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     let Timing { warmup_ns, window_ns, .. } = task.timing;
-    let mut meter = Meter::of(task);
+    let mut timed = SideWindow::of(task)?;
     let mut times = HistogramRecorder::default();
-    let mut done = threads::Done::default();
     let warm = clock::monotonic_ns() + warmup_ns;
     while end.exchange()?.1 < warm {}
-    end.stop_verifying();
-    let before = end.reading()?;
-    let from = meter.stamp();
-    let deadline = from.ns() + window_ns;
+    end.arriving.head_is_over();
+    let deadline = timed.open(end.reading()?) + window_ns;
     loop {
         let (asked, answered) = end.exchange()?;
         times.record(answered - asked);
@@ -117,30 +108,20 @@ fn ask(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
             break;
         }
     }
-    let to = meter.stamp();
-    let after = end.reading()?;
-    let mut window = side::window(&meter, (&from, &to), (&before, &after), end.bytes);
-    side::add_sending(&mut window, &before, &after);
-    window.histogram = Some(times.histogram());
-    done.windows.push(window);
+    timed.close(|| end.reading())?.histogram = Some(times.histogram());
     end.arriving.verify(PIECE_BYTES)?;
     end.sender.settle()?;
-    done.bytes = end.messages * end.bytes;
-    done.totals = vec![(ANSWERED, end.arriving.bytes)];
-    let stream = end.stream;
+    let (bytes, answered, stream) = (end.messages * end.bytes, end.arriving.bytes, end.stream);
     drop(end);
     stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
-    done.missing = meter.missing();
-    Ok(done)
+    Ok(timed.done(bytes, vec![(ANSWERED, answered)]))
 }
 
 /// Answers until the stream ends; its own window is one of the same length, by its own clock.
 fn answer(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     let Timing { warmup_ns, window_ns, .. } = task.timing;
-    let mut meter = Meter::of(task);
-    let mut done = threads::Done::default();
+    let mut timed = SideWindow::of(task)?;
     let warm = clock::monotonic_ns() + warmup_ns;
-    let mut opened: Option<(Stamp, SideReading)> = None;
     loop {
         let open = end.take()?;
         if open {
@@ -149,14 +130,13 @@ fn answer(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
             end.arriving.verify(END_BYTES)?;
         }
         let now = clock::monotonic_ns();
-        match &opened {
+        match timed.opened_ns() {
             None if now >= warm => {
-                end.stop_verifying();
-                opened = Some((meter.stamp(), end.reading()?));
+                end.arriving.head_is_over();
+                timed.open(end.reading()?);
             }
-            Some((from, before)) if done.windows.is_empty() && (!open || now >= from.ns() + window_ns) => {
-                let (to, after) = (meter.stamp(), end.reading()?);
-                done.windows.push(side::window(&meter, (from, &to), (before, &after), end.bytes));
+            Some(from) if !timed.is_over() && (!open || now >= from + window_ns) => {
+                timed.close(|| end.reading())?;
             }
             _ => {}
         }
@@ -165,8 +145,5 @@ fn answer(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
         }
     }
     end.sender.settle()?;
-    done.bytes = end.arriving.bytes;
-    done.totals = vec![(ANSWERED, end.messages * end.bytes)];
-    done.missing = meter.missing();
-    Ok(done)
+    Ok(timed.done(end.arriving.bytes, vec![(ANSWERED, end.messages * end.bytes)]))
 }

@@ -6,9 +6,8 @@
 
 use super::axes;
 use super::schedule::{ArrivalSchedule, Arrivals, WIRE_BYTES};
-use super::side::{self, SideReading};
+use super::side::{self, SideReading, SideWindow};
 use super::wait::IdleWait;
-use crate::probe::meter::{Meter, Stamp};
 use crate::probe::streaming::receiving::{END_BYTES, MessageStream, PIECE_BYTES, Source};
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
@@ -58,14 +57,12 @@ fn send(
     let (warm, end) = schedule.span(task.timing);
     let behind_ns = (task.timing.window_ns as f64 * BEHIND_SHARE) as u64 + BEHIND_NS;
     let give_up_ns = schedule.due_ns(end) + behind_ns;
-    let mut meter = Meter::of(task);
+    let mut timed = SideWindow::of(task)?;
     let mut lateness = HistogramRecorder::default();
-    let mut done = threads::Done::default();
-    let mut opened: Option<(Stamp, SideReading)> = None;
     let mut messages = 0;
     while messages < end {
         if messages == warm {
-            opened = Some((meter.stamp(), side::reading(messages, sender.as_ref(), None, stream)?));
+            timed.open(side::reading(messages, sender.as_ref(), None, stream)?);
         }
         let due_ns = schedule.due_ns(messages);
         let now = waiting.until(due_ns);
@@ -78,19 +75,12 @@ fn send(
         sender.send(1).map_err(|error| anyhow!(error).context("cannot send"))?;
         messages += 1;
     }
-    if let Some((from, before)) = &opened {
-        let (to, after) = (meter.stamp(), side::reading(messages, sender.as_ref(), None, stream)?);
-        let mut window = side::window(&meter, (from, &to), (before, &after), bytes);
-        side::add_sending(&mut window, before, &after);
-        window.histogram = Some(lateness.histogram());
-        done.windows.push(window);
-    }
+    let window = timed.close(|| side::reading(messages, sender.as_ref(), None, stream))?;
+    window.histogram = Some(lateness.histogram());
     sender.settle()?;
-    done.bytes = messages * bytes;
     drop(sender);
     stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
-    done.missing = meter.missing();
-    Ok(done)
+    Ok(timed.done(messages * bytes, Vec::new()))
 }
 
 pub fn play_receiving(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
@@ -113,22 +103,24 @@ fn receive(task: &Task, mut socket: &TcpStream) -> Result<threads::Done> {
 
 /// The whole stream, and the window in it.
 fn take(task: &Task, mut stream: MessageStream, mut arrivals: Arrivals) -> Result<threads::Done> {
-    let mut meter = Meter::of(task);
-    let mut done = threads::Done::default();
-    let mut opened: Option<(Stamp, SideReading)> = None;
-    let mut closed: Option<(Stamp, SideReading)> = None;
+    let mut timed = SideWindow::of(task)?;
+    let bytes = stream.message_bytes() as f64;
     let mut late = false;
     loop {
         let open = stream.take_next()?;
         let now_ns = clock::monotonic_ns();
         arrivals.took(stream.bytes, now_ns)?;
         let receive_calls = stream.system_calls;
-        let reading = || SideReading { messages: arrivals.seen, receive_calls, ..SideReading::default() };
-        if opened.is_none() && arrivals.warm() {
-            opened = Some((meter.stamp(), reading()));
+        let reading = SideReading { messages: arrivals.seen, receive_calls, ..SideReading::default() };
+        if timed.opened_ns().is_none() && arrivals.warm() {
+            timed.open(reading);
             stream.head_is_over();
-        } else if closed.is_none() && opened.is_some() && (arrivals.complete() || !open) {
-            closed = Some((meter.stamp(), reading()));
+        } else if timed.opened_ns().is_some() && !timed.is_over() && (arrivals.complete() || !open) {
+            let window = timed.close(|| Ok(reading))?;
+            window.ops = arrivals.counted() as f64;
+            window.bytes = window.ops * bytes;
+            window.elapsed_ns = arrivals.elapsed_ns() as f64;
+            window.histogram = Some(arrivals.times().histogram());
             // The piece in hand may be the stream's last, and so may each that follows.
             stream.verify(PIECE_BYTES)?;
             stream.wound_up();
@@ -141,19 +133,8 @@ fn take(task: &Task, mut stream: MessageStream, mut arrivals: Arrivals) -> Resul
             break;
         }
     }
-    if let (Some((from, before)), Some((to, after))) = (&opened, &closed) {
-        let bytes = stream.message_bytes();
-        let mut window = side::window(&meter, (from, to), (before, after), bytes);
-        window.ops = arrivals.counted() as f64;
-        window.bytes = window.ops * bytes as f64;
-        window.elapsed_ns = arrivals.elapsed_ns() as f64;
-        window.histogram = Some(arrivals.times().histogram());
-        done.windows.push(window);
-    }
     stream.whole()?;
-    done.bytes = stream.bytes;
-    done.missing = meter.missing();
-    Ok(done)
+    Ok(timed.done(stream.bytes, Vec::new()))
 }
 
 #[cfg(test)]

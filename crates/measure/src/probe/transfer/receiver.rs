@@ -14,16 +14,9 @@ use std::os::fd::{AsRawFd, RawFd};
 
 pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let streams = connection::by_thread(task, connection::accept_all(task, channel)?);
-    let mut report = threads::run(task, &streams, channel, |streams| match streams.as_slice() {
-        [stream] => {
-            let stream = MessageStream::of(task, start(task, stream)?)?;
-            Ok(Box::new(move || receiving::take(task, stream)))
-        }
-        streams => {
-            let crowd =
-                Crowd::of(streams.iter().map(|stream| one_of_many(task, stream)).collect::<Result<_>>()?)?;
-            Ok(Box::new(move || receiving::take(task, crowd)))
-        }
+    let mut report = threads::run(task, &streams, channel, |streams| {
+        let mut source = source(task, streams)?;
+        Ok(Box::new(move || receiving::take(task, &mut *source)))
     })?;
     let first = &streams[0][0];
     report.facts.extend(connection::facts(first));

@@ -124,20 +124,15 @@ struct Arriving {
 
 impl Arriving {
     /// The first piece has arrived, after so much of other turns.
-    fn begin(source: &dyn Source, before: SourceCounts, closed_cpu_ns: u64, meter: &mut Meter) -> Arriving {
-        let (from, after) = (meter.stamp(), SourceCounts::of(source));
-        Arriving {
-            to_ns: from.ns(),
-            from,
-            closed_cpu_ns,
-            before,
-            first_bytes: after.bytes - before.bytes,
-            after,
-        }
-    }
-
-    fn piece(&mut self, source: &dyn Source) {
-        (self.after, self.to_ns) = (SourceCounts::of(source), clock::monotonic_ns());
+    fn begin(
+        before: SourceCounts,
+        after: SourceCounts,
+        closed_cpu_ns: u64,
+        meter: &mut Meter,
+    ) -> Arriving {
+        let from = meter.stamp();
+        let (to_ns, first_bytes) = (from.ns(), after.bytes - before.bytes);
+        Arriving { from, closed_cpu_ns, before, first_bytes, after, to_ns }
     }
 
     /// The first piece of another turn has come: until then the thread slept once, for it.
@@ -224,8 +219,9 @@ impl Taking {
 
     /// Takes the next piece; false when the stream has ended.
     pub fn piece(&mut self, source: &mut dyn Source, phase: &AtomicU32, own: &RivalArrivals) -> Result<bool> {
-        let before = SourceCounts::of(source);
+        let before = source.counts();
         let open = source.take_next()?;
+        let after = source.counts();
         let phase = Phase::of(phase.load(Ordering::Relaxed));
         if phase != self.seen {
             self.seen = phase;
@@ -238,18 +234,18 @@ impl Taking {
                 Phase::Slices => source.warmed_up(),
                 Phase::Windows => {
                     self.taken.counts.windows = 1;
-                    self.arriving = Some(Arriving::begin(source, before, closed, &mut self.meter));
+                    self.arriving = Some(Arriving::begin(before, after, closed, &mut self.meter));
                 }
                 Phase::WindDown => source.wound_up(),
             }
         } else if let Some(window) = &mut self.arriving {
             self.taken.counts.window_steps += 1;
-            window.piece(source);
+            (window.after, window.to_ns) = (after, clock::monotonic_ns());
         } else if phase == Phase::Slices {
             self.taken.counts.slice_steps += 1;
         }
         // Last: what waits for these bytes may change the phase.
-        own.bytes.store(source.bytes(), Ordering::SeqCst);
+        own.bytes.store(after.bytes, Ordering::SeqCst);
         Ok(open)
     }
 
@@ -276,7 +272,7 @@ impl ReceivingSide<'_> {
             }
         }
         source.whole()?;
-        taking.taken.bytes = source.bytes();
+        taking.taken.bytes = source.counts().bytes;
         Ok(taking.over())
     }
 
