@@ -186,29 +186,30 @@ pub fn thread_clock(time_limit: Duration) -> Option<ThreadClock> {
     ThreadClock::look((time_limit / 100).min(LONGEST_LOOK), &signals::caught)
 }
 
-/// Takes audits until one accounts for every byte, or that is enough of them.
-fn complete(mut once: impl FnMut() -> Result<Audit, RoundError>) -> Result<Audit, RoundError> {
-    let mut incomplete_rounds = 0;
+/// Tries until one is good, or that is enough of them: the last one, and how many were bad before it.
+fn tried<T>(
+    mut once: impl FnMut() -> Result<T, RoundError>,
+    is_good: impl Fn(&T) -> bool,
+) -> Result<(T, u32), RoundError> {
+    let mut bad = 0;
     loop {
-        let audit = once()?;
-        if audit.unexplained().is_none_or(|share| share == 0.0) || incomplete_rounds + 1 == TRIES {
-            return Ok(Audit { incomplete_rounds, ..audit });
+        let last = once()?;
+        if is_good(&last) || bad + 1 == TRIES {
+            return Ok((last, bad));
         }
-        incomplete_rounds += 1;
+        bad += 1;
     }
 }
 
-/// Takes rounds until one was not disturbed, or that is enough of them: what the last one brought, and the marks
-/// on it.
-fn undisturbed<T>(mut round: impl FnMut() -> AuditRound<T>) -> AuditRound<T> {
-    let mut last = round()?;
-    for _ in 1..TRIES {
-        if last.1.is_empty() {
-            break;
-        }
-        last = round()?;
-    }
-    Ok(last)
+/// Takes audits until one accounts for every byte.
+fn complete(once: impl FnMut() -> Result<Audit, RoundError>) -> Result<Audit, RoundError> {
+    let explained = |audit: &Audit| audit.unexplained().is_none_or(|share| share == 0.0);
+    tried(once, explained).map(|(audit, incomplete_rounds)| Audit { incomplete_rounds, ..audit })
+}
+
+/// Takes rounds until one was not disturbed: what the last one brought, and the marks on it.
+fn undisturbed<T>(round: impl FnMut() -> AuditRound<T>) -> AuditRound<T> {
+    tried(round, |(_, marks)| marks.is_empty()).map(|(last, _)| last)
 }
 
 /// Watches the connections of a round that stands ready: what set them up is not payload.

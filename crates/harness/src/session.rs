@@ -5,7 +5,6 @@ mod disturbance;
 mod pilot;
 mod profiles;
 mod quota;
-mod together;
 mod turns;
 
 use super::audit::{self, Auditor};
@@ -235,10 +234,7 @@ impl<'a> Session<'a> {
     /// Visits the cases of a block: in turns, or one after the other; false when the user interrupted it.
     fn visit_block(&mut self, number: usize, round: u32) -> Result<bool> {
         let block = self.schedule.block(number).clone();
-        if let Some(going_on) = self.take_turns(&block, round)? {
-            return Ok(going_on);
-        }
-        if let Some(going_on) = self.visit_together(&block, round)? {
+        if let Some(going_on) = self.play_block(&block, round)? {
             return Ok(going_on);
         }
         let due = self.schedule.due_of(&block, round);

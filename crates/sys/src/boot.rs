@@ -23,20 +23,3 @@ pub fn restart() {
         let _ = reboot(RebootCommand::Restart);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_module_is_refused() {
-        let file = tempfile::tempfile().unwrap();
-        assert!(load_module(&file).is_err(), "an empty file, or no right to load any");
-    }
-
-    #[test]
-    fn nothing_restarts_but_a_guest() {
-        restart();
-        assert_ne!(std::process::id(), 1);
-    }
-}

@@ -12,13 +12,15 @@ const CONTROL: u16 = 16;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
 const FAMILY_NAME: u16 = 2;
+/// Of every family that is asked here.
+const VERSION: u8 = 1;
 /// Headers of netlink and of generic netlink.
 const HEADERS: usize = 16 + 4;
 
 /// The kernel's number of a generic netlink family; ENOENT: it has none of this name.
 pub fn family(name: &str) -> io::Result<u16> {
     let name = [name.as_bytes(), b"\0"].concat();
-    let answer = call(CONTROL, GET_FAMILY, 1, 0, &[DefaultNla::new(FAMILY_NAME, name)])?;
+    let answer = call(CONTROL, GET_FAMILY, 0, &[DefaultNla::new(FAMILY_NAME, name)])?;
     let found = find(&answer, FAMILY_ID);
     let number = found.and_then(|bytes| Some(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?)));
     number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the kernel named no family"))
@@ -29,13 +31,7 @@ pub fn nested(kind: u16, attributes: &[DefaultNla]) -> DefaultNla {
 }
 
 /// One request of a family with these further flags, and the attributes of the datagram that answers it.
-pub fn call(
-    family: u16,
-    command: u8,
-    version: u8,
-    flags: i32,
-    attributes: &[DefaultNla],
-) -> io::Result<Vec<u8>> {
+pub fn call(family: u16, command: u8, flags: i32, attributes: &[DefaultNla]) -> io::Result<Vec<u8>> {
     let attributes = emitted(attributes);
     let mut socket = Socket::new(NETLINK_GENERIC)?;
     socket.bind_auto()?;
@@ -48,7 +44,7 @@ pub fn call(
     request.extend_from_slice(&flags.to_ne_bytes());
     // Sequence number, and the port that the kernel fills in.
     request.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0]);
-    request.extend_from_slice(&[command, version, 0, 0]);
+    request.extend_from_slice(&[command, VERSION, 0, 0]);
     request.extend_from_slice(&attributes);
     socket.send(&request, 0)?;
     let (answer, _) = socket.recv_from_full()?;

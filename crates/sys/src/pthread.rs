@@ -54,15 +54,3 @@ pub fn create_and_join(attributes: &Attributes, count: u64) -> io::Result<u64> {
 fn checked(error: i32) -> io::Result<()> {
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_thread_does_its_work_before_it_is_joined() {
-        let attributes = Attributes::with_stack(128 << 10).unwrap();
-        assert_eq!(create_and_join(&attributes, 41).unwrap(), 42);
-        assert!(Attributes::with_stack(1).is_err(), "below the least");
-    }
-}

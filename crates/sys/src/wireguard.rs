@@ -43,8 +43,8 @@ pub fn set_key(device: &str, private: WireGuardKey, port: u16) -> io::Result<Wir
     let family = generic_netlink::family(FAMILY)?;
     let listen = DefaultNla::new(DEVICE_LISTEN_PORT, port.to_ne_bytes().to_vec());
     let key = DefaultNla::new(DEVICE_PRIVATE_KEY, private.to_vec());
-    generic_netlink::call(family, SET_DEVICE, 1, 0, &[name(device), key, listen])?;
-    let device = generic_netlink::call(family, GET_DEVICE, 1, libc::NLM_F_DUMP, &[name(device)])?;
+    generic_netlink::call(family, SET_DEVICE, 0, &[name(device), key, listen])?;
+    let device = generic_netlink::call(family, GET_DEVICE, libc::NLM_F_DUMP, &[name(device)])?;
     let public = find(&device, DEVICE_PUBLIC_KEY).and_then(|key| key.try_into().ok());
     public.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the kernel named no public key"))
 }
@@ -62,7 +62,7 @@ pub fn set_peer(device: &str, peer: &WireGuardPeer) -> io::Result<()> {
         nested(PEER_ALLOWED_ADDRESSES, &[nested(0, &allowed)]),
     ];
     let request = [name(device), nested(DEVICE_PEERS, &[nested(0, &attributes)])];
-    generic_netlink::call(generic_netlink::family(FAMILY)?, SET_DEVICE, 1, 0, &request).map(drop)
+    generic_netlink::call(generic_netlink::family(FAMILY)?, SET_DEVICE, 0, &request).map(drop)
 }
 
 fn name(device: &str) -> DefaultNla {

@@ -47,30 +47,43 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// Plays a round of a block; false when the user interrupted it. `None`: its cases are to be visited one by one,
-    /// since it takes no turns, or could not take them now.
-    pub(super) fn take_turns(&mut self, block: &RivalBlock, round: u32) -> Result<Option<bool>> {
-        let mut players = self.schedule.players(block);
-        if clock_counts_instructions() {
-            return Ok(None);
-        }
+    /// Plays a round of a block with one pair of workers: its cases in turns, or those that are measured together though
+    /// nobody compares them. False when the user interrupted it. `None`: its cases are to be visited one by one, since
+    /// they cannot share workers, or could not now.
+    pub(super) fn play_block(&mut self, block: &RivalBlock, round: u32) -> Result<Option<bool>> {
+        let in_turns = block.in_turns();
+        let mut players = match in_turns {
+            true => self.schedule.players(block),
+            false => self.schedule.measured_together(block, round),
+        };
         // Without a rival that was given up since, the others may be able to.
-        if players.is_empty() || self.apart.get(&block.id()) == Some(&players) {
+        let failed = |apart: &Vec<usize>| !in_turns || *apart == players;
+        if clock_counts_instructions()
+            || players.is_empty()
+            || self.apart.get(&block.id()).is_some_and(failed)
+        {
             return Ok(None);
         }
         let asked = players.clone();
-        // Twins are not always twins: what a place in memory or among connections costs goes round.
         let seed = self.seed(block, round);
-        Random::new(seed).shuffle(&mut players);
+        if in_turns {
+            // Twins are not always twins: what a place in memory or among connections costs goes round.
+            Random::new(seed).shuffle(&mut players);
+        }
         for case in &players {
             self.forecast(*case)?;
         }
-        let lengths = self.trial.next();
-        let baton = self.baton.as_ref().map(|baton| baton.number());
-        let task = BlockTask { baton, ..block.task(self.plan, &players, &lengths, seed) };
-        let beside = if baton.is_some() { BESIDE } else { Duration::ZERO };
-        let windows = self.schedule.wants_windows(&players, round);
-        let terms = self.terms(RivalBlock::timing(self.spec.timing, windows), beside);
+        let lengths = if in_turns { self.trial.next() } else { Vec::new() };
+        let baton = self.baton.as_ref().filter(|_| in_turns).map(|baton| baton.number());
+        let windows = !in_turns || self.schedule.wants_windows(&players, round);
+        let (task, timing) = match in_turns {
+            true => {
+                let task = BlockTask { baton, ..block.task(self.plan, &players, &lengths, seed) };
+                (task, RivalBlock::timing(self.spec.timing, windows))
+            }
+            false => (RivalBlock::together_task(self.plan, &players, seed), self.spec.timing),
+        };
+        let terms = self.terms(timing, if baton.is_some() { BESIDE } else { Duration::ZERO });
         let before = (Instant::now(), Noise::now());
         match worker::block_round(&self.plan.cases[players[0]], &task, &terms, &mut self.paths) {
             Ok(played) => {
@@ -87,7 +100,11 @@ impl Session<'_> {
             Err(RoundError::Interrupted) => Ok(Some(false)),
             Err(error) => {
                 self.spend(|spent| &mut spent.failed_ns, before.0.elapsed());
-                self.play_apart(block, asked, &error.to_string());
+                self.apart.insert(block.id(), asked);
+                // Of those that nobody compares, whatever keeps one from working then says so of that one.
+                if in_turns {
+                    self.warn_apart(block, &error.to_string());
+                }
                 Ok(None)
             }
         }
@@ -110,7 +127,9 @@ impl Session<'_> {
             slice: Slice { start_ns: self.calendar.since_start(slice.start_ns), ..*slice },
         };
         let rows: Vec<SliceRow> = played.slices.iter().map(row).collect();
-        self.dir.append_slices(&rows)?;
+        if !rows.is_empty() {
+            self.dir.append_slices(&rows)?;
+        }
         self.run.slices.saw(&rows);
         for (index, done) in players.iter().copied().zip(played.rivals) {
             let spent = |row: &&SliceRow| row.slice.sender_cpu_ns + row.slice.receiver_cpu_ns;
@@ -151,8 +170,7 @@ impl Session<'_> {
     }
 
     /// What keeps a block from being played in turns shows in its cases too, or is memory or limits that each alone keeps.
-    fn play_apart(&mut self, block: &RivalBlock, players: Vec<usize>, why: &str) {
-        self.apart.insert(block.id(), players);
+    fn warn_apart(&mut self, block: &RivalBlock, why: &str) {
         let observed = format!("rivals could not take turns in one pair of processes: {why}");
         let warnings = &mut self.run.record.warnings;
         if let Some(said) = warnings.iter_mut().find(|warning| warning.observed == observed) {

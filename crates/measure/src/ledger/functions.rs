@@ -114,14 +114,3 @@ fn refusal(error: &EbpfError) -> Unavailable {
             .into(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_not_hung_into_a_segment_was_copied() {
-        let counted = Functions::of([100, 70, 20, 0, 0]);
-        assert_eq!(counted.copied_in(), 30 + 20);
-    }
-}

@@ -164,25 +164,3 @@ impl LentRing {
         (self.calls % self.shape.slots as u64) as usize * self.shape.slot_bytes()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ring_holds_what_may_be_unread_and_on_its_way_and_little_else() {
-        const UNREAD: u64 = 1 << 20;
-        for (bytes, per_call) in [(8, 1), (9, 3), (64, 64), (65537, 1), (1 << 22, 2)] {
-            let shape = LentShape::new(bytes, Alignment::Heap, per_call, UNREAD, 1 << 16);
-            let payload = shape.slots * bytes * per_call;
-            assert!(
-                (shape.slots - 1) * bytes * per_call >= UNREAD as usize,
-                "a sender never waits for itself"
-            );
-            assert!(shape.memory_bytes() >= payload && shape.memory_bytes() < 2 * payload, "{shape:?}");
-            assert_eq!(shape.fields().sum::<usize>(), bytes);
-        }
-        let pages = LentShape::new(8, Alignment::Page, 2, 0, 0);
-        assert_eq!(pages.memory_bytes(), 2 * FIELDS * PAGE, "every field on a page");
-    }
-}

@@ -169,25 +169,9 @@ impl Sender for Submitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::io_uring_send::IO_URING_SEND;
     use crate::mechanism::io_uring_send_zc::IO_URING_SEND_ZC;
     use crate::mechanism::io_uring_sendmsg::IO_URING_SENDMSG;
     use syscost_core::axis::Value;
-
-    fn point(axes: &[(&str, u64)]) -> Point {
-        let mut point = Point::default();
-        axes.iter().for_each(|(axis, value)| point.set(axis, Value::Int(*value)));
-        point
-    }
-
-    #[test]
-    fn there_is_memory_for_all_that_may_be_in_flight() {
-        let (copied, lent) = (&IO_URING_SEND, &IO_URING_SEND_ZC);
-        assert_eq!(copied.slots(&point(&[("in_flight", 7)])), 1, "copied: free when it is sent");
-        assert_eq!(copied.slots(&point(&[("messages_per_call", 8)])), 8);
-        assert_eq!(lent.slots(&point(&[("in_flight", 7), ("messages_per_call", 3)])), 7);
-        assert_eq!(lent.slots(&point(&[("in_flight", 7), ("messages_per_call", 64)])), 64);
-    }
 
     #[test]
     fn only_zero_copy_registers_and_only_copies_hold_segments_back() {

@@ -282,10 +282,4 @@ mod tests {
         let failed = (0..1000).find_map(|_| lender.send_call(|_| ()).err());
         assert!(failed.is_some(), "nobody reads any more");
     }
-
-    #[test]
-    fn a_receivers_window_is_estimated_from_this_hosts_settings() {
-        let (sender, _receiver) = connected();
-        assert_eq!(socket::largest_window(sender.as_raw_fd()).unwrap(), window_of_this_host());
-    }
 }

@@ -75,12 +75,10 @@ impl SendQueue {
         // A result and a notification for each message, and room for a chain's retries.
         let mut ring = Ring::new(chain as u32, 4 * count as u32)?;
         ring.register_file(socket)?;
-        let mut slots: Box<[Slot]> = messages.into_iter().map(Slot::new).collect();
+        let slot = |(index, memory)| Slot::new(memory, index, way);
+        let slots = messages.into_iter().enumerate().map(slot).collect::<io::Result<Box<[Slot]>>>()?;
         if way.registered {
             register(&ring, &slots)?;
-        }
-        for (index, slot) in slots.iter_mut().enumerate() {
-            slot.prepare(index, way)?;
         }
         Ok(SendQueue {
             ring,
@@ -279,7 +277,7 @@ fn stranger() -> io::Error {
 
 /// Registers the memory of every slot; its number is the slot's.
 fn register(ring: &Ring, slots: &[Slot]) -> io::Result<()> {
-    let areas = slots.iter().map(Slot::area).collect::<io::Result<Vec<libc::iovec>>>()?;
+    let areas: Vec<libc::iovec> = slots.iter().map(Slot::area).collect();
     // SAFETY: the slots own these areas; the kernel holds the pages itself, and the ring is never asked to
     // read them after a slot gave up its memory.
     let result = unsafe { ring.ring.submitter().register_buffers(&areas) };

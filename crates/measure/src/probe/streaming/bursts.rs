@@ -73,28 +73,3 @@ impl Bursts {
 fn place_after(now: u64) -> u64 {
     (now + LEAST_PAUSE_NS).next_multiple_of(PLACES_NS) + PLACE_NS
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use syscost_core::axis::Value;
-
-    #[test]
-    fn a_burst_is_whole_calls_and_fits_a_timer_s_period() {
-        let of = |bytes: u64| {
-            let mut point = Point::default();
-            point.set("message_bytes", Value::Int(bytes));
-            Bursts::sized(&point).messages
-        };
-        assert_eq!([64, 4096, 64 << 10, 1 << 20].map(of), [24, 24, 4, 1]);
-    }
-
-    #[test]
-    fn a_burst_begins_at_a_place_after_a_pause() {
-        for now in [0, 1, 39_999_999, 40_000_001, 100_500_000, 160_000_000] {
-            let place = place_after(now);
-            assert_eq!(place % PLACES_NS, PLACE_NS);
-            assert!((LEAST_PAUSE_NS..200_000_000).contains(&(place - now)), "{now}: {place}");
-        }
-    }
-}

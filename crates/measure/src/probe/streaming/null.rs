@@ -165,7 +165,6 @@ mod tests {
     struct Dearer {
         step_ns: u64,
         end_ns: u64,
-        source: NullSource,
     }
 
     impl Sender for Dearer {
@@ -184,31 +183,6 @@ mod tests {
         }
     }
 
-    impl Source for Dearer {
-        fn take_next(&mut self) -> Result<bool> {
-            spin(self.step_ns);
-            self.source.take_next()
-        }
-
-        fn wound_up(&mut self) {}
-
-        fn verify(&self, _: usize) -> Result<()> {
-            Ok(())
-        }
-
-        fn whole(&self) -> Result<()> {
-            Ok(())
-        }
-
-        fn message_bytes(&self) -> u64 {
-            1
-        }
-
-        fn counts(&self) -> SourceCounts {
-            self.source.counts()
-        }
-    }
-
     fn task() -> Task {
         Task::of(Point::default(), Timing { warmup_ns: 0, window_ns: 0, windows: 0 })
     }
@@ -222,9 +196,7 @@ mod tests {
         let own = sending(pump());
         assert!(own.turn_ns > 0.0 && own.step_ns > 0.0, "{own:?}");
         assert!(own.step_ns < 5_000.0 && own.turn_ns < 100_000.0, "{own:?}");
-        let dearer = |step_ns, end_ns| {
-            sending(Pump::one_by_one(Box::new(Dearer { step_ns, end_ns, ..Dearer::default() })))
-        };
+        let dearer = |step_ns, end_ns| sending(Pump::one_by_one(Box::new(Dearer { step_ns, end_ns })));
         let by_step = dearer(1_000, 0);
         assert!(by_step.step_ns >= own.step_ns.max(1_000.0), "{own:?} {by_step:?}");
         let by_end = dearer(0, 50_000);
@@ -232,9 +204,6 @@ mod tests {
 
         let own = OwnCost::of_receiving(&task(), &mut *source()).unwrap();
         assert!(own.turn_ns > 0.0 && own.step_ns > 0.0, "{own:?}");
-        let mut dearer = Dearer { step_ns: 1_000, ..Dearer::default() };
-        let dearer = OwnCost::of_receiving(&task(), &mut dearer).unwrap();
-        assert!(dearer.step_ns >= own.step_ns.max(1_000.0), "{own:?} {dearer:?}");
     }
 
     #[test]

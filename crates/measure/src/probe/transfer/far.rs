@@ -58,26 +58,21 @@ pub fn refuses(point: &Point, congestion_control: &str) -> bool {
 
 /// The answer, on the host that is asked.
 pub fn allows(wanted: &serde_json::Value) -> Result<(), Unavailable> {
-    let wanted: Point = serde_json::from_value(wanted.clone()).map_err(|error| Unavailable {
-        reason: format!("the question is not understood ({error})"),
-        remedy: "use the same syscost on both hosts".into(),
-    })?;
+    let wanted: Point = serde_json::from_value(wanted.clone())
+        .map_err(|error| another_build(format!("the question is not understood ({error})")))?;
+    let unknown = |what: &str| another_build(format!("this syscost has no {what}"));
     if let Some(name) = wanted.text(MECHANISM) {
-        let mechanism = mechanism::find(name).ok_or_else(|| Unavailable {
-            reason: format!("this syscost has no mechanism {name}"),
-            remedy: "use the same syscost on both hosts".into(),
-        })?;
-        mechanism.available()?;
+        mechanism::find(name).ok_or_else(|| unknown(&format!("mechanism {name}")))?.available()?;
     }
     if let Some(name) = wanted.text(RECEIVER) {
-        let receiver = receivers::find(name).ok_or_else(|| Unavailable {
-            reason: format!("this syscost has no receiver {name}"),
-            remedy: "use the same syscost on both hosts".into(),
-        })?;
-        receiver.available()?;
+        receivers::find(name).ok_or_else(|| unknown(&format!("receiver {name}")))?.available()?;
     }
     wanted.text(CONGESTION_CONTROL).map_or(Ok(()), available::congestion_control)?;
     wanted.text(PLACEMENT).map_or(Ok(()), available::placement)
+}
+
+fn another_build(reason: String) -> Unavailable {
+    Unavailable { reason, remedy: "use the same syscost on both hosts".into() }
 }
 
 #[cfg(test)]

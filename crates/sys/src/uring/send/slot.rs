@@ -52,7 +52,7 @@ pub struct Slot {
     bytes: usize,
     way: SendMode,
     index: u16,
-    /// The last of a chain, and one with others behind it. Made by `prepare`.
+    /// The last of a chain, and one with others behind it.
     last: squeue::Entry,
     linked: squeue::Entry,
     /// The submissions of which the kernel still holds bytes: it will notify of each.
@@ -60,41 +60,24 @@ pub struct Slot {
 }
 
 impl Slot {
-    pub fn new(memory: Memory) -> Slot {
+    /// With its requests: the slot's number is that of its registered memory.
+    pub fn new(memory: Memory, index: usize, way: SendMode) -> io::Result<Slot> {
+        let too_many = |_| invalid("too many messages for one ring");
+        let index = u16::try_from(index).map_err(too_many)?;
+        if !way.gathered && memory.pieces.len() != 1 {
+            return Err(invalid("only a message in one piece needs no gather"));
+        }
+        if way.registered && memory.buffers.len() != 1 {
+            return Err(invalid("only one buffer can be registered a message"));
+        }
         // SAFETY: msghdr is plain data for which all zeroes is valid.
         let header: Box<libc::msghdr> = Box::new(unsafe { std::mem::zeroed() });
-        let rest = Vec::with_capacity(memory.pieces.len());
-        let nothing = opcode::Nop::new().build();
-        let mut slot = Slot {
-            memory,
-            rest,
-            header,
-            left: 0,
-            bytes: 0,
-            way: SendMode::default(),
-            index: 0,
-            last: nothing.clone(),
-            linked: nothing,
-            holding: Vec::with_capacity(4),
-        };
-        slot.refill();
-        slot.bytes = slot.left;
-        slot
-    }
-
-    /// Makes its requests: the slot's number is that of its registered memory.
-    pub fn prepare(&mut self, index: usize, way: SendMode) -> io::Result<()> {
-        let too_many = |_| io::Error::new(io::ErrorKind::InvalidInput, "too many messages for one ring");
-        self.index = u16::try_from(index).map_err(too_many)?;
-        if !way.gathered && self.memory.pieces.len() != 1 {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "only a message in one piece needs no gather",
-            ));
-        }
-        self.way = way;
-        self.describe();
-        Ok(())
+        let (rest, holding) = (Vec::with_capacity(memory.pieces.len()), Vec::with_capacity(4));
+        let bytes = memory.pieces.iter().map(|piece| piece.iov_len).sum();
+        let (last, linked) = (opcode::Nop::new().build(), opcode::Nop::new().build());
+        let mut slot = Slot { memory, rest, header, left: 0, bytes, way, index, last, linked, holding };
+        slot.renew();
+        Ok(slot)
     }
 
     /// Bytes that are left to send.
@@ -123,7 +106,9 @@ impl Slot {
     #[inline]
     pub fn renew(&mut self) {
         if self.left != self.bytes {
-            self.refill();
+            self.rest.clear();
+            self.rest.extend_from_slice(&self.memory.pieces);
+            self.left = self.bytes;
             self.describe();
         }
     }
@@ -147,21 +132,9 @@ impl Slot {
         place.map(|place| self.holding.swap_remove(place)).is_some()
     }
 
-    /// The one buffer that holds it all, to be registered.
-    pub fn area(&self) -> io::Result<libc::iovec> {
-        match &self.memory.buffers[..] {
-            [one] => Ok(piece(one, 0..one.len())),
-            _ => Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "only one buffer can be registered a message",
-            )),
-        }
-    }
-
-    fn refill(&mut self) {
-        self.rest.clear();
-        self.rest.extend_from_slice(&self.memory.pieces);
-        self.left = self.rest.iter().map(|piece| piece.iov_len).sum();
+    /// The buffer that holds it all, to be registered.
+    pub fn area(&self) -> libc::iovec {
+        piece(&self.memory.buffers[0], 0..self.memory.buffers[0].len())
     }
 
     /// Rewrites the requests for what is left.
@@ -192,6 +165,10 @@ impl Slot {
         self.linked = entry.clone().flags(squeue::Flags::IO_LINK);
         self.last = entry;
     }
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
 /// Which registered buffer a request uses.

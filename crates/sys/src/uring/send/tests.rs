@@ -125,8 +125,7 @@ fn a_peer_that_goes_away_is_an_error_and_no_wait() {
 fn a_slot_is_whole_again_after_its_parts_are_out() {
     let way = COPYING[1];
     let (memory, _) = messages(1, 100, way);
-    let mut slot = memory.into_iter().map(Slot::new).next().unwrap();
-    slot.prepare(0, way).unwrap();
+    let mut slot = memory.into_iter().map(|memory| Slot::new(memory, 0, way).unwrap()).next().unwrap();
     slot.advance(40);
     slot.advance(59);
     assert_eq!(slot.left(), 1);

@@ -11,7 +11,7 @@ use syscost_sys::socket;
 /// How long the leader looks for an answer.
 const SPIN_NS: u64 = 200_000;
 
-/// What the leader asks. Numbers are little-endian: rival, the phase of the next turn, and of each thread the bytes that it
+/// What the leader asks, as little-endian words: rival, the phase of the next turn, and of each thread the bytes that it
 /// has sent for this rival.
 #[derive(Debug, PartialEq)]
 pub struct LeaderQuestion {
@@ -21,31 +21,24 @@ pub struct LeaderQuestion {
 }
 
 impl LeaderQuestion {
-    fn length(threads: usize) -> usize {
-        8 + 8 * threads
-    }
-
     pub fn ask(&self, mut line: &TcpStream) -> Result<()> {
-        let mut frame = Vec::with_capacity(LeaderQuestion::length(self.bytes.len()));
-        for word in [self.rival as u32, self.next as u32] {
-            frame.extend(word.to_le_bytes());
-        }
-        self.bytes.iter().for_each(|bytes| frame.extend(bytes.to_le_bytes()));
+        let words = [self.rival as u64, self.next as u64].into_iter().chain(self.bytes.iter().copied());
+        let frame: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
         line.write_all(&frame).context("cannot tell the receiver that a slice is over")
     }
 
     /// The next question; `None`: the leader has no more.
     pub fn hear(mut line: &TcpStream, threads: usize) -> Result<Option<LeaderQuestion>> {
-        let mut frame = vec![0; LeaderQuestion::length(threads)];
+        let mut frame = vec![0; size_of::<u64>() * (2 + threads)];
         let first = line.read(&mut frame).context("cannot hear the leader")?;
         if first == 0 {
             return Ok(None);
         }
         line.read_exact(&mut frame[first..]).context("the leader stopped in the middle of a question")?;
-        let word = |at: usize| u32::from_le_bytes(frame[at..at + 4].try_into().expect("four bytes"));
-        let bytes =
-            frame[8..].chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")));
-        Ok(Some(LeaderQuestion { rival: word(0) as usize, next: Phase::of(word(4)), bytes: bytes.collect() }))
+        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        let mut words = frame.chunks_exact(size_of::<u64>()).map(word);
+        let (rival, next) = (words.next().unwrap_or(0) as usize, Phase::of(words.next().unwrap_or(0) as u32));
+        Ok(Some(LeaderQuestion { rival, next, bytes: words.collect() }))
     }
 }
 
