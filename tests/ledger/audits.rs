@@ -135,7 +135,7 @@ fn every_layer_between_namespaces_balances_too() {
         return;
     }
     program::set(SYSCOST);
-    for layer in namespaces::layer::ALL.iter().map(|layer| layer.about().id) {
+    for layer in namespaces::layer::ALL.iter().map(|layer| layer.id) {
         if let Err(why) = namespaces::layer_available(layer) {
             skipped(TEST, &why.reason);
             continue;

@@ -168,7 +168,7 @@ fn a_pair_carries_data_and_is_as_asked() {
 #[test]
 fn every_layer_carries_data_and_leaves_room_for_its_headers() {
     program::set(binary());
-    for layer in layer::ALL.iter().map(|layer| layer.about()) {
+    for layer in layer::ALL {
         for offloads in [true, false] {
             let settings = PairSettings { layer: layer.id, ..PairSettings::veth(1500, offloads) };
             let pair = match NamespacePair::create("layer", &settings) {

@@ -143,7 +143,7 @@ pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(&str)) -> Result<LabR
 /// Those of the layers only where the experiment names one: they take a third of what a guest does before it measures.
 fn optional_modules(spec: &Spec) -> Vec<&'static str> {
     let asked = spec.to_toml();
-    let layers: Vec<&str> = layer::ALL.iter().map(|layer| layer.about().id).collect();
+    let layers: Vec<&str> = layer::ALL.iter().map(|layer| layer.id).collect();
     let any = layers.iter().any(|id| asked.contains(id));
     guest::OPTIONAL_MODULES.iter().filter(|module| any || !layers.contains(module)).copied().collect()
 }

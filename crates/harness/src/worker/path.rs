@@ -169,7 +169,7 @@ fn link(point: &Point) -> Option<PathLink> {
     if let Some(layer) = layer::find(path) {
         let mtu = point.int(MTU).unwrap_or(1500) as u32;
         let offloads = point.text(OFFLOADS) != Some("off");
-        return Some(PathLink::Made(PairSettings { layer: layer.about().id, mtu, offloads }));
+        return Some(PathLink::Made(PairSettings { layer: layer.id, mtu, offloads }));
     }
     named::is_meant(path).then(|| PathLink::Named(path.to_string()))
 }

@@ -122,12 +122,12 @@ pub fn build(request: Request) -> Result<Built, RefusedStep> {
         sender: SiteSpace::make(&request.sender_interface)?,
         hub: None,
         wire_mtu_bytes: request.mtu_bytes,
-        mtu_bytes: request.mtu_bytes.saturating_sub(layer.about().header_bytes),
-        kind: layer.about().id,
+        mtu_bytes: request.mtu_bytes.saturating_sub(layer.header_bytes),
+        kind: layer.id,
     };
-    layer.join(&mut site)?;
+    (layer.join)(&mut site)?;
     let mut offloads = Vec::new();
-    for (space, address) in [&mut site.sender, &mut site.receiver].into_iter().zip(layer::addresses()) {
+    for (space, address) in [&mut site.sender, &mut site.receiver].into_iter().zip(layer::ENDS) {
         configure(space, address, request.offloads)?;
     }
     if let Some(hub) = site.hub.as_mut().filter(|_| !request.offloads) {

@@ -50,7 +50,7 @@ impl Launch<'_> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // By which address a user logged in here says nothing of another place.
         command.env_remove("SSH_CONNECTION");
-        target.transport().forgets().iter().for_each(|name| _ = command.env_remove(name));
+        target.transport.forgets.iter().for_each(|name| _ = command.env_remove(name));
         // Ctrl-C reaches the harness alone.
         command.process_group(0);
         process::die_with_parent_on_exec(&mut command);

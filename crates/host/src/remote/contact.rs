@@ -67,7 +67,7 @@ pub fn first(target: &Target) -> Result<Contact, Unavailable> {
         reason: format!("cannot read this program's own file: {error}"),
         remedy: "run it from a file that its user may read".into(),
     })?;
-    let binary = if target.transport().sees_our_files() { AgentBinary::Ours } else { AgentBinary::Found };
+    let binary = if target.transport.sees_our_files { AgentBinary::Ours } else { AgentBinary::Found };
     let mut way = ContactWay { binary, sha256 };
     let (found, theirs) = match open(target, &way) {
         Ok((line, system, hello)) => (Some((line, hello)), system),
@@ -153,7 +153,7 @@ fn open(target: &Target, way: &ContactWay) -> Result<(Arc<Connection>, String, H
             open(&words(&format!("/proc/self/fd/{}", ours.as_raw_fd())), "", Some(&ours))
         }
         AgentBinary::Found => {
-            let shared = target.transport().may_share_files().then(program::path);
+            let shared = target.transport.may_share_files.then(program::path);
             open(&shell(), &searching(&way.sha256, shared.as_deref(), &mark), None)
         }
         AgentBinary::Copied(place) => open(&shell(), &starting(place, &mark), None),

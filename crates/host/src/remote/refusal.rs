@@ -6,7 +6,6 @@
 use super::connection::NotOpened;
 use super::reach::NoConnection;
 use super::target::{Ports, Target};
-use super::transport::ssh::known_as;
 use crate::Unavailable;
 use std::net::{IpAddr, SocketAddr};
 
@@ -18,19 +17,16 @@ const SSH_FAILED: i32 = 255;
 pub fn not_started(target: &Target, failed: &NotOpened) -> Unavailable {
     let words = &failed.words;
     let said = words.to_lowercase();
-    let transport = target.transport();
+    let transport = target.transport;
     let (reason, remedy) = if words.starts_with(NO_PROGRAM) {
-        (format!("cannot reach {target}: {words} in the search path"), transport.install())
+        (format!("cannot reach {target}: {words} in the search path"), transport.install)
     } else {
         let knows = |pieces: &[&str]| pieces.iter().any(|piece| said.contains(piece));
-        let (_, remedy) = transport.remedies().iter().find(|(pieces, _)| knows(pieces)).unwrap_or(&(&[], ""));
-        let what = if transport.tells_address() { "log in to" } else { "start a process at" };
+        let (_, remedy) = transport.remedies.iter().find(|(pieces, _)| knows(pieces)).unwrap_or(&(&[], ""));
+        let what = if transport.tells_address { "log in to" } else { "start a process at" };
         (format!("cannot {what} {target}: {words}"), *remedy)
     };
-    let place = target.place();
-    let key = if transport.tells_address() { known_as(place) } else { String::new() };
-    let remedy =
-        remedy.replace("{place}", place).replace("{command}", &target.by_hand()).replace("{key}", &key);
+    let remedy = target.filled(&remedy.replace("{command}", &target.by_hand()));
     Unavailable { reason, remedy }
 }
 
@@ -71,7 +67,7 @@ pub fn another_version(target: &Target, theirs: &str) -> Unavailable {
 /// The far side ran our command and no agent came of it.
 pub fn by_agent(target: &Target, failed: &NotOpened) -> Unavailable {
     let words = &failed.words;
-    if failed.status == Some(SSH_FAILED) && target.transport().tells_address() {
+    if failed.status == Some(SSH_FAILED) && target.transport.tells_address {
         return not_started(target, failed);
     }
     Unavailable {

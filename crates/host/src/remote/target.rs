@@ -2,7 +2,7 @@
 //!
 //! Nothing of it ever reaches a shell of ours: places hold plain characters only and never begin like an option.
 
-use super::transport::{self, Transport, rsh};
+use super::transport::{self, Transport, place::Parts, rsh, words};
 use std::fmt;
 use std::net::IpAddr;
 
@@ -15,8 +15,8 @@ const URL: &str = "ssh://";
 /// A place, and what starts processes there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    transport: &'static dyn Transport,
-    place: String,
+    pub transport: &'static Transport,
+    parts: Parts,
 }
 
 /// A path to another place, from here or from a third one.
@@ -40,24 +40,23 @@ pub fn are_both_elsewhere(text: &str) -> bool {
     parts(text).is_some_and(|(_, places, _)| places.contains(','))
 }
 
-/// Can it be one?
+/// Can it be one? Which command `rsh:` means is known when it is opened.
 pub fn check(text: &str) -> Result<(), String> {
-    // Which command `rsh:` means is known when it is opened.
     Route::read(text, |transport| transport).map(|_| ())
 }
 
 /// What a user writes of each kind.
 pub fn forms() -> String {
-    let forms: Vec<&str> = transport::ALL.iter().map(|transport| transport.form()).collect();
+    let forms: Vec<&str> = transport::ALL.iter().map(|transport| transport.form).collect();
     forms.join(", ")
 }
 
 /// The transport, the places and the options of a path.
-fn parts(text: &str) -> Option<(&'static dyn Transport, &str, &str)> {
+fn parts(text: &str) -> Option<(&'static Transport, &str, &str)> {
     let (name, rest) = text.split_once(':')?;
     let transport = transport::find(name)?;
     // ssh has always been written as a URL, whose comma begins another path.
-    if transport.tells_address() && !text.starts_with(URL) {
+    if transport.tells_address && !text.starts_with(URL) {
         return None;
     }
     let (places, options) = rest.split_once('?').unwrap_or((rest, ""));
@@ -66,19 +65,12 @@ fn parts(text: &str) -> Option<(&'static dyn Transport, &str, &str)> {
 
 impl Route {
     pub fn parse(text: &str) -> Result<Route, String> {
-        Route::read(
-            text,
-            |transport| if transport.name() == rsh::Rsh.name() { rsh::meant() } else { transport },
-        )
+        Route::read(text, rsh::meant)
     }
 
-    fn read(
-        text: &str,
-        means: impl Fn(&'static dyn Transport) -> &'static dyn Transport,
-    ) -> Result<Route, String> {
+    fn read(text: &str, means: fn(&'static Transport) -> &'static Transport) -> Result<Route, String> {
         let (transport, places, options) = parts(text).ok_or_else(|| format!("write {}", forms()))?;
-        let transport = means(transport);
-        let target = |text: &str| Ok::<_, String>(Target { transport, place: transport.place(text)? });
+        let target = |text: &str| Target::at(means(transport), text);
         let (near, far) = match places.split_once(',') {
             Some((near, far)) if near == far => return Err("the two ends have to be different places".into()),
             Some((near, far)) => (Some(target(near)?), target(far)?),
@@ -97,28 +89,53 @@ impl Route {
 }
 
 impl Target {
-    pub fn transport(&self) -> &'static dyn Transport {
-        self.transport
+    pub fn at(transport: &'static Transport, place: &str) -> Result<Target, String> {
+        Ok(Target { transport, parts: (transport.place)(place)? })
     }
 
-    pub fn place(&self) -> &str {
-        &self.place
+    pub fn place(&self) -> String {
+        self.filled("{place}")
+    }
+
+    /// A template with the parts of this place; empty where it lacks one of them.
+    pub fn filled(&self, template: &str) -> String {
+        let mut text = template.to_string();
+        for (name, part) in &self.parts {
+            let hole = format!("{{{name}}}");
+            match part {
+                Some(part) => text = text.replace(&hole, part),
+                None if text.contains(&hole) => return String::new(),
+                None => {}
+            }
+        }
+        text
+    }
+
+    fn words_of(&self, groups: &[&str]) -> Vec<String> {
+        let groups: Vec<String> = groups.iter().map(|group| self.filled(group)).collect();
+        groups.iter().flat_map(|group| group.split_whitespace()).map(String::from).collect()
     }
 
     /// The words that start a process there, before its own.
     pub fn words(&self) -> Vec<String> {
-        self.transport.words(&self.place)
+        match self.transport.command {
+            [] => rsh::words_to(&self.place()),
+            groups => self.words_of(groups),
+        }
     }
 
     /// The same as a person would type it, for remedies.
     pub fn by_hand(&self) -> String {
-        self.transport.by_hand(&self.place)
+        match self.transport.by_hand {
+            [] => words::shown(&self.words()),
+            groups => words::shown(&self.words_of(groups)),
+        }
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.transport.shown(&self.place))
+        f.write_str(&self.filled(self.transport.shown))
     }
 }
 

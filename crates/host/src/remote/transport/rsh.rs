@@ -2,7 +2,7 @@
 //! where it has none, the place is its last word. What starts there may be given to a shell, as ssh does, or executed,
 //! as srun does: the words of syscost are the same for both.
 
-use super::{ALL, Transport, find, plain_name, words};
+use super::{ALL, RSH, Transport, find, words};
 use std::sync::{Mutex, PoisonError};
 
 /// Stands for the place.
@@ -12,6 +12,10 @@ const LONGEST: usize = 4096;
 
 /// What `rsh:` means in this process.
 static COMMAND: Mutex<Option<String>> = Mutex::new(None);
+
+fn command() -> Option<String> {
+    COMMAND.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
 
 /// From now on paths that begin with `rsh:` start processes by this command, or by the transport of this name.
 pub fn set(command: Option<&str>) {
@@ -35,52 +39,22 @@ pub fn check(command: &str) -> Result<(), String> {
 }
 
 /// The transport that it names, if it names one and is no command.
-fn ready(command: &str) -> Option<&'static dyn Transport> {
-    find(command.trim()).filter(|transport| transport.name() != Rsh.name())
+fn ready(command: &str) -> Option<&'static Transport> {
+    find(command.trim()).filter(|transport| **transport != RSH)
 }
 
-/// What paths that begin with `rsh:` go by.
-pub fn meant() -> &'static dyn Transport {
-    match COMMAND.lock().unwrap_or_else(PoisonError::into_inner).as_deref() {
-        None => ALL[0],
-        Some(command) => ready(command).unwrap_or(&Rsh),
+/// What this transport is where a process is started: `rsh` may be another one.
+pub fn meant(transport: &'static Transport) -> &'static Transport {
+    match command() {
+        _ if *transport != RSH => transport,
+        None => &ALL[0],
+        Some(command) => ready(&command).unwrap_or(transport),
     }
 }
 
-pub struct Rsh;
-
-impl Transport for Rsh {
-    fn name(&self) -> &'static str {
-        "rsh"
-    }
-
-    fn form(&self) -> &'static str {
-        "rsh:HOST (with --rsh COMMAND)"
-    }
-
-    fn place(&self, text: &str) -> Result<String, String> {
-        plain_name("host", text, "._-@:/%+[]")
-    }
-
-    fn words(&self, place: &str) -> Vec<String> {
-        let command = COMMAND.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
-        filled(&words::split(&command).unwrap_or_default(), place)
-    }
-
-    fn may_share_files(&self) -> bool {
-        true
-    }
-
-    fn install(&self) -> &'static str {
-        "write a program that is in the search path, or its whole path: --rsh 'COMMAND {host}'"
-    }
-
-    fn remedies(&self) -> &'static [(&'static [&'static str], &'static str)] {
-        &[(
-            &[""],
-            "it has to start a process there with its standard input and output, and ask nothing: {command} true",
-        )]
-    }
+/// The words of the user's own command that start a process there.
+pub fn words_to(place: &str) -> Vec<String> {
+    filled(&words::split(&command().unwrap_or_default()).unwrap_or_default(), place)
 }
 
 fn filled(command: &[String], place: &str) -> Vec<String> {

@@ -13,7 +13,7 @@ use syscost_host::{Unavailable, namespaces, settings};
 /// Namespaces joined by a layer, those that are named, another host that lets us in; loopback always is.
 pub fn path(path: &str) -> Result<(), Unavailable> {
     if let Some(layer) = layer::find(path) {
-        return namespaces::layer_available(layer.about().id);
+        return namespaces::layer_available(layer.id);
     }
     match path {
         path if named::is_meant(path) => named::open(path).map(|_| ()),

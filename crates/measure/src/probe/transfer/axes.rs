@@ -65,7 +65,7 @@ pub fn find(id: &str) -> Axis {
 
 /// Every layer that can join two namespaces, after the first of them no link at all.
 fn path_names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = layer::ALL.iter().map(|layer| layer.about().id).collect();
+    let mut names: Vec<&str> = layer::ALL.iter().map(|layer| layer.id).collect();
     names.insert(1, LOOPBACK);
     names
 }
