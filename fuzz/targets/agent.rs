@@ -6,10 +6,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
-use syscost_host::remote::frame::{self, AgentMessage, Ask, CONTROL, Hello, Reply};
-use syscost_host::remote::incoming::{Heard, Incoming};
+use syscost_host::remote::frame::{self, AgentMessage, Answer, Ask, CONTROL, Hello};
+use syscost_host::remote::incoming::Incoming;
 
 const MARK: &str = "syscost-mark";
 /// The question that is waited for, and the channel of the worker.
@@ -20,8 +19,9 @@ const LONGEST_WORDS: usize = 600;
 
 /// What a line handed on until its end.
 struct HandedOn {
-    heard: Vec<Heard>,
-    answers: Vec<(u64, Reply)>,
+    system: Option<String>,
+    hello: Option<Box<Hello>>,
+    answer: Option<Answer>,
     output: Vec<u8>,
     last_words: Option<String>,
     is_gone: bool,
@@ -30,17 +30,11 @@ struct HandedOn {
 pub fn look(bytes: &[u8], _: &Path) -> Seen {
     let line = handed_on(bytes);
     assert!(line.is_gone, "the end is noticed");
-    assert!(line.answers.len() <= 1 && line.answers.iter().all(|(to, _)| *to == ASKED), "{:?}", line.answers);
     assert!(line.output.len() <= bytes.len(), "no more than was sent");
     line.last_words.iter().for_each(|words| may_be_shown(words));
-    let mut greeted = false;
-    for heard in &line.heard {
-        match heard {
-            Heard::System(system) => may_be_shown(system),
-            Heard::Hello(_) => greeted = true,
-        }
-    }
-    assert!(greeted || line.answers.is_empty() && line.output.is_empty(), "nothing comes before a hello");
+    line.system.iter().for_each(|system| may_be_shown(system));
+    let greeted = line.hello.is_some();
+    assert!(greeted || line.answer.is_none() && line.output.is_empty(), "nothing comes before a hello");
     Seen::of(greeted | (frames(bytes) > 0))
 }
 
@@ -54,22 +48,24 @@ fn handed_on(mut bytes: &[u8]) -> HandedOn {
     let line = Incoming::new(words);
     let (mut ours, theirs) = UnixStream::pair().expect("a pair of sockets");
     assert!(line.carry(CHANNEL, theirs), "a line that is there");
-    line.wait_for(ASKED);
-    let ((tell, told), (tell_answer, answers)) = (mpsc::channel(), mpsc::sync_channel(1));
+    line.wait_for(Some(ASKED));
     let output = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut output = Vec::new();
             ours.read_to_end(&mut output).map(|_| output)
         });
-        line.hear(&mut bytes, MARK, &tell, &tell_answer);
+        line.hear(&mut bytes, MARK);
         reader.join().expect("the reader").expect("the worker's output ends with the line")
     });
+    let last_words = line.last_words(CHANNEL);
+    let mut heard = line.heard();
     HandedOn {
-        heard: told.try_iter().collect(),
-        answers: answers.try_iter().collect(),
+        system: heard.system.take(),
+        hello: heard.hello.take(),
+        answer: heard.answer.take(),
         output,
-        last_words: line.last_words(CHANNEL),
-        is_gone: line.is_gone(),
+        last_words,
+        is_gone: heard.gone,
     }
 }
 

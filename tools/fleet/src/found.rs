@@ -90,10 +90,8 @@ fn shared<'a>(questions: impl Iterator<Item = &'a HostQuestion>) -> BTreeMap<Str
     let mut shared: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for question in questions {
         let own: BTreeSet<String> = question.point.split(' ').map(String::from).collect();
-        match shared.get_mut(&question.probe) {
-            Some(all) => all.retain(|one| own.contains(one)),
-            None => _ = shared.insert(question.probe.clone(), own),
-        }
+        let all = shared.entry(question.probe.clone()).or_insert_with(|| own.clone());
+        all.retain(|one| own.contains(one));
     }
     shared
 }
@@ -130,11 +128,15 @@ impl FleetFound {
         own.collect::<Vec<_>>().join(" ")
     }
 
-    /// Hosts that cost more than their fleet in anything, the worst first.
-    pub fn slow(&self) -> Vec<usize> {
+    /// Of every host that costs more than its fleet in anything the answer in which it costs most, the worst host first.
+    pub fn worst(&self) -> impl Iterator<Item = &HostAnswer> {
         let mut seen = BTreeSet::new();
-        let more = self.answers.iter().filter(|answer| answer.decision.verdict == Verdict::More);
-        more.map(|answer| answer.host).filter(|host| seen.insert(*host)).collect()
+        self.answers.iter().filter(move |one| one.decision.verdict == Verdict::More && seen.insert(one.host))
+    }
+
+    /// Those hosts.
+    pub fn slow(&self) -> Vec<usize> {
+        self.worst().map(|answer| answer.host).collect()
     }
 
     /// The answers of a host that differ, the worst first.
@@ -149,15 +151,19 @@ impl FleetFound {
     }
 }
 
-/// One effect, before it is judged.
-struct AskedEffect(usize, HostRole, Option<HostQuestion>, HostEffect);
+/// Effects of hosts before they are judged, with what was asked.
+type AskedEffects = Vec<(HostRole, Option<HostQuestion>, usize, HostEffect)>;
 
-fn answered(asked: Vec<AskedEffect>, families: usize) -> Vec<HostAnswer> {
+fn asked_of(role: HostRole, question: Option<&HostQuestion>, effects: &[Option<HostEffect>]) -> AskedEffects {
+    let known = effects.iter().enumerate().filter_map(|(host, effect)| Some((host, (*effect)?)));
+    known.map(|(host, effect)| (role, question.cloned(), host, effect)).collect()
+}
+
+fn answered(asked: AskedEffects, families: usize) -> Vec<HostAnswer> {
     let effects: Vec<HostEffect> = asked.iter().map(|one| one.3).collect();
     let decisions = decide_hosts(&effects, families);
-    let answer =
-        |(AskedEffect(host, role, question, _), decision)| HostAnswer { host, role, question, decision };
-    asked.into_iter().zip(decisions).map(answer).collect()
+    let with = asked.into_iter().zip(decisions);
+    with.map(|((role, question, host, _), decision)| HostAnswer { host, role, question, decision }).collect()
 }
 
 type ByQuestion<'a> = BTreeMap<HostQuestion, Vec<&'a FleetFigure>>;
@@ -208,7 +214,7 @@ impl<'a> FleetView<'a> {
         a.min(b) * most + a.max(b)
     }
 
-    fn pairs(&self, asked: &ByQuestion<'_>) -> (Vec<PairTable>, Vec<AskedEffect>) {
+    fn pairs(&self, asked: &ByQuestion<'_>) -> (Vec<PairTable>, AskedEffects) {
         let (mut tables, mut effects) = (Vec::new(), Vec::new());
         for (question, figures) in asked {
             let pair = |(figure, log): (&&FleetFigure, f64)| {
@@ -224,14 +230,8 @@ impl<'a> FleetView<'a> {
             centre_classes(&mut values, &ways, 2 * FEWEST_OF_KIND);
             pairs.iter_mut().zip(values).for_each(|(pair, log)| pair.log = log);
             let found = of_pairs(&pairs, self.hosts.len());
-            for (role, of_role) in
-                [(HostRole::Sender, &found.senders), (HostRole::Receiver, &found.receivers)]
-            {
-                let known = of_role.iter().enumerate().filter_map(|(host, effect)| Some((host, (*effect)?)));
-                effects.extend(
-                    known.map(|(host, effect)| AskedEffect(host, role, Some(question.clone()), effect)),
-                );
-            }
+            effects.extend(asked_of(HostRole::Sender, Some(question), &found.senders));
+            effects.extend(asked_of(HostRole::Receiver, Some(question), &found.receivers));
             tables.push(PairTable {
                 question: question.clone(),
                 pairs,
@@ -259,18 +259,18 @@ impl<'a> FleetView<'a> {
         hosts
     }
 
-    fn operations(&self, asked: &ByQuestion<'_>) -> Vec<AskedEffect> {
+    fn operations(&self, asked: &ByQuestion<'_>) -> AskedEffects {
         let of = |(question, figures): (&HostQuestion, &Vec<&FleetFigure>)| {
             let hosts = self.by_host(question, figures);
             let values: Vec<Vec<f64>> =
                 hosts.iter().map(|own| own.iter().map(|(_, value)| *value).collect()).collect();
-            judged(&values, Some(question))
+            asked_of(HostRole::Alone, Some(question), &alone(&values))
         };
         asked.iter().flat_map(of).collect()
     }
 
     /// The middle of what all operations say of a host: a slow clock shows in each.
-    fn typical(&self, asked: &ByQuestion<'_>) -> Vec<AskedEffect> {
+    fn typical(&self, asked: &ByQuestion<'_>) -> AskedEffects {
         if asked.len() < FEWEST_OPERATIONS {
             return Vec::new();
         }
@@ -284,13 +284,8 @@ impl<'a> FleetView<'a> {
             .iter()
             .map(|repeats| repeats.values().filter_map(|values| median(values)).collect())
             .collect();
-        judged(&values, None)
+        asked_of(HostRole::Alone, None, &alone(&values))
     }
-}
-
-fn judged(values: &[Vec<f64>], question: Option<&HostQuestion>) -> Vec<AskedEffect> {
-    let known = alone(values).into_iter().enumerate().filter_map(|(host, effect)| Some((host, effect?)));
-    known.map(|(host, effect)| AskedEffect(host, HostRole::Alone, question.cloned(), effect)).collect()
 }
 
 /// Facts of these hosts that most others do not share.

@@ -4,7 +4,7 @@ use crate::figures::{FleetTables, StepState};
 use crate::found::{FleetFound, HostAnswer, HostQuestion, PairTable};
 use crate::plan::FleetPlan;
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_core::decide::Verdict;
+use syscost_core::decide::{MARGIN, Verdict};
 use syscost_core::units::{count, percent};
 use syscost_report::pair_map::{PairMap, PairMark};
 use syscost_report::text::ending::EndTable;
@@ -26,24 +26,28 @@ pub struct FleetPage<'a> {
 
 impl FleetPage<'_> {
     pub fn report(&self) -> Report {
+        let FleetPlan { id, hosts, engine, each, pairs, pair_run, .. } = self.plan;
+        let pairs = pairs.as_ref().map(|pairs| format!("pairs {pairs}: {pair_run}"));
+        let asked: Vec<String> = each.clone().into_iter().chain(pairs).collect();
+        let mut said = self.headlines().into_iter().map(|text| Statement { text, cells: Vec::new() });
+        let card = AnswerCard {
+            title: "Which host is slow?".into(),
+            headlines: said.next().into_iter().collect(),
+            shown: said.collect(),
+            ..AnswerCard::default()
+        };
         let sections = [self.slow(), self.pairs(), self.hosts(), self.facts(), self.missing(), self.method()];
         Report {
-            title: format!("Fleet {}", self.plan.hosts),
-            subtitle: format!("{} · {} · {}", self.plan.id, self.plan.engine, self.asked()),
+            title: format!("Fleet {hosts}"),
+            subtitle: format!("{id} · {engine} · {}", asked.join(", ")),
             trust: self.trust(),
-            answers: vec![self.card()],
+            answers: vec![card],
             verdict: Vec::new(),
             ending: Default::default(),
             errors: self.versions().into_iter().collect(),
             notices: Vec::new(),
             sections: sections.into_iter().flatten().collect(),
         }
-    }
-
-    fn asked(&self) -> String {
-        let pairs = self.plan.pairs.as_ref().map(|pairs| format!("pairs {pairs}: {}", self.plan.pair_run));
-        let asked = [self.plan.each.clone(), pairs];
-        asked.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
     fn trust(&self) -> TrustBar {
@@ -64,101 +68,71 @@ impl FleetPage<'_> {
 
     /// What the terminal says too.
     pub fn headlines(&self) -> Vec<String> {
-        let slow = self.found.slow();
-        if self.found.answers.is_empty() {
-            return vec!["No host can be judged: too few steps are measured.".into()];
-        }
-        if slow.is_empty() {
-            let open = self.found.undecided();
-            return vec![match open {
-                0 => format!(
-                    "Every host costs the same as its fleet, within {}.",
-                    percent(syscost_core::decide::MARGIN)
-                ),
-                _ => format!(
-                    "No host is significantly slower than its fleet. {open} of {} answers are undecided.",
-                    self.found.answers.len()
-                ),
-            }];
-        }
+        let (slow, answers, open) = (self.found.slow(), self.found.answers.len(), self.found.undecided());
         let verb = if slow.len() == 1 { "is" } else { "are" };
-        let mut lines = vec![format!(
-            "{} of {} {verb} slower than the fleet.",
-            slow.len(),
-            count(self.found.hosts.len(), "host")
-        )];
-        lines.extend(
-            slow.iter().take(NAMED).filter_map(|host| Some(self.sentence(self.found.of_host(*host).next()?))),
-        );
-        lines
-    }
-
-    fn sentence(&self, answer: &HostAnswer) -> String {
-        format!(
-            "{}, {}: {} costs {}.",
-            self.name(answer),
-            answer.role.word(),
-            self.asked_for(answer),
-            interval(answer)
-        )
-    }
-
-    fn name(&self, answer: &HostAnswer) -> &str {
-        &self.found.hosts[answer.host]
-    }
-
-    fn asked_for(&self, answer: &HostAnswer) -> String {
-        answer.question.as_ref().map_or_else(|| "the typical operation".into(), |one| self.question(one))
+        let first = match (answers, slow.len(), open) {
+            (0, ..) => "No host can be judged: too few steps are measured.".into(),
+            (_, 0, 0) => format!("Every host costs the same as its fleet, within {}.", percent(MARGIN)),
+            (_, 0, _) => format!(
+                "No host is significantly slower than its fleet. {open} of {answers} answers are undecided."
+            ),
+            (_, number, _) => {
+                format!("{number} of {} {verb} slower than the fleet.", count(self.found.hosts.len(), "host"))
+            }
+        };
+        let worst = self.found.worst().take(NAMED).map(|answer| {
+            let [name, role, asked, interval, ..] = self.row(answer);
+            format!("{name}, {role}: {asked} costs {interval}.")
+        });
+        std::iter::once(first).chain(worst).collect()
     }
 
     /// `transfer (message_bytes=65536), throughput`: what all of them share is in the plan.
     fn question(&self, question: &HostQuestion) -> String {
         let own = self.found.own_point(question);
         let point = if own.is_empty() { own } else { format!(" ({own})") };
-        format!("{}{point}, {}", question.probe, short_metric(&question.metric))
+        format!("{}{point}, {}", question.probe, question.metric.replace('_', " "))
     }
 
-    fn card(&self) -> AnswerCard {
-        let mut said = self.headlines().into_iter().map(|text| Statement { text, cells: Vec::new() });
-        AnswerCard {
-            title: "Which host is slow?".into(),
-            headlines: said.next().into_iter().collect(),
-            shown: said.collect(),
-            ..AnswerCard::default()
-        }
-    }
-
-    fn row(&self, answer: &HostAnswer) -> Vec<String> {
-        vec![
-            self.name(answer).to_string(),
+    /// An answer, as [`COLUMNS`] have it.
+    fn row(&self, answer: &HostAnswer) -> [String; 6] {
+        let decision = &answer.decision;
+        let interval = match decision.level {
+            0.0 => String::new(),
+            _ => format!(" [{:.2}, {:.2}]", decision.low, decision.high),
+        };
+        let verdict = match decision.verdict {
+            Verdict::More => "slow",
+            Verdict::Less => "fast",
+            Verdict::Same => "same",
+            Verdict::Undecided => "undecided",
+        };
+        let asked = answer.question.as_ref().map(|one| self.question(one));
+        [
+            self.found.hosts[answer.host].clone(),
             answer.role.word().into(),
-            self.asked_for(answer),
-            interval(answer),
-            answer.decision.rounds.to_string(),
-            verdict(answer).into(),
+            asked.unwrap_or_else(|| "the typical operation".into()),
+            format!("{:.2}x{interval}", decision.ratio),
+            decision.rounds.to_string(),
+            verdict.into(),
         ]
     }
 
     fn slow(&self) -> Option<Section> {
-        let rows: Vec<Vec<String>> = self
-            .found
-            .slow()
-            .iter()
-            .flat_map(|host| self.found.of_host(*host))
-            .map(|answer| self.row(answer))
-            .collect();
-        (!rows.is_empty()).then(|| section("slow", "Slow hosts", table_blocks("slow-hosts", &COLUMNS, rows)))
+        let slow = self.found.slow();
+        let answers = slow.iter().flat_map(|host| self.found.of_host(*host));
+        let rows = answers.map(|answer| self.row(answer)).collect();
+        tabled(("slow", "Slow hosts"), "", ("slow-hosts", COLUMNS), rows)
     }
 
     /// For the terminal.
     pub fn ending(&self) -> EndTable {
-        let slow = self.found.slow();
-        let answers = slow.iter().filter_map(|host| self.found.of_host(*host).next());
+        let slow = self.found.slow().len();
         EndTable {
             title: None,
             columns: COLUMNS.map(String::from).to_vec(),
-            rows: answers.take(SHOWN).map(|answer| self.row(answer)).collect(),
-            note: (slow.len() > SHOWN).then(|| format!("{} more are on the page", slow.len() - SHOWN)),
+            rows: self.found.worst().take(SHOWN).map(|answer| self.row(answer).to_vec()).collect(),
+            note: (slow > SHOWN).then(|| format!("{} more are on the page", slow - SHOWN)),
         }
     }
 
@@ -166,37 +140,32 @@ impl FleetPage<'_> {
     fn hosts(&self) -> Option<Section> {
         let mut seen = BTreeSet::new();
         let worst = self.found.answers.iter().filter(|answer| seen.insert(answer.host));
-        let rows: Vec<Vec<String>> = worst.map(|answer| self.row(answer)).collect();
+        let rows = worst.map(|answer| self.row(answer)).collect();
         let said = "Each host by the answer in which it costs most, dearest first. The ratio is to the middle of its kind.";
-        let mut blocks = vec![Block::Text(said.into())];
-        blocks.extend(table_blocks("hosts", &COLUMNS, rows));
-        Some(section("hosts", "Every host", blocks))
+        tabled(("hosts", "Every host"), said, ("hosts", COLUMNS), rows)
     }
 
     fn pairs(&self) -> Option<Section> {
         let slow: BTreeSet<usize> = self.found.slow().into_iter().collect();
-        let tabs: Vec<(String, Vec<Block>)> = self
-            .found
-            .pairs
-            .iter()
-            .enumerate()
-            .map(|(at, table)| (self.question(&table.question), self.map(at, table, &slow)))
-            .collect();
+        let tab = |(at, table): (usize, &PairTable)| {
+            (self.question(&table.question), self.map(at, table, slow.clone()))
+        };
+        let tabs: Vec<(String, Vec<Block>)> = self.found.pairs.iter().enumerate().map(tab).collect();
         (!tabs.is_empty()).then(|| section("pairs", "Pairs of hosts", Block::tabs("pair-maps", tabs)))
     }
 
-    fn map(&self, at: usize, table: &PairTable, slow: &BTreeSet<usize>) -> Vec<Block> {
-        let mark = |pair: &syscost_core::decide::hosts::PairCost| PairMark {
+    fn map(&self, at: usize, table: &PairTable, named: BTreeSet<usize>) -> Vec<Block> {
+        let marks = table.pairs.iter().map(|pair| PairMark {
             row: pair.sender,
             column: pair.receiver,
             value: pair.log.exp(),
-        };
+        });
         let map = PairMap {
             id: format!("pairs-{}", at + 1),
             title: format!("{}: cost of a pair over the middle of all", self.question(&table.question)),
             names: self.found.hosts.clone(),
-            named: slow.clone(),
-            marks: table.pairs.iter().map(mark).collect(),
+            named,
+            marks: marks.collect(),
         };
         let size = |log: f64| percent(log.exp_m1());
         let scatter = table.scatter.map_or_else(
@@ -212,60 +181,38 @@ impl FleetPage<'_> {
     }
 
     fn facts(&self) -> Option<Section> {
-        let slow = self.found.slow();
-        if slow.is_empty() {
-            return None;
-        }
-        let row = |odd: &crate::found::OddFact| {
-            vec![
-                self.found.hosts[odd.host].clone(),
-                odd.cause.to_string(),
-                odd.title.clone(),
-                odd.value.clone(),
-                odd.usual.clone(),
-            ]
-        };
-        let rows: Vec<Vec<String>> = self.found.odd.iter().map(row).collect();
-        let blocks = if rows.is_empty() {
-            vec![Block::Text("Slow hosts have no recorded fact that most others lack.".into())]
-        } else {
-            let said = "Facts of slow hosts that most hosts do not share. One of them may be the cause.";
-            let columns = ["host", "kind", "fact", "here", "most hosts"];
-            let mut blocks = vec![Block::Text(said.into())];
-            blocks.extend(table_blocks("odd-facts", &columns, rows));
-            blocks
-        };
-        Some(section("facts", "In what slow hosts differ", blocks))
+        let title = ("facts", "In what slow hosts differ");
+        let none = "Slow hosts have no recorded fact that most others lack.";
+        let said = "Facts of slow hosts that most hosts do not share. One of them may be the cause.";
+        let rows = self.found.odd.iter().map(|odd| {
+            let host = self.found.hosts[odd.host].clone();
+            [host, odd.cause.to_string(), odd.title.clone(), odd.value.clone(), odd.usual.clone()]
+        });
+        let columns = ["host", "kind", "fact", "here", "most hosts"];
+        let table = tabled(title, said, ("odd-facts", columns), rows.collect());
+        let any_slow = self.found.worst().next().is_some();
+        table.or_else(|| any_slow.then(|| section(title.0, title.1, vec![Block::Text(none.into())])))
     }
 
     /// Steps without a run, by what they said.
     fn missing(&self) -> Option<Section> {
-        let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut by_reason: BTreeMap<&str, (usize, BTreeSet<&str>)> = BTreeMap::new();
         for step in self.tables.steps.iter().filter(|step| step.state == StepState::Failed) {
-            by_reason.entry(&step.reason).or_default().push(&step.host);
+            let (number, hosts) = by_reason.entry(&step.reason).or_default();
+            *number += 1;
+            hosts.insert(&step.host);
         }
-        if by_reason.is_empty() {
-            return None;
-        }
-        let mut rows: Vec<(usize, Vec<String>)> = by_reason
-            .into_iter()
-            .map(|(reason, mut hosts)| {
-                let number = hosts.len();
-                hosts.sort_unstable();
-                hosts.dedup();
-                let some = hosts.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-                let more = hosts.len().saturating_sub(NAMED);
-                let which = if more > 0 { format!("{some} and {more} more") } else { some };
-                (number, vec![number.to_string(), which, reason.into()])
-            })
-            .collect();
-        rows.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
-        rows.truncate(REASONS);
-        let rows = rows.into_iter().map(|(_, row)| row).collect();
+        let mut reasons: Vec<_> = by_reason.into_iter().collect();
+        reasons.sort_by_key(|(_, (number, _))| std::cmp::Reverse(*number));
+        let rows = reasons.into_iter().take(REASONS).map(|(reason, (number, hosts))| {
+            let some = hosts.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+            let more = hosts.len().saturating_sub(NAMED);
+            let which = if more > 0 { format!("{some} and {more} more") } else { some };
+            [number.to_string(), which, reason.into()]
+        });
         let said = "What was measured is kept. `syscost fleet submit` again measures what is missing.";
-        let mut blocks = vec![Block::Text(said.into())];
-        blocks.extend(table_blocks("failed", &["steps", "hosts", "what they said"], rows));
-        Some(section("failed", "Steps that failed", blocks))
+        let columns = ["steps", "hosts", "what they said"];
+        tabled(("failed", "Steps that failed"), said, ("failed", columns), rows.collect())
     }
 
     /// Runs of different programs are no fleet.
@@ -274,19 +221,15 @@ impl FleetPage<'_> {
         for step in self.tables.steps.iter().filter(|step| step.state == StepState::Done) {
             versions.entry(&step.syscost).or_default().insert(&step.host);
         }
-        (versions.len() > 1).then(|| {
-            let of = |(version, hosts): (&&str, &BTreeSet<&str>)| {
-                format!("{version} on {}", count(hosts.len(), "host"))
-            };
-            Notice {
-                title: "Hosts measured with different builds of syscost".into(),
-                text: format!(
-                    "{}. A host may be slow because of its build.",
-                    versions.iter().map(of).collect::<Vec<_>>().join("; ")
-                ),
-                remedy: "install one build on every host and submit a new fleet".into(),
-                cases: Vec::new(),
-            }
+        let of = |(version, hosts): (&&str, &BTreeSet<&str>)| {
+            format!("{version} on {}", count(hosts.len(), "host"))
+        };
+        let told: Vec<String> = versions.iter().map(of).collect();
+        (told.len() > 1).then(|| Notice {
+            title: "Hosts measured with different builds of syscost".into(),
+            text: format!("{}. A host may be slow because of its build.", told.join("; ")),
+            remedy: "install one build on every host and submit a new fleet".into(),
+            cases: Vec::new(),
         })
     }
 
@@ -307,39 +250,24 @@ impl FleetPage<'_> {
 
 const COLUMNS: [&str; 6] = ["host", "role", "figure", "cost / fleet", "n", "verdict"];
 
-/// A table; behind its first rows the others are folded away.
-fn table_blocks(id: &str, columns: &[&str], rows: Vec<Vec<String>>) -> Vec<Block> {
-    let mut rows: Vec<Vec<Entry>> =
-        rows.into_iter().map(|row| row.into_iter().map(Entry::Text).collect()).collect();
+/// A section of one table, with a sentence before it; behind its first rows the others are folded away. None without rows.
+fn tabled<const N: usize>(
+    (id, title): (&str, &str),
+    said: &str,
+    (table, columns): (&str, [&str; N]),
+    rows: Vec<[String; N]>,
+) -> Option<Section> {
+    let mut rows: Vec<Vec<Entry>> = rows.into_iter().map(|row| row.map(Entry::Text).to_vec()).collect();
     let rest = rows.split_off(rows.len().min(SHOWN));
-    let mut blocks = vec![Block::Table(Table::new(id.to_string(), columns, rows))];
+    let mut blocks = Vec::new();
+    blocks.extend((!said.is_empty()).then(|| Block::Text(said.into())));
+    blocks.extend((!rows.is_empty()).then(|| Block::Table(Table::new(table, &columns, rows))));
     if !rest.is_empty() {
         let title = format!("{} more", rest.len());
-        let table = Table::new(format!("{id}-more"), columns, rest);
-        blocks.push(Block::Folded { title, blocks: vec![Block::Table(table)] });
+        let more = Block::Table(Table::new(format!("{table}-more"), &columns, rest));
+        blocks.push(Block::Folded { title, blocks: vec![more] });
     }
-    blocks
-}
-
-fn short_metric(metric: &str) -> String {
-    metric.replace('_', " ")
-}
-
-fn interval(answer: &HostAnswer) -> String {
-    let decision = &answer.decision;
-    match decision.level {
-        0.0 => format!("{:.2}x", decision.ratio),
-        _ => format!("{:.2}x [{:.2}, {:.2}]", decision.ratio, decision.low, decision.high),
-    }
-}
-
-fn verdict(answer: &HostAnswer) -> &'static str {
-    match answer.decision.verdict {
-        Verdict::More => "slow",
-        Verdict::Less => "fast",
-        Verdict::Same => "same",
-        Verdict::Undecided => "undecided",
-    }
+    blocks.iter().any(|block| matches!(block, Block::Table(_))).then(|| section(id, title, blocks))
 }
 
 fn section(id: &str, title: &str, blocks: Vec<Block>) -> Section {

@@ -4,14 +4,12 @@ use crate::engine;
 use crate::folder::{ATTEMPT, ENDED, FleetFolder};
 use crate::plan::FleetStep;
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use syscost_experiment::run::State;
 use syscost_experiment::run::directory::OpenDirectory;
-use syscost_experiment::run::files::RECORD;
+use syscost_experiment::run::files::{RECORD, RunDir};
 use syscost_sys::{process, program, random};
 
 /// Measures it; `false`: it was done before.
@@ -53,39 +51,17 @@ fn measure(folder: &FleetFolder, step: &FleetStep, out: &Path) -> Result<()> {
     }
 }
 
-/// What of `run.json` says that it ended by itself.
-#[derive(Deserialize)]
-struct Ended {
-    state: State,
-    plan: EndedPlan,
-}
-
-#[derive(Deserialize)]
-struct EndedPlan {
-    cases: Vec<serde::de::IgnoredAny>,
-    #[serde(default)]
-    skips: Vec<SkippedWhy>,
-}
-
-#[derive(Deserialize)]
-struct SkippedWhy {
-    reason: String,
-}
-
 /// Was everything measured that could be?
 fn whole(attempt: &Path) -> Result<()> {
-    let path = attempt.join(RECORD);
-    let text = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!("nothing was measured"),
-        read => read.with_context(|| format!("cannot read {}", path.display()))?,
-    };
-    let ended: Ended =
-        serde_json::from_str(&text).with_context(|| format!("{} is no record", path.display()))?;
+    if !attempt.join(RECORD).exists() {
+        bail!("nothing was measured");
+    }
+    let ended = RunDir::record(attempt)?;
     if !matches!(ended.state, State::Complete | State::TimeLimit) {
         bail!("the run was stopped; what it has measured is in {}", attempt.display());
     }
     if ended.plan.cases.is_empty() {
-        let why = ended.plan.skips.into_iter().next().map(|skip| skip.reason);
+        let why = ended.plan.skips.into_iter().next().map(|skip| skip.why.reason);
         bail!("error: no case could run: {}", why.unwrap_or_else(|| "every case was skipped".into()));
     }
     Ok(())

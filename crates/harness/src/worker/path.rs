@@ -36,7 +36,7 @@ impl WorkerPlace<'_> {
     pub fn tsc_hz(&self, here: Option<f64>) -> Option<f64> {
         match self {
             WorkerPlace::Here | WorkerPlace::Namespace(_) => here,
-            WorkerPlace::Remote(host) => here.and(host.tsc_hz()),
+            WorkerPlace::Remote(host) => here.and(host.tsc_hz),
         }
     }
 }
@@ -127,18 +127,18 @@ impl Paths {
             self.hosts.insert(path.to_string(), host);
         }
         let host = &self.hosts[path];
-        let (near_address, far_address) = host.addresses();
-        let near = host.near().map_or(WorkerPlace::Here, WorkerPlace::Remote);
+        let (near_address, far_address) = host.addresses;
+        let near = host.near.as_ref().map_or(WorkerPlace::Here, WorkerPlace::Remote);
         let (place, address) =
-            if far { (WorkerPlace::Remote(host.far()), far_address) } else { (near, near_address) };
-        Ok(RoleAddress { place, address: address.to_string(), ports: host.ports() })
+            if far { (WorkerPlace::Remote(&host.far), far_address) } else { (near, near_address) };
+        Ok(RoleAddress { place, address: address.to_string(), ports: host.ports })
     }
 
     /// The link of this point as the kernel reports it back.
     pub fn facts(&self, point: &Point) -> BTreeMap<String, String> {
         let host = another_host(point).and_then(|path| self.hosts.get(path));
         let pair = link(point).and_then(|link| self.pairs.get(&link));
-        host.map(|host| host.facts()).or(pair.map(|pair| &pair.facts)).cloned().unwrap_or_default()
+        host.map(|host| &host.facts).or(pair.map(|pair| &pair.facts)).cloned().unwrap_or_default()
     }
 
     fn pair(&mut self, link: PathLink) -> Result<&NamespacePair, Unavailable> {

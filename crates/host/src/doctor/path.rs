@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub fn path(path: &str) -> Result<HostCheck, String> {
     let facts = if target::is_meant(path) {
         target::check(path)?;
-        remote::open(path).map(|host| host.facts().clone())
+        remote::open(path).map(|host| host.facts.clone())
     } else {
         named::check(path)?;
         named::open(path).map(|pair| pair.facts)

@@ -4,10 +4,11 @@
 //! when its input ends, or after a silence: a lost network closes no connection. It opens no port but the one that it
 //! is asked to try, and writes no file.
 
-use super::frame::{self, AgentMessage, AgentQuestion, Ask, CONTROL, Hello, PIECE, PROTOCOL, Reply};
+use super::frame::{self, AgentMessage, AgentQuestion, Ask, CONTROL, Hello, PIECE, PROTOCOL};
 use super::reach::NoConnection;
 use super::{SILENCE, reach};
 use crate::{Unavailable, clock, fingerprint, link, namespaces};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -141,14 +142,11 @@ struct Agent {
 impl Agent {
     fn answer(&mut self, Ask { number, what }: Ask) -> io::Result<()> {
         let answer = match what {
-            AgentQuestion::Start { channel } => self.start(channel).map(|()| Reply::Started),
-            AgentQuestion::Allows { wanted } => Ok(match (self.allows)(&wanted) {
-                Ok(()) => Reply::Allowed,
-                Err(Unavailable { reason, remedy }) => Reply::Unable { reason, remedy },
-            }),
+            AgentQuestion::Start { channel } => self.start(channel).and_then(told),
+            AgentQuestion::Allows { wanted } => told((self.allows)(&wanted)),
             about_this_host => answer(about_this_host),
         };
-        let answer = answer.unwrap_or_else(|error| Reply::Refused { why: error.to_string() });
+        let answer = answer.map_err(|error| error.to_string());
         self.output.say(&AgentMessage::Reply { number, answer })
     }
 
@@ -187,21 +185,21 @@ impl Agent {
     }
 }
 
+fn told(answer: impl serde::Serialize) -> io::Result<Value> {
+    serde_json::to_value(answer).map_err(io::Error::other)
+}
+
 /// What any syscost answers about the machine that it runs on: the agent to the harness, and the harness to itself.
-pub fn answer(question: AgentQuestion) -> io::Result<Reply> {
+pub fn answer(question: AgentQuestion) -> io::Result<Value> {
     match question {
-        AgentQuestion::Time => Ok(Reply::Time { unix_ns: unix_ns() }),
-        AgentQuestion::End { address, toward } => end(address, toward).map(|facts| Reply::End { facts }),
-        AgentQuestion::Listen { address, ports, token } => {
-            reach::listen(address, ports, token).map(|port| Reply::Listening { port })
+        AgentQuestion::Time => told(unix_ns()),
+        AgentQuestion::End { address, toward } => told(end(address, toward)?),
+        AgentQuestion::Listen { address, ports, token } => told(reach::listen(address, ports, token)?),
+        AgentQuestion::Source { toward } => told(link::source_toward(toward)?),
+        AgentQuestion::Connect { from, to, token } => {
+            let made = reach::connect(from, to, &token);
+            told(made.map_err(|error| (NoConnection::of(&error), error.to_string())))
         }
-        AgentQuestion::Source { toward } => {
-            link::source_toward(toward).map(|address| Reply::Source { address })
-        }
-        AgentQuestion::Connect { from, to, token } => Ok(match reach::connect(from, to, &token) {
-            Ok(mtu) => Reply::Connected { mtu },
-            Err(error) => Reply::NotConnected { because: NoConnection::of(&error), words: error.to_string() },
-        }),
         AgentQuestion::Start { .. } | AgentQuestion::Allows { .. } => {
             Err(io::Error::other("only an agent starts workers"))
         }

@@ -4,7 +4,7 @@
 //! Source: RFC 5905, section 8 (with one far time stamp instead of two).
 
 use super::connection::Connection;
-use super::frame::{AgentQuestion, Reply};
+use super::frame::AgentQuestion;
 use std::collections::BTreeMap;
 use std::io;
 use syscost_sys::clock::unix_ns;
@@ -43,9 +43,7 @@ pub fn offset(line: &Connection) -> io::Result<Option<Offset>> {
     let mut times = Vec::new();
     for _ in 0..EXCHANGES {
         let sent = unix_ns();
-        let Reply::Time { unix_ns: there } = line.ask(AgentQuestion::Time)? else {
-            return Err(io::Error::other("it tells no time"));
-        };
+        let there = line.ask(AgentQuestion::Time)?;
         times.push(Exchange { sent, there, back: unix_ns() });
     }
     Ok(best(&times))

@@ -4,10 +4,11 @@
 //! One connection carries everything, so a round pays for no handshake and nothing has to be found and
 //! removed later: when this process, the one that leads there, or the network ends, both ends see it.
 
-use super::frame::{self, AgentQuestion, Ask, CONTROL, Hello, Reply};
-use super::incoming::{Heard, Incoming, NOBODY, lock};
+use super::frame::{self, AgentQuestion, Answer, Ask, CONTROL, Hello};
+use super::incoming::{Incoming, lock};
 use super::target::Target;
 use super::{HEARTBEAT, patience, plain};
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -15,7 +16,6 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use syscost_sys::capability::{self, CapabilitySet};
@@ -77,7 +77,8 @@ pub struct Connection {
     /// `None` once the line is being closed: that process then ends.
     input: Mutex<Option<ChildStdin>>,
     incoming: Arc<Incoming>,
-    answers: Mutex<Receiver<(u64, Reply)>>,
+    /// Whose turn it is to ask.
+    turn: Mutex<()>,
     numbers: AtomicU64,
     next_channel: AtomicU32,
     words: Arc<Mutex<Vec<u8>>>,
@@ -101,87 +102,72 @@ impl Connection {
         let errors = child.stderr.take().expect("piped above");
         let words = Arc::new(Mutex::new(Vec::new()));
         let listening = listen_to_errors(errors, words.clone());
-        let (tell_answer, answers) = mpsc::sync_channel(1);
         let incoming = Arc::new(Incoming::new(words.clone()));
         let line = Arc::new(Connection {
             leads_there: Mutex::new(child),
             input: Mutex::new(input),
             incoming: incoming.clone(),
-            answers: Mutex::new(answers),
+            turn: Mutex::new(()),
             numbers: AtomicU64::new(1),
             next_channel: AtomicU32::new(CONTROL + 1),
             words,
         });
-        let (tell, told) = mpsc::channel();
         let (mark, output) = (mark.to_string(), BufReader::new(output));
         let reader = std::thread::Builder::new();
         let reading = reader.spawn(move || {
             // What the far host says is read without any right of root's.
             let _ = capability::hold_only(CapabilitySet::empty());
-            incoming.hear(output, &mark, &tell, &tell_answer);
+            incoming.hear(output, &mark);
         });
         if let Err(error) = listening.and(reading.map(drop)) {
             return Err(failed(format!("cannot start a thread: {error}")));
         }
         let limit = patience::left(HELLO_LIMIT);
         let end = Instant::now() + limit;
-        let mut system = None;
         loop {
-            let left = end.saturating_duration_since(Instant::now());
-            match told.recv_timeout(left.min(LOOK)) {
-                Ok(Heard::System(told)) => system = Some(told),
-                Ok(Heard::Hello(hello)) => {
-                    beat(&line);
-                    return Ok((line, system.unwrap_or_default(), *hello));
-                }
-                Err(RecvTimeoutError::Timeout) if !left.is_zero() && !signals::caught() => {}
-                Err(RecvTimeoutError::Timeout) => {
-                    let words = format!("no answer within {} s", limit.as_secs_f64().ceil());
-                    return Err(NotOpened { system, status: None, words });
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    let (status, words) = line.parting();
-                    return Err(NotOpened { system, status, words });
-                }
+            let look = end.min(Instant::now() + LOOK);
+            let mut heard = line.incoming.wait_until(look, |heard| heard.hello.is_some());
+            let (hello, system, gone) = (heard.hello.take(), heard.system.clone(), heard.gone);
+            drop(heard);
+            if let Some(hello) = hello {
+                beat(&line);
+                return Ok((line, system.unwrap_or_default(), *hello));
+            }
+            if gone {
+                let (status, words) = line.parting();
+                return Err(NotOpened { system, status, words });
+            }
+            if Instant::now() >= end || signals::caught() {
+                let words = format!("no answer within {} s", limit.as_secs_f64().ceil());
+                return Err(NotOpened { system, status: None, words });
             }
         }
     }
 
     pub fn is_gone(&self) -> bool {
-        self.incoming.is_gone()
+        self.incoming.heard().gone
     }
 
     /// One question and its answer.
-    pub fn ask(&self, what: AgentQuestion) -> io::Result<Reply> {
+    pub fn ask<T: DeserializeOwned>(&self, what: AgentQuestion) -> io::Result<T> {
+        let _turn = lock(&self.turn);
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let answers = lock(&self.answers);
-        // What came behind the last answer.
-        while answers.try_recv().is_ok() {}
-        self.incoming.wait_for(number);
-        let answer = self.answer_to(number, what, &answers);
-        self.incoming.wait_for(NOBODY);
-        answer
+        self.incoming.wait_for(Some(number));
+        let answer = self.answer_to(Ask { number, what });
+        self.incoming.wait_for(None);
+        frame::typed(answer?.map_err(|why| io::Error::other(plain(&why)))?)
     }
 
-    fn answer_to(
-        &self,
-        number: u64,
-        what: AgentQuestion,
-        answers: &Receiver<(u64, Reply)>,
-    ) -> io::Result<Reply> {
-        let question = serde_json::to_vec(&Ask { number, what }).map_err(io::Error::other)?;
-        self.send(CONTROL, &question)?;
+    fn answer_to(&self, question: Ask) -> io::Result<Answer> {
+        self.send(CONTROL, &serde_json::to_vec(&question).map_err(io::Error::other)?)?;
         let end = Instant::now() + patience::left(ANSWER_LIMIT);
-        loop {
-            match answers.recv_timeout(end.saturating_duration_since(Instant::now())) {
-                Ok((to, Reply::Refused { why })) if to == number => {
-                    return Err(io::Error::other(plain(&why)));
-                }
-                Ok((to, answer)) if to == number => return Ok(answer),
-                // Late, to a question that was given up.
-                Ok(_) => {}
-                Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
-                Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other(self.parting().1)),
+        let mut heard = self.incoming.wait_until(end, |heard| heard.answer.is_some());
+        match (heard.answer.take(), heard.gone) {
+            (Some(answer), _) => Ok(answer),
+            (None, false) => Err(io::ErrorKind::TimedOut.into()),
+            (None, true) => {
+                drop(heard);
+                Err(io::Error::other(self.parting().1))
             }
         }
     }
@@ -194,7 +180,7 @@ impl Connection {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         let worker = FarWorker { line: self.clone(), channel, output: ours };
-        self.ask(AgentQuestion::Start { channel })?;
+        self.ask::<()>(AgentQuestion::Start { channel })?;
         Ok(worker)
     }
 

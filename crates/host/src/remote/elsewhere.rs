@@ -2,10 +2,11 @@
 
 use super::connection::{Connection, FarWorker};
 use super::contact::{self, ContactWay};
-use super::frame::{AgentQuestion, Hello, Reply};
+use super::frame::{AgentQuestion, Hello};
 use super::target::Target;
 use super::{clock, plain};
 use crate::{Fact, Unavailable, fingerprint, identity};
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
@@ -34,15 +35,16 @@ const KEPT_FACTS: [&str; 14] = [
 
 /// A place elsewhere that plays one role.
 pub struct Elsewhere {
-    target: Target,
+    pub(super) target: Target,
     role: &'static str,
     way: ContactWay,
     line: Mutex<Arc<Connection>>,
     /// Where it says it can be reached.
     pub(super) connection: String,
     pub(super) addresses: Vec<IpAddr>,
-    tsc_hz: Option<f64>,
-    facts: BTreeMap<String, String>,
+    /// The rate of its time-stamp counter.
+    pub tsc_hz: Option<f64>,
+    pub(super) facts: BTreeMap<String, String>,
     /// What it was asked whether it can, and its answers.
     allowed: Mutex<BTreeMap<String, Result<(), Unavailable>>>,
 }
@@ -79,34 +81,29 @@ impl Elsewhere {
             return known.clone();
         }
         let asked = self.ask(AgentQuestion::Allows { wanted: wanted.clone() });
-        let answer = self.told(asked)?;
+        let answer: Result<(), Unavailable> =
+            asked.map_err(|error| self.silent(format!("does not say what it can do: {error}")))?;
+        let there = |words: &str| format!("on {}: {}", self.target, plain(words));
+        let answer =
+            answer.map_err(|why| Unavailable { reason: there(&why.reason), remedy: there(&why.remedy) });
         allowed.insert(wanted.to_string(), answer.clone());
         answer
     }
 
-    /// The rate of its time-stamp counter.
-    pub fn tsc_hz(&self) -> Option<f64> {
-        self.tsc_hz
-    }
-
-    pub(super) fn target(&self) -> &Target {
-        &self.target
-    }
-
-    pub(super) fn facts(&self) -> &BTreeMap<String, String> {
-        &self.facts
-    }
-
-    pub(super) fn ask(&self, what: AgentQuestion) -> io::Result<Reply> {
+    pub(super) fn ask<T: DeserializeOwned>(&self, what: AgentQuestion) -> io::Result<T> {
         self.line()?.ask(what)
     }
 
     /// How far its wall clock is from ours.
     pub(super) fn clock(&self) -> Result<Option<clock::Offset>, Unavailable> {
-        self.line().and_then(|line| clock::offset(&line)).map_err(|error| Unavailable {
-            reason: format!("{} does not answer as a syscost would: {error}", self.target),
-            remedy: format!("see that it is up: {}", self.target.by_hand()),
-        })
+        let offset = self.line().and_then(|line| clock::offset(&line));
+        offset.map_err(|error| self.silent(format!("does not answer as a syscost would: {error}")))
+    }
+
+    /// It does not answer, in these words.
+    fn silent(&self, how: String) -> Unavailable {
+        let remedy = format!("see that it is up: {}", self.target.by_hand());
+        Unavailable { reason: format!("{} {how}", self.target), remedy }
     }
 
     fn line(&self) -> io::Result<Arc<Connection>> {
@@ -134,44 +131,16 @@ impl Elsewhere {
         address: IpAddr,
         toward: Option<IpAddr>,
     ) -> Result<BTreeMap<String, String>, Unavailable> {
-        let there = match self.ask(AgentQuestion::End { address, toward }) {
-            Ok(Reply::End { facts }) => facts,
-            Ok(other) => return Err(self.wrong_answer(&other)),
-            Err(error) => {
-                return Err(Unavailable {
-                    reason: format!("data cannot go to {address} on {}: {error}", self.target),
-                    remedy: "name an address that it has: ?data=ADDRESS".into(),
-                });
-            }
-        };
+        let there: BTreeMap<String, String> =
+            self.ask(AgentQuestion::End { address, toward }).map_err(|error| Unavailable {
+                reason: format!("data cannot go to {address} on {}: {error}", self.target),
+                remedy: "name an address that it has: ?data=ADDRESS".into(),
+            })?;
         let named =
             |(name, value): (String, String)| (format!("{}_{}", self.role, plain(&name)), plain(&value));
         let mut facts: BTreeMap<String, String> = there.into_iter().take(MOST_FACTS).map(named).collect();
         facts.insert(format!("{}_address", self.role), address.to_string());
         Ok(facts)
-    }
-
-    /// What an answer to "can you" means; an error is no answer.
-    fn told(&self, answer: io::Result<Reply>) -> Result<Result<(), Unavailable>, Unavailable> {
-        match answer {
-            Ok(Reply::Allowed) => Ok(Ok(())),
-            Ok(Reply::Unable { reason, remedy }) => Ok(Err(Unavailable {
-                reason: format!("on {}: {}", self.target, plain(&reason)),
-                remedy: format!("on {}: {}", self.target, plain(&remedy)),
-            })),
-            Ok(other) => Err(self.wrong_answer(&other)),
-            Err(error) => Err(Unavailable {
-                reason: format!("{} does not say what it can do: {error}", self.target),
-                remedy: format!("see that it is up: {}", self.target.by_hand()),
-            }),
-        }
-    }
-
-    pub(super) fn wrong_answer(&self, answer: &Reply) -> Unavailable {
-        Unavailable {
-            reason: format!("{} answered out of turn: {}", self.target, plain(&format!("{answer:?}"))),
-            remedy: "use the same syscost on both hosts".into(),
-        }
     }
 }
 

@@ -7,12 +7,12 @@
 
 use crate::Fact;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::collections::BTreeMap;
+use serde_json::Value;
 use std::io::{self, BufRead, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 
 /// Both sides speak the same one, or nothing is measured.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 /// What the two say to each other.
 pub const CONTROL: u32 = 0;
 /// No honest frame is larger: workers' output comes in pieces.
@@ -57,7 +57,7 @@ pub enum AgentQuestion {
     /// The device that has this address, and the route from there to the other end.
     End { address: IpAddr, toward: Option<IpAddr> },
     /// Can that machine do what these values of axes ask of its side?
-    Allows { wanted: serde_json::Value },
+    Allows { wanted: Value },
     /// Wait a moment for one connection that presents the token.
     Listen { address: IpAddr, ports: Option<super::target::Ports>, token: String },
     /// The address from which that machine sends to this one.
@@ -66,51 +66,30 @@ pub enum AgentQuestion {
     Connect { from: IpAddr, to: SocketAddr, token: String },
 }
 
+/// What the question asks for, as it is or as [`typed`] has it; or why there is no answer.
+pub type Answer = Result<Value, String>;
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentMessage {
     Reply {
         number: u64,
-        #[serde(flatten)]
-        answer: Reply,
+        answer: Answer,
     },
     /// A worker is gone; its own last words.
-    Ended { channel: u32, words: String },
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reply {
-    Started,
-    Allowed,
-    /// It cannot: why, and what helps there.
-    Unable {
-        reason: String,
-        remedy: String,
-    },
-    Time {
-        unix_ns: u64,
-    },
-    End {
-        facts: BTreeMap<String, String>,
-    },
-    Listening {
-        port: u16,
-    },
-    Source {
-        address: IpAddr,
-    },
-    /// With the path's MTU, where the kernel tells it.
-    Connected {
-        mtu: Option<u32>,
-    },
-    NotConnected {
-        because: super::reach::NoConnection,
+    Ended {
+        channel: u32,
         words: String,
     },
-    Refused {
-        why: String,
-    },
+}
+
+/// What was asked for, of an answer that may be anything.
+pub fn typed<T: DeserializeOwned>(answer: Value) -> io::Result<T> {
+    let told = answer.to_string();
+    serde_json::from_value(answer).map_err(|_| {
+        let told = super::plain(&told);
+        io::Error::other(format!("it answered out of turn ({told}): use the same syscost on both hosts"))
+    })
 }
 
 pub fn write(out: &mut impl Write, channel: u32, payload: &[u8]) -> io::Result<()> {
@@ -218,7 +197,7 @@ mod tests {
     fn frames_read_back() {
         let mut bytes = Vec::new();
         write(&mut bytes, 7, b"abc").unwrap();
-        say(&mut bytes, &AgentMessage::Reply { number: 3, answer: Reply::Time { unix_ns: 9 } }).unwrap();
+        say(&mut bytes, &AgentMessage::Reply { number: 3, answer: Ok(9.into()) }).unwrap();
         assert_eq!(bytes.last(), Some(&b'\n'), "what is said ends a line");
         write(&mut bytes, 7, b"").unwrap();
         let mut input = bytes.as_slice();
@@ -226,10 +205,9 @@ mod tests {
         let (channel, payload) = read(&mut input).unwrap().unwrap();
         assert_eq!(channel, CONTROL);
         let said = understand::<AgentMessage>(&payload).unwrap();
-        assert!(
-            matches!(said, AgentMessage::Reply { number: 3, answer: Reply::Time { unix_ns: 9 } }),
-            "{said:?}"
-        );
+        let AgentMessage::Reply { number: 3, answer: Ok(answer) } = said else { panic!("{said:?}") };
+        assert_eq!(typed::<u64>(answer.clone()).unwrap(), 9);
+        assert!(typed::<String>(answer).unwrap_err().to_string().contains("out of turn (9)"));
         assert_eq!(read(&mut input).unwrap(), Some((7, Vec::new())));
         assert_eq!(read(&mut input).unwrap(), None);
     }

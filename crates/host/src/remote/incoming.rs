@@ -1,144 +1,140 @@
-//! What comes over a line, and where it goes: answers to whoever asked, output to its worker. Who sends it may lie.
+//! What comes over a line, and where it goes: the greeting, answers to whoever asked, output to its worker. Who sends it
+//! may lie.
 
-use super::frame::{self, AgentMessage, CONTROL, Hello, Reply};
+use super::frame::{self, AgentMessage, Answer, CONTROL, Hello};
 use super::plain;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, SyncSender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-/// No question has this number.
-pub const NOBODY: u64 = 0;
-
-/// What stands before the frames of a line, and the first of them.
-pub enum Heard {
-    System(String),
-    Hello(Box<Hello>),
-}
-
-pub struct Incoming {
-    channels: Mutex<Channels>,
-    /// The question that is waited for. An answer to another is nobody's, and is not kept.
-    asked: AtomicU64,
-    /// What is said to people.
-    words: Arc<Mutex<Vec<u8>>>,
-}
-
-/// Where the output of each worker goes.
+/// What a line has said so far, and where the output of each worker goes.
 #[derive(Default)]
-struct Channels {
-    gone: bool,
+pub struct Heard {
+    pub gone: bool,
+    /// What the system there calls itself: our command runs.
+    pub system: Option<String>,
+    pub hello: Option<Box<Hello>>,
+    /// The question that is waited for. An answer to another is nobody's, and is not kept; nor is a second one.
+    asked: Option<u64>,
+    pub answer: Option<Answer>,
     streams: BTreeMap<u32, Arc<UnixStream>>,
     last_words: BTreeMap<u32, String>,
 }
 
+pub struct Incoming {
+    heard: Mutex<Heard>,
+    changed: Condvar,
+    /// What is said to people.
+    words: Arc<Mutex<Vec<u8>>>,
+}
+
 impl Incoming {
     pub fn new(words: Arc<Mutex<Vec<u8>>>) -> Incoming {
-        Incoming { channels: Mutex::default(), asked: AtomicU64::new(NOBODY), words }
+        Incoming { heard: Mutex::default(), changed: Condvar::new(), words }
     }
 
-    pub fn is_gone(&self) -> bool {
-        self.channels().gone
+    pub fn heard(&self) -> MutexGuard<'_, Heard> {
+        lock(&self.heard)
     }
 
-    pub fn wait_for(&self, question: u64) {
-        self.asked.store(question, Ordering::Relaxed);
+    /// From now on the answer to this question is waited for, or none.
+    pub fn wait_for(&self, question: Option<u64>) {
+        let mut heard = self.heard();
+        (heard.asked, heard.answer) = (question, None);
+    }
+
+    /// What was heard once it is enough, the line is gone, or it is that late.
+    pub fn wait_until(&self, end: Instant, enough: impl Fn(&Heard) -> bool) -> MutexGuard<'_, Heard> {
+        let mut heard = self.heard();
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if heard.gone || left.is_zero() || enough(&heard) {
+                return heard;
+            }
+            heard = self.changed.wait_timeout(heard, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// Output of this channel goes there from now on; false where the line is gone.
     pub fn carry(&self, channel: u32, output: UnixStream) -> bool {
-        let mut channels = self.channels();
-        if !channels.gone {
-            channels.streams.insert(channel, Arc::new(output));
+        let mut heard = self.heard();
+        if !heard.gone {
+            heard.streams.insert(channel, Arc::new(output));
         }
-        !channels.gone
+        !heard.gone
     }
 
     pub fn last_words(&self, channel: u32) -> Option<String> {
-        self.channels().last_words.get(&channel).cloned()
+        self.heard().last_words.get(&channel).cloned()
     }
 
     pub fn forget(&self, channel: u32) {
-        let mut channels = self.channels();
-        channels.streams.remove(&channel);
-        channels.last_words.remove(&channel);
+        let mut heard = self.heard();
+        heard.streams.remove(&channel);
+        heard.last_words.remove(&channel);
+    }
+
+    fn note(&self, what: impl FnOnce(&mut Heard)) {
+        what(&mut self.heard());
+        self.changed.notify_all();
     }
 
     /// Hears a line to its end: the greeting up to the mark, the first frame, then whatever comes.
-    pub fn hear(
-        &self,
-        output: impl BufRead,
-        mark: &str,
-        tell: &Sender<Heard>,
-        answers: &SyncSender<(u64, Reply)>,
-    ) {
+    pub fn hear(&self, output: impl BufRead, mark: &str) {
         // What ends it is told by the words of what leads there, or by those of the agent.
-        let _ = self.hear_frames(output, mark, tell, answers);
-        let mut channels = self.channels();
-        channels.gone = true;
-        // Their readers see the end.
-        channels.streams.clear();
+        let _ = self.hear_frames(output, mark);
+        self.note(|heard| {
+            heard.gone = true;
+            // Their readers see the end.
+            heard.streams.clear();
+        });
     }
 
-    fn hear_frames(
-        &self,
-        mut output: impl BufRead,
-        mark: &str,
-        tell: &Sender<Heard>,
-        answers: &SyncSender<(u64, Reply)>,
-    ) -> io::Result<()> {
-        let system = match frame::greeting(&mut output, mark)? {
-            Ok(system) => system,
+    fn hear_frames(&self, mut output: impl BufRead, mark: &str) -> io::Result<()> {
+        match frame::greeting(&mut output, mark)? {
+            Ok(system) => self.note(|heard| heard.system = Some(plain(&system))),
             Err(said) => {
                 // An account that may not log in says so here (nologin(8)).
                 lock(&self.words).extend(said.as_bytes());
                 return Ok(());
             }
-        };
-        let _ = tell.send(Heard::System(plain(&system)));
+        }
         let Some((CONTROL, payload)) = frame::read(&mut output)? else { return Ok(()) };
-        let _ = tell.send(Heard::Hello(Box::new(frame::understand(&payload)?)));
+        let hello = frame::understand(&payload)?;
+        self.note(|heard| heard.hello = Some(hello));
         while let Some((channel, payload)) = frame::read(&mut output)? {
             match channel {
                 CONTROL if payload == frame::END_OF_LINE => {}
-                CONTROL => self.understand(frame::understand(&payload)?, answers),
-                _ => self.hand_over(channel, &payload),
+                CONTROL => {
+                    let message = frame::understand(&payload)?;
+                    self.note(|heard| heard.understand(message));
+                }
+                // Its reader sees the end.
+                _ if payload.is_empty() => drop(self.heard().streams.remove(&channel)),
+                _ => {
+                    let stream = self.heard().streams.get(&channel).cloned();
+                    // A worker that was given up needs its output no more.
+                    let _ = stream.map(|stream| (&*stream).write_all(&payload));
+                }
             }
         }
         Ok(())
     }
+}
 
-    fn hand_over(&self, channel: u32, output: &[u8]) {
-        if output.is_empty() {
-            // Its reader sees the end.
-            self.channels().streams.remove(&channel);
-            return;
-        }
-        let stream = self.channels().streams.get(&channel).cloned();
-        // A worker that was given up needs its output no more.
-        let _ = stream.map(|stream| (&*stream).write_all(output));
-    }
-
-    fn understand(&self, message: AgentMessage, answers: &SyncSender<(u64, Reply)>) {
+impl Heard {
+    fn understand(&mut self, message: AgentMessage) {
         match message {
-            // One that nobody waits for, or one more, is dropped.
-            AgentMessage::Reply { number, answer } if number == self.asked.load(Ordering::Relaxed) => {
-                drop(answers.try_send((number, answer)));
+            AgentMessage::Reply { number, answer } if self.asked == Some(number) => {
+                self.answer.get_or_insert(answer);
             }
-            AgentMessage::Reply { .. } => {}
-            AgentMessage::Ended { channel, words } => {
-                let mut channels = self.channels();
-                if channels.streams.contains_key(&channel) {
-                    channels.last_words.insert(channel, plain(&words));
-                }
+            AgentMessage::Ended { channel, words } if self.streams.contains_key(&channel) => {
+                self.last_words.insert(channel, plain(&words));
             }
+            _ => {}
         }
-    }
-
-    fn channels(&self) -> MutexGuard<'_, Channels> {
-        lock(&self.channels)
     }
 }
 

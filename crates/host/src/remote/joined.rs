@@ -5,11 +5,12 @@
 
 use super::agent::{self, MOST_ADDRESSES};
 use super::elsewhere::Elsewhere;
-use super::frame::{AgentQuestion, Reply};
+use super::frame::{self, AgentQuestion};
 use super::reach::NoConnection;
 use super::target::{Route, Target};
 use super::{plain, refusal};
 use crate::{Unavailable, link, namespaces};
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -22,15 +23,15 @@ const MOST_TRIED: usize = 6;
 pub struct NearSide<'a>(pub Option<&'a Elsewhere>);
 
 impl NearSide<'_> {
-    fn ask(&self, question: AgentQuestion) -> io::Result<Reply> {
+    fn ask<T: DeserializeOwned>(&self, question: AgentQuestion) -> io::Result<T> {
         match self.0 {
-            None => agent::answer(question),
+            None => frame::typed(agent::answer(question)?),
             Some(there) => there.ask(question),
         }
     }
 
     fn name(&self) -> String {
-        self.0.map_or_else(|| "this host".to_string(), |there| there.target().to_string())
+        self.0.map_or_else(|| "this host".to_string(), |there| there.target.to_string())
     }
 
     fn has(&self, address: &IpAddr) -> bool {
@@ -151,11 +152,7 @@ fn try_address(
     far: &Elsewhere,
     address: IpAddr,
 ) -> Result<Joined, Unavailable> {
-    let source = match near.ask(AgentQuestion::Source { toward: address }) {
-        Ok(Reply::Source { address }) => Ok(address),
-        Ok(_) => Err("it does not say".to_string()),
-        Err(error) => Err(error.to_string()),
-    };
+    let source = near.ask::<IpAddr>(AgentQuestion::Source { toward: address });
     let mut facts = far.end(address, source.as_ref().ok().copied())?;
     let source = source.map_err(|error| Unavailable {
         reason: format!(
@@ -184,21 +181,17 @@ fn try_data(
         remedy: "allow getrandom in the sandbox, or mount /dev with its urandom".into(),
     })?;
     let (target, ports) = (&route.far, route.ports);
-    let port = match far.ask(AgentQuestion::Listen { address, ports, token: token.clone() }) {
-        Ok(Reply::Listening { port }) => port,
-        Ok(other) => return Err(far.wrong_answer(&other)),
-        Err(error) => {
-            return Err(Unavailable {
-                reason: format!("{target} cannot listen on {address}: {error}"),
-                remedy: "name other ports, ports=FROM-TO, or another address, data=ADDRESS".into(),
-            });
-        }
-    };
+    let asked = far.ask::<u16>(AgentQuestion::Listen { address, ports, token: token.clone() });
+    let port = asked.map_err(|error| Unavailable {
+        reason: format!("{target} cannot listen on {address}: {error}"),
+        remedy: "name other ports, ports=FROM-TO, or another address, data=ADDRESS".into(),
+    })?;
     let to = SocketAddr::new(address, port);
-    let (because, words) = match near.ask(AgentQuestion::Connect { from, to, token }) {
-        Ok(Reply::Connected { mtu }) => return Ok(mtu),
-        Ok(Reply::NotConnected { because, words }) => (because, plain(&words)),
-        Ok(other) => (NoConnection::Other, plain(&format!("{other:?}"))),
+    let made: io::Result<Result<Option<u32>, (NoConnection, String)>> =
+        near.ask(AgentQuestion::Connect { from, to, token });
+    let (because, words) = match made {
+        Ok(Ok(mtu)) => return Ok(mtu),
+        Ok(Err((because, words))) => (because, plain(&words)),
         Err(error) => (NoConnection::Other, error.to_string()),
     };
     Err(refusal::no_data(target, &near.name(), from, to, ports, (because, &words)))

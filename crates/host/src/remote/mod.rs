@@ -37,13 +37,16 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 const LONGEST_WORDS: usize = 600;
 /// Another host, with a path to it from here or from a third one.
 pub struct Host {
-    far: Elsewhere,
-    /// `None`: the near side is here.
-    near: Option<Elsewhere>,
-    addresses: (IpAddr, IpAddr),
-    ports: Option<Ports>,
+    /// Where the far roles run.
+    pub far: Elsewhere,
+    /// Where the near roles run; `None`: here.
+    pub near: Option<Elsewhere>,
+    /// The near side's address toward the far one, and its own.
+    pub addresses: (IpAddr, IpAddr),
+    /// Where its listeners have to be.
+    pub ports: Option<Ports>,
     /// Both ends and what is between, as the settings of a case.
-    facts: BTreeMap<String, String>,
+    pub facts: BTreeMap<String, String>,
 }
 
 /// Where one place's answer is kept for the life of the process.
@@ -85,37 +88,13 @@ impl Host {
             Some(near) => far.clock()?.zip(near.clock()?).map(|(far, near)| far.from(near)),
         };
         facts.extend(clock.map(clock::Offset::facts).unwrap_or_default());
-        facts.extend(near.iter().chain([&far]).flat_map(|side| side.facts().clone()));
+        facts.extend(near.iter().chain([&far]).flat_map(|side| side.facts.clone()));
         Ok(Host { far, near, addresses: (near_address, far_address), ports: route.ports, facts })
-    }
-
-    /// Where the far roles run.
-    pub fn far(&self) -> &Elsewhere {
-        &self.far
-    }
-
-    /// Where the near roles run, unless here.
-    pub fn near(&self) -> Option<&Elsewhere> {
-        self.near.as_ref()
     }
 
     /// Are its ends the machines that these facts of a case were taken of?
     pub fn is_still(&self, facts: &BTreeMap<String, String>) -> Result<(), String> {
         self.near.iter().chain([&self.far]).try_for_each(|side| side.is_still(facts))
-    }
-
-    /// The near side's address toward it, and its own.
-    pub fn addresses(&self) -> (IpAddr, IpAddr) {
-        self.addresses
-    }
-
-    /// Where its listeners have to be.
-    pub fn ports(&self) -> Option<Ports> {
-        self.ports
-    }
-
-    pub fn facts(&self) -> &BTreeMap<String, String> {
-        &self.facts
     }
 }
 

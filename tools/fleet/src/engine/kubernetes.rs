@@ -8,12 +8,14 @@ use crate::drive;
 use crate::folder::FleetFolder;
 use crate::plan::{FleetPlan, FleetStep};
 use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use syscost_experiment::run::directory::OpenDirectory;
 
+/// A Job with a pod on each node, and the Service that gives pods names of their own (`NAME-0.NAME`).
+const TEMPLATE: &str = include_str!("kubernetes.json");
 const MANIFEST: &str = "fleet.json";
 /// Which pod is on which node.
 const PODS: &str = "pods.csv";
@@ -38,7 +40,15 @@ impl Engine for Kubernetes {
                 "--each runs in a pod, whose files nobody could fetch from an image without a shell: name --pairs alone"
             );
         }
-        let list = json!({ "apiVersion": "v1", "kind": "List", "items": [service(plan), job(plan, steps)?] });
+        let hosts = plan.hosts()?;
+        let text = TEMPLATE
+            .replace("NAME", &name(plan))
+            .replace("FLEET", &plan.id)
+            .replace("VERSION", env!("CARGO_PKG_VERSION"))
+            .replace("\"NUMBER\"", &hosts.len().to_string())
+            .replace("\"SECONDS\"", &(plan.minutes(steps) * 60).to_string())
+            .replace("\"HOSTS\"", &serde_json::to_string(&hosts)?);
+        let list: Value = serde_json::from_str(&text)?;
         Ok(vec![(MANIFEST.into(), serde_json::to_string_pretty(&list)? + "\n")])
     }
 
@@ -76,14 +86,10 @@ impl Engine for Kubernetes {
     }
 
     fn status(&self, folder: &FleetFolder) -> Result<Vec<String>> {
-        let selector = format!("job-name={}", name(&folder.plan));
-        let pods = said("kubectl", &["get", "pods", "--selector", &selector, "--output", "json"], PACKAGE)?;
-        let pods: Value = serde_json::from_str(&pods).context("kubectl get says no JSON")?;
         let mut phases: BTreeMap<String, usize> = BTreeMap::new();
-        for pod in pods["items"].as_array().into_iter().flatten() {
-            *phases
-                .entry(pod["status"]["phase"].as_str().unwrap_or("unknown").to_lowercase())
-                .or_default() += 1;
+        for pod in items(&pods_of(folder, &[])?) {
+            let phase = pod["status"]["phase"].as_str().unwrap_or("unknown").to_lowercase();
+            *phases.entry(phase).or_default() += 1;
         }
         Ok(phases.into_iter().map(|(phase, number)| format!("{number} pods {phase}")).collect())
     }
@@ -101,6 +107,18 @@ impl Engine for Kubernetes {
     }
 }
 
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list["items"].as_array().into_iter().flatten()
+}
+
+/// The pods of the fleet, of which more may be asked.
+fn pods_of(folder: &FleetFolder, more: &[&str]) -> Result<Value> {
+    let selector = format!("job-name={}", name(&folder.plan));
+    let asked = ["get", "pods", "--selector", &selector, "--output", "json"];
+    let told = said("kubectl", &[&asked, more].concat(), PACKAGE)?;
+    serde_json::from_str(&told).context("kubectl get says no JSON")
+}
+
 fn name(plan: &FleetPlan) -> String {
     format!("syscost-{}", plan.id)
 }
@@ -115,74 +133,13 @@ fn kinds(nodes: &Value, hosts: &[String]) -> BTreeMap<String, String> {
         (hosts.iter().any(|host| host == name) && !told.is_empty())
             .then(|| (name.to_string(), told.join(" ")))
     };
-    nodes["items"].as_array().into_iter().flatten().filter_map(of).collect()
-}
-
-/// Gives pods names of their own: `NAME-0.NAME`.
-fn service(plan: &FleetPlan) -> Value {
-    let name = name(plan);
-    json!({
-        "apiVersion": "v1", "kind": "Service",
-        "metadata": { "name": name, "labels": { "app": "syscost", "syscost/fleet": plan.id } },
-        "spec": { "clusterIP": "None", "publishNotReadyAddresses": true, "selector": { "job-name": name } }
-    })
-}
-
-fn job(plan: &FleetPlan, steps: &[FleetStep]) -> Result<Value> {
-    let (name, hosts) = (name(plan), plan.hosts()?);
-    let seconds = plan.minutes(steps) * 60;
-    let labels = json!({ "app": "syscost", "syscost/fleet": plan.id });
-    let on_these = json!({ "nodeSelectorTerms": [{ "matchExpressions": [
-        { "key": "kubernetes.io/hostname", "operator": "In", "values": hosts }] }] });
-    let apart = json!([{ "topologyKey": "kubernetes.io/hostname", "labelSelector": { "matchLabels": { "syscost/fleet": plan.id } } }]);
-    Ok(json!({
-        "apiVersion": "batch/v1", "kind": "Job",
-        "metadata": { "name": name, "labels": labels },
-        "spec": {
-            "completionMode": "Indexed", "completions": hosts.len(), "parallelism": hosts.len(),
-            "backoffLimitPerIndex": 1, "activeDeadlineSeconds": seconds, "ttlSecondsAfterFinished": 3600,
-            "template": {
-                "metadata": { "labels": labels },
-                "spec": {
-                    "subdomain": name, "restartPolicy": "Never", "enableServiceLinks": false,
-                    "automountServiceAccountToken": false,
-                    "affinity": {
-                        "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": on_these },
-                        "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": apart }
-                    },
-                    "securityContext": { "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532, "seccompProfile": { "type": "RuntimeDefault" } },
-                    "containers": [{
-                        "name": "syscost", "image": format!("localhost/syscost:{}", env!("CARGO_PKG_VERSION")), "args": ["idle"],
-                        "securityContext": { "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": { "drop": ["ALL"] } },
-                        "volumeMounts": [{ "name": "scratch", "mountPath": "/tmp" }]
-                    }],
-                    "volumes": [{ "name": "scratch", "emptyDir": {} }]
-                }
-            }
-        }
-    }))
+    items(nodes).filter_map(of).collect()
 }
 
 /// Writes which pod is on which node, as the engine placed them.
 fn place_pods(folder: &FleetFolder) -> Result<()> {
-    let selector = format!("job-name={}", name(&folder.plan));
-    let told = said(
-        "kubectl",
-        &[
-            "get",
-            "pods",
-            "--selector",
-            &selector,
-            "--field-selector",
-            "status.phase=Running",
-            "--output",
-            "json",
-        ],
-        PACKAGE,
-    )?;
-    let told: Value = serde_json::from_str(&told).context("kubectl get says no JSON")?;
     let mut text = "node,pod\n".to_string();
-    for pod in told["items"].as_array().into_iter().flatten() {
+    for pod in items(&pods_of(folder, &["--field-selector", "status.phase=Running"])?) {
         if let (Some(node), Some(pod)) = (pod["spec"]["nodeName"].as_str(), pod["metadata"]["name"].as_str())
         {
             text += &format!("{node},{pod}\n");
@@ -209,6 +166,7 @@ fn pods(folder: &FleetFolder) -> Result<BTreeMap<String, String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn zones_and_instance_types_are_kinds_of_hosts() {

@@ -6,7 +6,6 @@ use crate::folder::FleetFolder;
 use crate::namespaces;
 use crate::plan::{FleetPlan, FleetStep};
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -49,18 +48,6 @@ impl Engine for Local {
             Some(1) => Ok("some steps failed: syscost fleet status says which".into()),
             _ => bail!("the steps were not measured"),
         }
-    }
-
-    fn status(&self, _: &FleetFolder) -> Result<Vec<String>> {
-        Ok(Vec::new())
-    }
-
-    fn strata(&self, _: &[String]) -> BTreeMap<String, String> {
-        BTreeMap::new()
-    }
-
-    fn unknown(&self, _: &[String]) -> Option<Vec<String>> {
-        None
     }
 }
 

@@ -26,11 +26,19 @@ pub trait Engine: Sync {
     /// Hands the fleet over: what to tell the user.
     fn submit(&self, folder: &FleetFolder) -> Result<String>;
     /// What the engine says of it, a line each.
-    fn status(&self, folder: &FleetFolder) -> Result<Vec<String>>;
+    fn status(&self, _: &FleetFolder) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     /// What is alike of hosts, where the engine tells: host -> kind.
-    fn strata(&self, hosts: &[String]) -> BTreeMap<String, String>;
+    fn strata(&self, _: &[String]) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
     /// Hosts that it does not know; `None`: it cannot be asked here.
-    fn unknown(&self, hosts: &[String]) -> Option<Vec<String>>;
+    fn unknown(&self, _: &[String]) -> Option<Vec<String>> {
+        None
+    }
 }
 
 pub static ALL: &[&dyn Engine] = &[&slurm::Slurm, &kubernetes::Kubernetes, &local::Local];

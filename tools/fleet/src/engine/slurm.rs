@@ -3,13 +3,15 @@
 //! Sources: sbatch(1), srun(1), scontrol(1), squeue(1).
 
 use super::{Engine, said};
-use crate::folder::{FleetFolder, LOGS, RUNS};
+use crate::folder::FleetFolder;
 use crate::plan::{FleetPlan, FleetStep};
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::path::Path;
 
+/// `--whole --overlap`: a step has all CPUs of its node, beside the far ends of other steps. `--no-kill`: a node that dies
+/// costs the steps that needed it.
+const TEMPLATE: &str = include_str!("slurm.sh");
 const SCRIPT: &str = "fleet.sbatch";
 const PACKAGE: &str = "Slurm's client";
 
@@ -87,37 +89,20 @@ fn switches(topology: &str, hosts: &BTreeSet<&str>) -> BTreeMap<String, String> 
     found
 }
 
-/// `--whole --overlap`: a step has all CPUs of its node, beside the far ends of other steps. `--no-kill`: a node that dies
-/// costs the steps that needed it.
 fn script(plan: &FleetPlan, steps: &[FleetStep], place: &str) -> Result<String> {
-    let mut text = String::new();
-    let hosts = plan.hosts()?.len();
-    let seconds = plan.step_seconds();
-    write!(
-        text,
-        "#!/bin/bash\n\
-         # Written by `syscost fleet plan`. Submitted again, it measures what is missing.\n\
-         #SBATCH --job-name={}\n#SBATCH --nodes={hosts}\n#SBATCH --nodelist={}\n#SBATCH --exclusive\n\
-         #SBATCH --no-kill\n#SBATCH --time={}\n#SBATCH --chdir={place}\n#SBATCH --output={place}/{LOGS}/job-%j.log\n\
-         step() {{ # NUMBER NAME NODE\n\
-         \x20   [ -d \"{RUNS}/$2/run\" ] && return\n\
-         \x20   timeout --kill-after=10 {seconds} srun --quiet --nodes=1 --ntasks=1 --nodelist=\"$3\" --whole --overlap --mem=0 --cpu-bind=quiet,none \\\n\
-         \x20       --input=none --output=\"{LOGS}/$2.log\" --error=\"{LOGS}/$2.log\" --open-mode=append {} fleet step {place} \"$1\" \\\n\
-         \x20       2>>\"{LOGS}/$2.log\" &\n\
-         }}\n",
-        job_name(plan),
-        plan.hosts.replace(' ', ""),
-        plan.minutes(steps),
-        plan.binary,
-    )?;
+    let mut text = TEMPLATE
+        .replace("@NAME@", &job_name(plan))
+        .replace("@NUMBER@", &plan.hosts()?.len().to_string())
+        .replace("@MINUTES@", &plan.minutes(steps).to_string())
+        .replace("@SECONDS@", &plan.step_seconds().to_string())
+        .replace("@HOSTS@", &plan.hosts.replace(' ', ""))
+        .replace("@BINARY@", &plan.binary)
+        .replace("@PLACE@", place);
     for stage in steps.chunk_by(|a, b| a.stage == b.stage) {
-        for step in stage {
-            writeln!(text, "step {} {} {}", step.number, step.name(), step.host)?;
-        }
-        text += "wait\n";
+        let lines = stage.iter().map(|step| format!("step {} {} {}\n", step.number, step.name(), step.host));
+        text.extend(lines.chain(["wait\n".to_string()]));
     }
-    text += "exit 0\n";
-    Ok(text)
+    Ok(text + "exit 0\n")
 }
 
 #[cfg(test)]

@@ -44,15 +44,15 @@ pub fn asked(point: &Point) -> Result<(), Unavailable> {
         serde_json::to_value(&wanted).expect("a point is text and numbers")
     };
     let host = remote::open(path)?;
-    host.far().allows(&of(OF_RECEIVERS))?;
-    host.near().map_or(Ok(()), |near| near.allows(&of(OF_SENDERS)))
+    host.far.allows(&of(OF_RECEIVERS))?;
+    host.near.as_ref().map_or(Ok(()), |near| near.allows(&of(OF_SENDERS)))
 }
 
 /// Is a congestion control refused on that host, which answers?
 pub fn refuses(point: &Point, congestion_control: &str) -> bool {
     let Some(Ok(host)) = host(point).map(remote::open) else { return false };
     let wanted = serde_json::json!({ CONGESTION_CONTROL.id: congestion_control });
-    let mut answers = host.near().into_iter().chain([host.far()]).map(|side| side.allows(&wanted));
+    let mut answers = host.near.iter().chain([&host.far]).map(|side| side.allows(&wanted));
     answers.any(|answer| answer.is_err_and(|why| why.reason.contains(congestion_control)))
 }
 
