@@ -13,7 +13,7 @@ pub mod named;
 mod refusal;
 
 use super::Unavailable;
-use build::{Built, Request};
+use build::Request;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, OwnedFd};
@@ -77,27 +77,7 @@ impl NamespacePair {
     /// Makes a pair whose links carry the run's id in their names.
     pub fn create(run_id: &str, settings: &PairSettings) -> Result<NamespacePair, Unavailable> {
         let request = Request::new(run_id, settings)?;
-        let (user_ns, built) = build_by(available()?, request)?;
-        NamespacePair::assemble(user_ns, built)
-    }
-
-    fn assemble(user_ns: Option<OwnedFd>, built: Built) -> Result<NamespacePair, Unavailable> {
-        let again = user_ns.as_ref().map(OwnedFd::try_clone).transpose().map_err(|e| Unavailable {
-            reason: format!("a namespace's descriptor cannot be duplicated: {e}"),
-            remedy: "raise the limit of open files: ulimit -n 4096".into(),
-        })?;
-        let side = |user_ns, net_ns, address, interface| NamespaceSide {
-            user_ns,
-            net_ns,
-            address: IpAddr::V4(address),
-            interface,
-        };
-        Ok(NamespacePair {
-            sender: side(user_ns, built.sender_ns, SENDER, built.request.sender_interface),
-            receiver: side(again, built.receiver_ns, RECEIVER, built.request.receiver_interface),
-            hub: built.hub_ns,
-            facts: built.facts,
-        })
+        build_by(available()?, request)
     }
 }
 
@@ -110,13 +90,10 @@ pub enum NamespaceRights {
     UserNamespace,
 }
 
-fn build_by(rights: NamespaceRights, request: Request) -> Result<(Option<OwnedFd>, Built), Unavailable> {
+fn build_by(rights: NamespaceRights, request: Request) -> Result<NamespacePair, Unavailable> {
     match rights {
-        NamespaceRights::Root => Ok((None, build::in_thread(request).map_err(refusal::explain_here)?)),
-        NamespaceRights::UserNamespace => {
-            let (user_ns, built) = holder::create(&request)?;
-            Ok((Some(user_ns), built))
-        }
+        NamespaceRights::Root => build::in_thread(request).map_err(refusal::explain_here),
+        NamespaceRights::UserNamespace => holder::create(&request),
     }
 }
 

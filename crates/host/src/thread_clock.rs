@@ -81,15 +81,16 @@ impl ThreadClock {
         ThreadClock { stolen, ..self }
     }
 
-    fn with(&self, stretch: &ThreadClock) -> ThreadClock {
+    /// Each time of this one and the other, taken together.
+    fn zip(&self, other: &ThreadClock, of: fn(u64, u64) -> u64) -> ThreadClock {
         ThreadClock {
-            wall_ns: self.wall_ns + stretch.wall_ns,
-            cpu_ns: self.cpu_ns + stretch.cpu_ns,
-            run_ns: self.run_ns + stretch.run_ns,
-            wait_ns: self.wait_ns + stretch.wait_ns,
-            steal_ns: self.steal_ns + stretch.steal_ns,
-            interrupts_ns: self.interrupts_ns + stretch.interrupts_ns,
-            stolen: self.stolen,
+            wall_ns: of(self.wall_ns, other.wall_ns),
+            cpu_ns: of(self.cpu_ns, other.cpu_ns),
+            run_ns: of(self.run_ns, other.run_ns),
+            wait_ns: of(self.wait_ns, other.wait_ns),
+            steal_ns: of(self.steal_ns, other.steal_ns),
+            interrupts_ns: of(self.interrupts_ns, other.interrupts_ns),
+            stolen: StolenTime::NotSeen,
         }
     }
 
@@ -97,7 +98,7 @@ impl ThreadClock {
     fn of(stretches: impl Iterator<Item = ThreadClock>, tick_ns: u64) -> ThreadClock {
         let mut sum = ThreadClock::default();
         for stretch in stretches {
-            sum = sum.with(&stretch).judged(tick_ns);
+            sum = sum.zip(&stretch, |sum, more| sum + more).judged(tick_ns);
             if matches!(sum.stolen, StolenTime::Included | StolenTime::Excluded) {
                 break;
             }
@@ -175,16 +176,8 @@ impl SpinReading {
 
     /// `None`: a CPU quota stopped the thread in between.
     fn since(&self, earlier: &SpinReading) -> Option<ThreadClock> {
-        let (now, then) = (&self.clocks, &earlier.clocks);
-        (self.throttled_periods == earlier.throttled_periods).then(|| ThreadClock {
-            wall_ns: now.wall_ns.saturating_sub(then.wall_ns),
-            cpu_ns: now.cpu_ns.saturating_sub(then.cpu_ns),
-            run_ns: now.run_ns.saturating_sub(then.run_ns),
-            wait_ns: now.wait_ns.saturating_sub(then.wait_ns),
-            steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
-            interrupts_ns: now.interrupts_ns.saturating_sub(then.interrupts_ns),
-            stolen: StolenTime::NotSeen,
-        })
+        let since = self.clocks.zip(&earlier.clocks, u64::saturating_sub);
+        (self.throttled_periods == earlier.throttled_periods).then_some(since)
     }
 }
 

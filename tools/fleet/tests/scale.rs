@@ -41,9 +41,10 @@ fn recorded() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runs/default/run.json");
     let mut record: Value = serde_json::from_slice(&fs::read(path).expect("a recorded run")).expect("JSON");
     // A pair's run has one case and few predictions.
-    for list in ["predictions", "audits", "own_cost", "warnings"] {
+    for list in ["predictions", "audits", "own_cost", "warnings", "failures"] {
         record[list] = json!([]);
     }
+    record["settings"] = json!({});
     record["plan"]["cases"].as_array_mut().expect("cases").truncate(4);
     record["id"] = json!(ID);
     let facts = record["host"].as_array_mut().expect("facts");

@@ -3,8 +3,8 @@
 //! The thread moves from namespace to namespace and must end afterwards: nothing else may run on
 //! it. It must hold CAP_SYS_ADMIN and CAP_NET_ADMIN over the namespaces it makes.
 
-use super::PairSettings;
 use super::layer::{self, LinkSite, SiteSpace};
+use super::{NamespacePair, NamespaceSide, PairSettings};
 use crate::Unavailable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,17 +52,29 @@ impl Request {
             offloads: settings.offloads,
         })
     }
-}
 
-/// What was built, held by these descriptors only.
-#[derive(Debug)]
-pub struct Built {
-    pub request: Request,
-    pub sender_ns: OwnedFd,
-    pub receiver_ns: OwnedFd,
-    /// Between the two, where there is one.
-    pub hub_ns: Option<OwnedFd>,
-    pub facts: BTreeMap<String, String>,
+    /// What was built of it, held by these descriptors only.
+    pub fn pair(
+        self,
+        sender: OwnedFd,
+        receiver: OwnedFd,
+        hub: Option<OwnedFd>,
+        facts: BTreeMap<String, String>,
+    ) -> NamespacePair {
+        let side = |net_ns, address, interface| NamespaceSide {
+            user_ns: None,
+            net_ns,
+            address: IpAddr::V4(address),
+            interface,
+        };
+        let [near, far] = layer::ENDS;
+        NamespacePair {
+            sender: side(sender, near, self.sender_interface),
+            receiver: side(receiver, far, self.receiver_interface),
+            hub,
+            facts,
+        }
+    }
 }
 
 /// Which step the kernel refused: reasons and remedies differ.
@@ -105,7 +117,7 @@ impl<T> At<T> for io::Result<T> {
 }
 
 /// Builds in a thread of its own.
-pub fn in_thread(request: Request) -> Result<Built, RefusedStep> {
+pub fn in_thread(request: Request) -> Result<NamespacePair, RefusedStep> {
     let thread = std::thread::Builder::new().name("namespaces".into());
     let handle = thread.spawn(move || build(request)).at(BuildStep::Configure, "start a thread")?;
     handle.join().unwrap_or_else(|_| {
@@ -114,7 +126,7 @@ pub fn in_thread(request: Request) -> Result<Built, RefusedStep> {
 }
 
 /// Builds in this thread, which ends up in the sender's namespace.
-pub fn build(request: Request) -> Result<Built, RefusedStep> {
+pub fn build(request: Request) -> Result<NamespacePair, RefusedStep> {
     let unknown = || io::Error::from(io::ErrorKind::Unsupported);
     let layer = layer::find(&request.layer).ok_or_else(unknown).at(BuildStep::Configure, "find the layer")?;
     let mut site = LinkSite {
@@ -143,8 +155,7 @@ pub fn build(request: Request) -> Result<Built, RefusedStep> {
     if let Some(hub) = &mut site.hub {
         wait_for_passed(hub)?;
     }
-    let asked = LinkAsked { mtu_bytes: site.mtu_bytes, offloads: request.offloads };
-    verify(&asked, &links, &offloads.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+    verify(site.mtu_bytes, request.offloads, &links, &offloads)?;
 
     let mut facts = tcp_settings();
     facts.insert("sender_interface".into(), request.sender_interface.clone());
@@ -152,14 +163,7 @@ pub fn build(request: Request) -> Result<Built, RefusedStep> {
     facts.insert("mtu".into(), site.mtu_bytes.to_string());
     facts.insert("sender_offloads".into(), ethtool::show(&offloads[1]));
     facts.insert("receiver_offloads".into(), ethtool::show(&offloads[0]));
-    let (sender_ns, receiver_ns) = (site.sender.namespace, site.receiver.namespace);
-    Ok(Built { request, sender_ns, receiver_ns, hub_ns: site.hub.map(|hub| hub.namespace), facts })
-}
-
-/// What the kernel has to say of both ends.
-struct LinkAsked {
-    mtu_bytes: u32,
-    offloads: bool,
+    Ok(request.pair(site.sender.namespace, site.receiver.namespace, site.hub.map(|hub| hub.namespace), facts))
 }
 
 /// Settings that a device takes only while it is down come before it is set up.
@@ -215,20 +219,20 @@ fn read_offloads(name: &str) -> Result<Vec<(Offload, bool)>, RefusedStep> {
 
 /// What was asked must be what the kernel says: a figure under another MTU would be a lie.
 fn verify(
-    asked: &LinkAsked,
+    mtu_bytes: u32,
+    wants_offloads: bool,
     links: &[NetlinkLink],
-    offloads: &[&[(Offload, bool)]],
+    offloads: &[Vec<(Offload, bool)>],
 ) -> Result<(), RefusedStep> {
-    if let Some(link) = links.iter().find(|l| l.mtu_bytes != asked.mtu_bytes) {
-        let error = format!("asked for {} bytes, the kernel set {}", asked.mtu_bytes, link.mtu_bytes);
+    if let Some(link) = links.iter().find(|link| link.mtu_bytes != mtu_bytes) {
+        let error = format!("asked for {mtu_bytes} bytes, the kernel set {}", link.mtu_bytes);
         return Err(io::Error::other(error)).at(BuildStep::Configure, "set the MTU");
     }
-    let still_on = offloads.iter().flat_map(|side| side.iter()).find(|(_, on)| *on);
-    if let (false, Some((offload, _))) = (asked.offloads, still_on) {
-        return Err(io::Error::other("the device keeps it on"))
-            .at(BuildStep::Offload, &format!("turn {} off", offload.name()));
+    match offloads.iter().flatten().find(|(_, on)| *on) {
+        Some((offload, _)) if !wants_offloads => Err(io::Error::other("the device keeps it on"))
+            .at(BuildStep::Offload, &format!("turn {} off", offload.name())),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// TCP settings of the namespace that this thread is in: a new one copies some and not others.
@@ -267,12 +271,11 @@ mod tests {
 
     #[test]
     fn a_setting_that_did_not_take_is_an_error() {
-        let asked = LinkAsked { mtu_bytes: 1500, offloads: false };
         let link = |mtu_bytes| NetlinkLink { index: 2, mtu_bytes, running: true };
         let off: Vec<_> = Offload::ALL.into_iter().map(|o| (o, false)).collect();
-        let on = [(Offload::Gso, true)];
-        assert!(verify(&asked, &[link(1500), link(1500)], &[&off, &off]).is_ok());
-        assert!(verify(&asked, &[link(1500), link(1400)], &[&off, &off]).is_err());
-        assert!(verify(&asked, &[link(1500), link(1500)], &[&off, &on]).is_err());
+        let on = vec![(Offload::Gso, true)];
+        let verify =
+            |mtu, side: &Vec<_>| verify(1500, false, &[link(1500), link(mtu)], &[off.clone(), side.clone()]);
+        assert!(verify(1500, &off).is_ok() && verify(1400, &off).is_err() && verify(1500, &on).is_err());
     }
 }

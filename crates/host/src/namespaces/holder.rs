@@ -5,16 +5,15 @@
 //! its descriptors are which, waits until its parent has opened them through /proc, and ends: from
 //! then on only the parent's descriptors hold the namespaces. The kernel kills it with its parent.
 
-use super::build::{self, At, BuildStep, Built, RefusedStep, Request};
-use super::refusal;
+use super::build::{self, At, BuildStep, RefusedStep, Request};
+use super::{NamespacePair, refusal};
 use crate::Unavailable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use syscost_sys::{namespace, process, program};
 
@@ -49,12 +48,12 @@ pub fn main() -> i32 {
     };
     let kept = keep(request);
     let answer = match &kept {
-        Ok((user_ns, built)) => HolderAnswer::Built {
+        Ok((user_ns, pair)) => HolderAnswer::Built {
             user_ns: user_ns.as_raw_fd(),
-            sender_ns: built.sender_ns.as_raw_fd(),
-            receiver_ns: built.receiver_ns.as_raw_fd(),
-            hub_ns: built.hub_ns.as_ref().map(AsRawFd::as_raw_fd),
-            facts: built.facts.clone(),
+            sender_ns: pair.sender.net_ns.as_raw_fd(),
+            receiver_ns: pair.receiver.net_ns.as_raw_fd(),
+            hub_ns: pair.hub.as_ref().map(AsRawFd::as_raw_fd),
+            facts: pair.facts.clone(),
         },
         Err(refused) => HolderAnswer::RefusedStep(refused.clone()),
     };
@@ -65,7 +64,7 @@ pub fn main() -> i32 {
     }
 }
 
-fn keep(request: Request) -> Result<(OwnedFd, Built), RefusedStep> {
+fn keep(request: Request) -> Result<(OwnedFd, NamespacePair), RefusedStep> {
     process::die_with_parent().at(BuildStep::UserNamespace, "ask to end with the parent")?;
     namespace::allow_inspection().at(BuildStep::UserNamespace, "allow the parent to look")?;
     namespace::unshare_user().at(BuildStep::UserNamespace, "make a user namespace")?;
@@ -83,7 +82,7 @@ fn say(answer: &HolderAnswer) -> io::Result<()> {
 }
 
 /// Has a holder build a pair, and takes it over.
-pub fn create(request: &Request) -> Result<(OwnedFd, Built), Unavailable> {
+pub fn create(request: &Request) -> Result<NamespacePair, Unavailable> {
     let failed = |what: String| Unavailable {
         reason: format!("no network namespace for an ordinary user: {what}"),
         remedy: "run as root, or measure over loopback: --path loopback".into(),
@@ -95,12 +94,11 @@ pub fn create(request: &Request) -> Result<(OwnedFd, Built), Unavailable> {
         Some(HolderAnswer::Built { user_ns, sender_ns, receiver_ns, hub_ns, facts }) => {
             let open = |fd: RawFd| File::open(format!("/proc/{}/fd/{fd}", holder.id())).map(OwnedFd::from);
             let take = || {
-                let hub_ns = hub_ns.map(open).transpose()?;
-                let (sender_ns, receiver_ns) = (open(sender_ns)?, open(receiver_ns)?);
-                Ok((
-                    open(user_ns)?,
-                    Built { request: request.clone(), sender_ns, receiver_ns, hub_ns, facts },
-                ))
+                let hub = hub_ns.map(open).transpose()?;
+                let mut pair = request.clone().pair(open(sender_ns)?, open(receiver_ns)?, hub, facts);
+                pair.sender.user_ns = Some(open(user_ns)?);
+                pair.receiver.user_ns = Some(open(user_ns)?);
+                Ok(pair)
             };
             take().map_err(|e: io::Error| failed(format!("the holder's descriptors cannot be opened: {e}")))
         }
@@ -129,21 +127,14 @@ fn start(request: &Request) -> io::Result<Child> {
         .spawn()
 }
 
-/// The holder's answer, unless it ends, writes something else, or takes too long.
+/// The holder's answer, unless it ends, writes something else, or takes too long. It writes its line at once.
 fn listen(holder: &mut Child) -> Option<HolderAnswer> {
-    let stdout: ChildStdout = holder.stdout.take()?;
-    let (sender, receiver) = mpsc::channel();
-    let read = move || {
-        let mut line = String::new();
-        // A line of a stranger's making must not fill our memory.
-        let _ = BufReader::new(stdout).take(64 * 1024).read_line(&mut line);
-        let _ = sender.send(line);
-    };
-    let reader = std::thread::Builder::new().spawn(read).ok()?;
-    let line = receiver.recv_timeout(PATIENCE);
-    if line.is_err() {
-        let _ = holder.kill();
+    let stdout = holder.stdout.take()?;
+    if !process::wait_readable(&stdout, PATIENCE).unwrap_or(false) {
+        return None;
     }
-    let _ = reader.join();
-    serde_json::from_str(&line.ok()?).ok()
+    let mut line = String::new();
+    // A line of a stranger's making must not fill our memory.
+    BufReader::new(stdout).take(64 * 1024).read_line(&mut line).ok()?;
+    serde_json::from_str(&line).ok()
 }
