@@ -4,7 +4,7 @@
 //! is neither asked nor changed. Since 7.2 a kernel is three packages. Sources: apt.conf(5), sources.list(5).
 
 use super::choice::NEWEST;
-use super::package::{Package, PackageSource, shown};
+use super::package::{Package, by_apt, shown};
 use super::{missing, tool};
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -134,11 +134,7 @@ impl Suites {
     }
 
     fn package(&self, name: &str) -> Result<Package> {
-        let about = || format!("apt does not know {name}");
-        let mut fields = shown(name, &self.options).with_context(about)?;
-        let mut take = |field: &str| fields.remove(field).with_context(about);
-        let (version, sha256) = (take("Version")?, take("SHA256")?);
-        Ok(Package { name: name.into(), version, sha256, source: PackageSource::Apt(self.options.clone()) })
+        by_apt(name, &self.options).with_context(|| format!("apt does not know {name}"))
     }
 }
 

@@ -10,7 +10,7 @@ use super::package::{self, Package, sha256};
 use super::{Arch, Nic, guest, tool};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -33,18 +33,9 @@ pub struct Kernel {
     package_sha256: String,
     pub release: String,
     vmlinuz_sha256: String,
-    /// The modules that were looked for.
-    #[serde(default)]
-    wanted: BTreeSet<String>,
     modules: Vec<Module>,
-    builtin: Vec<String>,
     /// Without a list, what a kernel lacks shows in its guest.
-    #[serde(default = "known")]
-    builtin_known: bool,
-}
-
-fn known() -> bool {
-    true
+    builtin: Option<Vec<String>>,
 }
 
 impl Kernel {
@@ -60,8 +51,8 @@ impl Kernel {
     pub fn load_order(&self, wanted: &[&str], optional: &[&str]) -> Result<Vec<String>, Unavailable> {
         let there = |name: &&&str| self.modules.iter().any(|module| module.name == modules::canonical(name));
         let wanted: Vec<&str> =
-            wanted.iter().filter(|name| self.builtin_known || there(name)).copied().collect();
-        modules::load_order(&self.modules, &self.builtin, &wanted, optional)
+            wanted.iter().filter(|name| self.builtin.is_some() || there(name)).copied().collect();
+        modules::load_order(&self.modules, self.builtin.as_deref().unwrap_or_default(), &wanted, optional)
     }
 
     /// Is every file what it was when it was unpacked?
@@ -111,12 +102,7 @@ pub fn get(
     }
     refuse_shared(cache)?;
     if folder.exists() {
-        let kernel = load(&folder)?;
-        // An earlier syscost may have kept fewer modules than guests load today.
-        if kernel.wanted.is_superset(&self::wanted()) || wanted.offline {
-            return Ok(kernel);
-        }
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot replace {}", folder.display()))?;
+        return load(&folder);
     }
     let packages = match wanted.choice {
         KernelChoice::Package(file) => package::named_by_user(file)?,
@@ -192,7 +178,7 @@ fn unpack(packages: &[Package], files: &[PathBuf], arch: &Arch, staging: &Path) 
     let release = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let [names, sums] = [|p: &Package| format!("{} {}", p.name, p.version), |p: &Package| p.sha256.clone()]
         .map(|of| packages.iter().map(of).collect::<Vec<_>>().join(", "));
-    let kernel = pick(KernelOrigin { package: names, sha256: sums, release }, &image, Some(&folder), &new)?;
+    let kernel = pick([names, sums, release], &image, Some(&folder), &new)?;
     fs::write(new.join(DESCRIPTION), serde_json::to_string_pretty(&kernel)?)?;
     Ok(new)
 }
@@ -212,7 +198,8 @@ fn found_in(tree: &Path) -> Result<(PathBuf, PathBuf)> {
     let folders = parents.iter().flat_map(|parent| fs::read_dir(parent).into_iter().flatten().flatten());
     let mut with_image = folders.map(|entry| entry.path()).filter(|folder| folder.join(VMLINUZ).is_file());
     let folder = with_image.next().context(
-        "the package has no kernel in it: name the one that has (linux-image-VERSION or linux-binary-VERSION), with          linux-modules-VERSION beside it",
+        "the package has no kernel in it: name the one that has (linux-image-VERSION or linux-binary-VERSION), with \
+         linux-modules-VERSION beside it",
     )?;
     Ok((folder.join(VMLINUZ), folder))
 }
@@ -234,7 +221,7 @@ fn of_image(image: &Path, modules: Option<&Path>, arch: &Arch, scratch: &Path) -
     let sha256 = sha256(image)?;
     let release = head.release.clone().unwrap_or_else(|| "of an unknown release".into());
     let package = format!("{} {release} (SHA-256 {})", image.display(), &sha256[..16]);
-    pick(KernelOrigin { package, sha256, release }, image, folder.as_deref(), &new)
+    pick([package, sha256, release], image, folder.as_deref(), &new)
 }
 
 /// The folder of this release's modules, which the user named or which lies in it.
@@ -260,19 +247,17 @@ fn modules_of(named: &Path, release: Option<&str>, image: &Path) -> Result<PathB
     }
 }
 
-/// Where a kernel is from.
-struct KernelOrigin {
-    package: String,
-    sha256: String,
-    release: String,
-}
-
-/// Copies the kernel and the modules that some guest wants, with all that they need.
-fn pick(origin: KernelOrigin, image: &Path, folder: Option<&Path>, new: &Path) -> Result<Kernel> {
+/// Copies the kernel of this package, checksum and release, and the modules that some guest wants, with all that they need.
+fn pick(
+    [package, package_sha256, release]: [String; 3],
+    image: &Path,
+    folder: Option<&Path>,
+    new: &Path,
+) -> Result<Kernel> {
     fs::copy(image, new.join(VMLINUZ))?;
     let files = folder.map_or(Ok(BTreeMap::new()), module_files)?;
     let mut modules: Vec<Module> = Vec::new();
-    let mut left: Vec<String> = wanted().into_iter().collect();
+    let mut left = wanted();
     while let Some(name) = left.pop() {
         let Some(file) = files.get(&name).filter(|_| modules.iter().all(|m| m.name != name)) else {
             continue;
@@ -287,26 +272,20 @@ fn pick(origin: KernelOrigin, image: &Path, folder: Option<&Path>, new: &Path) -
     let builtin = folder.and_then(|folder| fs::read_to_string(folder.join("modules.builtin")).ok());
     Ok(Kernel {
         folder: new.to_path_buf(),
-        package: origin.package,
-        package_sha256: origin.sha256,
-        release: origin.release,
+        package,
+        package_sha256,
+        release,
         vmlinuz_sha256: sha256(&new.join(VMLINUZ))?,
-        wanted: wanted(),
         modules,
-        builtin_known: builtin.is_some(),
-        builtin: builtin.unwrap_or_default().lines().filter_map(modules::name_of).collect(),
+        builtin: builtin.map(|text| text.lines().filter_map(modules::name_of).collect()),
     })
 }
 
 /// Whatever any guest may load.
-fn wanted() -> BTreeSet<String> {
+fn wanted() -> Vec<String> {
     let of_devices = Nic::ALL.iter().map(|nic| &nic.module);
-    let all = guest::DISK_MODULES
-        .iter()
-        .chain(guest::DISK_BUS_MODULES)
-        .chain(guest::OPTIONAL_MODULES)
-        .chain(of_devices);
-    all.map(|name| modules::canonical(name)).collect()
+    let all = [guest::DISK_MODULES, guest::DISK_BUS_MODULES, guest::OPTIONAL_MODULES].into_iter().flatten();
+    all.chain(of_devices).map(|name| modules::canonical(name)).collect()
 }
 
 /// Every module below this folder, by name.
@@ -370,10 +349,8 @@ mod tests {
             package_sha256: String::new(),
             release: "1".into(),
             vmlinuz_sha256: sha256(&folder.join(VMLINUZ)).unwrap(),
-            wanted: BTreeSet::new(),
             modules: Vec::new(),
-            builtin: vec!["virtio_pci".into()],
-            builtin_known: true,
+            builtin: Some(vec!["virtio_pci".into()]),
         };
         fs::write(folder.join(DESCRIPTION), serde_json::to_string(&kernel).unwrap()).unwrap();
         let get = || get(cache.path(), &usual(), cache.path(), &mut |_| {});

@@ -27,21 +27,23 @@ pub fn name_of(path: &str) -> Option<String> {
     matches!(ending, "" | ".xz").then(|| canonical(stem))
 }
 
-/// What this module needs, from its own words.
+/// What a module says of itself after this word of its `.modinfo`.
+fn told(object: &[u8], key: &str) -> Option<String> {
+    let key = format!("\0{key}=").into_bytes();
+    let at = object.windows(key.len()).position(|window| window == key)? + key.len();
+    let text = object[at..].iter().copied().take_while(|byte| *byte != 0).collect();
+    String::from_utf8(text).ok()
+}
+
+/// What this module needs.
 pub fn depends(object: &[u8]) -> Vec<String> {
-    const KEY: &[u8] = b"\0depends=";
-    let Some(at) = object.windows(KEY.len()).position(|window| window == KEY) else { return Vec::new() };
-    let text: Vec<u8> = object[at + KEY.len()..].iter().copied().take_while(|byte| *byte != 0).collect();
-    let text = String::from_utf8_lossy(&text);
+    let text = told(object, "depends").unwrap_or_default();
     text.split(',').filter(|name| !name.is_empty()).map(canonical).collect()
 }
 
-/// The release that a module is of, from its own words.
+/// The release that a module is of.
 pub fn release(object: &[u8]) -> Option<String> {
-    const KEY: &[u8] = b"\0vermagic=";
-    let at = object.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
-    let text: Vec<u8> = object[at..].iter().copied().take_while(|byte| *byte > b' ').collect();
-    String::from_utf8(text).ok()
+    Some(told(object, "vermagic")?.split_whitespace().next()?.to_string())
 }
 
 /// The symbol of a kernel's configuration that a module is of, where it is not its name.

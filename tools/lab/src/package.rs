@@ -71,13 +71,9 @@ impl Package {
     }
 
     /// A file that is there; its checksum is recorded as it is.
-    fn at(file: PathBuf, name: &str, version: &str) -> Result<Package> {
-        Ok(Package {
-            name: name.into(),
-            version: version.split('_').next().unwrap_or_default().replace("%3a", ":"),
-            sha256: sha256(&file)?,
-            source: PackageSource::Placed(file),
-        })
+    fn at(file: PathBuf) -> Result<Package> {
+        let (name, version) = named(&file);
+        Ok(Package { name, version, sha256: sha256(&file)?, source: PackageSource::Placed(file) })
     }
 
     /// Is its file on this machine already?
@@ -166,47 +162,37 @@ pub fn by_hand(cache: &Path, flavour: &str) -> syscost_host::Unavailable {
     )
 }
 
-/// A file that fits this flavour, put there by hand; its checksum is recorded as it is.
+/// A file that fits this flavour, put there by hand.
 fn placed(cache: &Path, flavour: &str) -> Result<Option<Package>> {
-    let Ok(files) = debs(cache) else { return Ok(None) };
-    for file in files {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some((package, version)) = name.strip_suffix(".deb").and_then(|name| name.split_once('_')) else {
-            continue;
-        };
-        if is_of_flavour(package, flavour) {
-            return Ok(Some(Package::at(file.clone(), package, version)?));
-        }
-    }
-    Ok(None)
+    let files = debs(cache).unwrap_or_default();
+    let fitting = files.into_iter().find(|file| is_of_flavour(&named(file).0, flavour));
+    fitting.map(Package::at).transpose()
+}
+
+/// Name and version of the package in a file of this name.
+fn named(file: &Path) -> (String, String) {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = name.trim_end_matches(".deb");
+    let (package, version) = stem.split_once('_').unwrap_or((stem, "of an unknown version"));
+    (package.into(), version.split('_').next().unwrap_or_default().replace("%3a", ":"))
 }
 
 /// A package that the user named, and the other parts of the same kernel that lie beside it.
 pub fn named_by_user(file: &Path) -> Result<Vec<Package>> {
-    let of = |file: &Path| -> Result<Package> {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let stem = name.trim_end_matches(".deb");
-        let (package, version) = stem.split_once('_').unwrap_or((stem, "of an unknown version"));
-        Package::at(file.into(), package, version)
-    };
-    let first = of(file)?;
+    let first = Package::at(file.into())?;
+    let parts = ["linux-image-", "linux-binary-unsigned-", "linux-binary-", "linux-modules-", "linux-base-"];
     let release = |name: &str| {
-        let rest =
-            ["linux-image-", "linux-binary-unsigned-", "linux-binary-", "linux-modules-", "linux-base-"];
-        rest.iter()
-            .find_map(|part| name.strip_prefix(part))
-            .map(|rest| rest.trim_end_matches("-unsigned").to_string())
+        let rest = parts.iter().find_map(|part| name.strip_prefix(part));
+        rest.map(|rest| rest.trim_end_matches("-unsigned").to_string())
     };
     let Some(own) = release(&first.name) else { return Ok(vec![first]) };
-    let beside = debs(file.parent().unwrap_or(Path::new(".")))?;
-    let mut all = vec![first];
-    for other in beside.iter().filter(|other| other.as_path() != file) {
-        let other = of(other)?;
-        if release(&other.name).as_ref() == Some(&own) && other.version == all[0].version {
-            all.push(other);
-        }
-    }
-    Ok(all)
+    let beside = debs(file.parent().unwrap_or(Path::new(".")))?.into_iter().filter(|other| other != file);
+    let same = beside.filter(|other| {
+        let (name, version) = named(other);
+        release(&name).as_ref() == Some(&own) && version == first.version
+    });
+    let others = same.map(Package::at).collect::<Result<Vec<_>>>()?;
+    Ok(std::iter::once(first).chain(others).collect())
 }
 
 /// `linux-image-6.12.117+deb12-cloud-amd64-unsigned` is of flavour `cloud-amd64`, not `amd64`.
@@ -233,13 +219,15 @@ fn offered_by_apt(flavour: &str) -> Option<Package> {
         let image = depends.split([',', ' ', '|']).find(|name| is_of_flavour(name, flavour))?.to_string();
         // The unsigned build is the same kernel, and is there where the signed one is not.
         let names = [format!("{image}-unsigned"), image];
-        names.iter().find_map(|name| {
-            let mut fields = shown(name, &[])?;
-            let mut take = |field: &str| fields.remove(field);
-            let (version, sha256) = (take("Version")?, take("SHA256")?);
-            Some(Package { name: name.clone(), version, sha256, source: PackageSource::Apt(Vec::new()) })
-        })
+        names.iter().find_map(|name| by_apt(name, &[]))
     })
+}
+
+/// A package of the index of apt with these options.
+pub fn by_apt(name: &str, options: &[String]) -> Option<Package> {
+    let mut fields = shown(name, options)?;
+    let (version, sha256) = (fields.remove("Version")?, fields.remove("SHA256")?);
+    Some(Package { name: name.into(), version, sha256, source: PackageSource::Apt(options.to_vec()) })
 }
 
 /// The fields of a package in the index of apt with these options.
