@@ -53,8 +53,14 @@ struct Facts {
 }
 
 impl Facts {
-    fn add(&mut self, id: impl Into<String>, title: impl Into<String>, source: &str, value: Option<String>) {
-        let value = value.map(|text| clean(&text)).filter(|text| !text.is_empty());
+    fn add(
+        &mut self,
+        id: impl Into<String>,
+        title: impl Into<String>,
+        source: &str,
+        value: Option<impl ToString>,
+    ) {
+        let value = value.map(|value| clean(&value.to_string())).filter(|text| !text.is_empty());
         self.list.push(Fact { id: id.into(), title: title.into(), value, source: source.into() });
     }
 
@@ -99,8 +105,8 @@ impl Facts {
 
     /// What of this very program is part of the figures.
     fn running_program(&mut self) {
-        let name = Some(c_library::name());
-        self.add(C_LIBRARY, "C library of syscost", "gnu_get_libc_version(3), the build", name);
+        let source = "gnu_get_libc_version(3), the build";
+        self.add(C_LIBRARY, "C library of syscost", source, Some(c_library::name()));
     }
 
     fn mitigations(&mut self) {
@@ -118,8 +124,7 @@ impl Facts {
         let locked = settings::soft_limit(&self.root, "Max locked memory");
         self.add("limit_locked_memory_bytes", "limit of locked memory, bytes", source, locked);
         let source = "/proc/self/status";
-        let uid = settings::effective_uid(&self.root).map(|n| n.to_string());
-        self.add("effective_uid", "effective user id", source, uid);
+        self.add("effective_uid", "effective user id", source, settings::effective_uid(&self.root));
         let capabilities = settings::capabilities(&self.root);
         self.add("capabilities", "capabilities of use here", source, capabilities);
     }

@@ -11,8 +11,7 @@ impl Facts {
             ("memory_available_bytes", "memory available, bytes", "MemAvailable"),
             ("swap_bytes", "swap, bytes", "SwapTotal"),
         ] {
-            let bytes = settings::memory_bytes(&self.root, name).map(|n| n.to_string());
-            self.add(id, title, "/proc/meminfo", bytes);
+            self.add(id, title, "/proc/meminfo", settings::memory_bytes(&self.root, name));
         }
         let pages = settings::huge_pages(&self.root);
         let source = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -26,8 +25,7 @@ impl Facts {
         // The kernel names the page size of every mapping; the first is the program's own text.
         let page = self.root.field("proc/self/smaps", "KernelPageSize");
         let page = page.and_then(|text| text.strip_suffix("kB")?.trim().parse::<u64>().ok());
-        let bytes = page.map(|kib| (kib * 1024).to_string());
-        self.add("page_bytes", "page, bytes", "/proc/self/smaps", bytes);
+        self.add("page_bytes", "page, bytes", "/proc/self/smaps", page.map(|kib| kib * 1024));
         let path = "sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
         self.file("transparent_huge_page_bytes", "transparent huge page, bytes", path);
         let folder = "sys/kernel/mm/hugepages";
@@ -65,11 +63,11 @@ impl Facts {
     fn modules(&mut self) {
         let modules = MemoryModule::all(&self.root);
         let source = "/sys/firmware/dmi/entries/17-*";
-        let count = (!modules.is_empty()).then(|| modules.len().to_string());
+        let count = (!modules.is_empty()).then_some(modules.len());
         self.add("memory_modules", "memory modules", source, count);
-        let slowest = modules.iter().filter_map(|m| m.transfers_per_second).min().map(|n| n.to_string());
+        let slowest = modules.iter().filter_map(|m| m.transfers_per_second).min();
         self.add("memory_transfers_per_second", "memory speed, transfers a second", source, slowest);
-        let width = modules.iter().filter_map(|m| m.data_bits).min().map(|n| n.to_string());
+        let width = modules.iter().filter_map(|m| m.data_bits).min();
         self.add("memory_module_data_bits", "width of a memory module, bits", source, width);
     }
 }

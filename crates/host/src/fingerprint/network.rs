@@ -32,7 +32,7 @@ impl Facts {
     /// Devices of this namespace; addresses are nobody's business.
     fn devices(&mut self) {
         let names = self.root.names(FOLDER);
-        let list = (!names.is_empty()).then(|| names.len().to_string());
+        let list = (!names.is_empty()).then_some(names.len());
         self.add("network_devices", "network devices", &format!("/{FOLDER}"), list);
         for name in self.described(names) {
             let id = fact_id(&name);
@@ -43,7 +43,7 @@ impl Facts {
             self.add(format!("{id}_driver"), format!("{name}: driver"), &source, driver);
             // A device without a link or without a speed says -1, or nothing.
             let megabits = self.root.number(&file("speed")).filter(|n| (1..u64::from(u32::MAX)).contains(n));
-            let speed = megabits.map(|n| (n * 1_000_000).to_string());
+            let speed = megabits.map(|n| n * 1_000_000);
             let (id_speed, title) = (format!("{id}_bits_per_second"), format!("{name}: speed, bit/s"));
             self.add(id_speed, title, &format!("/{}", file("speed")), speed);
             self.file(&format!("{id}_mtu_bytes"), &format!("{name}: MTU, bytes"), &file("mtu"));
@@ -64,12 +64,8 @@ impl Facts {
         taken.sort();
         taken.dedup();
         let told = format!("{} on CPUs {}", numbers.len(), taken.join(" "));
-        self.add(
-            format!("{id}_interrupts"),
-            format!("{name}: interrupts"),
-            &format!("/{folder}"),
-            Some(told),
-        );
+        let title = format!("{name}: interrupts");
+        self.add(format!("{id}_interrupts"), title, &format!("/{folder}"), Some(told));
     }
 
     /// What only the devices themselves can be asked: offloads, and drivers without hardware.
@@ -85,12 +81,8 @@ impl Facts {
             }
             if let Some((received, sent)) = ethtool::rings(&name) {
                 let told = format!("{received} received, {sent} sent");
-                self.add(
-                    format!("{id}_rings"),
-                    format!("{name}: ring sizes"),
-                    "ETHTOOL_GRINGPARAM",
-                    Some(told),
-                );
+                let title = format!("{name}: ring sizes");
+                self.add(format!("{id}_rings"), title, "ETHTOOL_GRINGPARAM", Some(told));
             }
             let state = |offload: Offload| {
                 Some(format!("{} {}", offload.name(), on(ethtool::get(&name, offload).ok()?)))

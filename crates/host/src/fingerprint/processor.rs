@@ -24,7 +24,7 @@ impl Facts {
         };
         self.add("cpu_family", "CPU vendor, family and model", "/proc/cpuinfo", x86().or_else(arm));
         self.add("cpu_microcode", "microcode", "/proc/cpuinfo", field("microcode"));
-        self.add("architecture", "architecture", "the build", Some(std::env::consts::ARCH.into()));
+        self.add("architecture", "architecture", "the build", Some(std::env::consts::ARCH));
 
         let online = self.root.list(&format!("{CPU}/online"));
         let topology = online.as_ref().map(|cpus| Topology::read_from(&self.root, cpus));
@@ -60,7 +60,7 @@ impl Facts {
             line_bytes = line_bytes.or_else(|| read("coherency_line_size"));
             let (id, title) = (format!("cache_l{level}{suffix}"), format!("L{level}{suffix} cache"));
             let source = format!("/{folder}");
-            self.add(format!("{id}_bytes"), format!("{title}, bytes"), &source, bytes.map(|n| n.to_string()));
+            self.add(format!("{id}_bytes"), format!("{title}, bytes"), &source, bytes);
             self.add(format!("{id}_ways"), format!("{title}, ways"), &source, ways);
             self.add(format!("{id}_cpus"), format!("{title} of CPU 0 is shared by CPUs"), &source, cpus);
         }
@@ -75,17 +75,13 @@ impl Facts {
             Some(khz) => (Some(khz * 1000), base.1),
             None => (self.hertz_of_model_name(), "the model name in /proc/cpuinfo".into()),
         };
-        self.add("cpu_base_hertz", "nominal frequency, Hz", &source, base.map(|hertz| hertz.to_string()));
-        let hertz = highest.0.map(|khz| (khz * 1000).to_string());
-        self.add("cpu_max_hertz", "highest frequency, Hz", &highest.1, hertz);
+        self.add("cpu_base_hertz", "nominal frequency, Hz", &source, base);
+        let highest_hertz = highest.0.map(|khz| khz * 1000);
+        self.add("cpu_max_hertz", "highest frequency, Hz", &highest.1, highest_hertz);
         self.file("cpu_frequency_driver", "frequency driver", &format!("{folder}/scaling_driver"));
         let governors = settings::governors(&self.root);
-        self.add(
-            "cpu_governor",
-            "frequency governor",
-            &format!("/{CPU}/cpu*/cpufreq/scaling_governor"),
-            governors,
-        );
+        let source = format!("/{CPU}/cpu*/cpufreq/scaling_governor");
+        self.add("cpu_governor", "frequency governor", &source, governors);
         let turbo = settings::turbo(&self.root).map(on);
         let source = format!("/{CPU}/intel_pstate/no_turbo, /{CPU}/cpufreq/boost");
         self.add("turbo", "turbo", &source, turbo);
@@ -132,13 +128,8 @@ impl Facts {
         let cost = Some(format!("{:.1}", reading.cost_ns));
         self.add("clock_reading_ns", "cost of reading the clock, ns", how, cost);
         if let Ok(cpus) = affinity::allowed() {
-            let cpus = show_list(&cpus);
-            self.add(
-                "cpus_of_this_thread",
-                "CPUs of the measuring thread",
-                "sched_getaffinity(2)",
-                Some(cpus),
-            );
+            let (title, cpus) = ("CPUs of the measuring thread", show_list(&cpus));
+            self.add("cpus_of_this_thread", title, "sched_getaffinity(2)", Some(cpus));
         }
     }
 }

@@ -11,9 +11,9 @@ impl Facts {
         let here = self.root.link("proc/self/cwd");
         let mount = here.and_then(|path| storage::mount_of(&self.root, &path));
         let source = "/proc/self/mountinfo";
-        let file_system = mount.as_ref().map(|mount| mount.file_system.clone());
+        let mounted = mount.as_ref();
+        let (file_system, options) = (mounted.map(|m| &m.file_system), mounted.map(|m| &m.options));
         self.add("directory_file_system", "file system of the current directory", source, file_system);
-        let options = mount.as_ref().map(|mount| mount.options.clone());
         self.add("directory_mount_options", "mount options of the current directory", source, options);
         let disk = mount.and_then(|mount| storage::disk_of(&self.root, &mount));
         self.directory_disk(disk.as_ref());
@@ -21,26 +21,25 @@ impl Facts {
         for disk in others.iter().take(DESCRIBED) {
             let id = format!("disk_{}", disk.name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
             let source = format!("/sys/block/{}", disk.name);
-            self.add(format!("{id}_model"), format!("{}: model", disk.name), &source, disk.model.clone());
-            let kind = disk.rotational.map(kind);
-            self.add(format!("{id}_kind"), format!("{}: kind", disk.name), &source, kind);
-            let bytes = disk.bytes.map(|n| n.to_string());
-            self.add(format!("{id}_bytes"), format!("{}: size, bytes", disk.name), &source, bytes);
+            let name = &disk.name;
+            self.add(format!("{id}_model"), format!("{name}: model"), &source, disk.model.as_ref());
+            self.add(format!("{id}_kind"), format!("{name}: kind"), &source, disk.rotational.map(kind));
+            self.add(format!("{id}_bytes"), format!("{name}: size, bytes"), &source, disk.bytes);
         }
     }
 
     /// The disk that file rows read from unless told otherwise.
     fn directory_disk(&mut self, disk: Option<&Disk>) {
         let source = disk.map_or("/sys/dev/block".into(), |disk| format!("/sys/block/{}", disk.name));
-        let of = |get: &dyn Fn(&Disk) -> Option<String>| disk.and_then(get);
         let title = "disk of the current directory";
-        self.add("directory_disk", title, &source, of(&|d| Some(d.name.clone())));
-        self.add("directory_disk_model", format!("{title}: model"), &source, of(&|d| d.model.clone()));
-        let rotational = of(&|d| d.rotational.map(yes));
+        self.add("directory_disk", title, &source, disk.map(|d| &d.name));
+        let model = disk.and_then(|d| d.model.as_ref());
+        self.add("directory_disk_model", format!("{title}: model"), &source, model);
+        let rotational = disk.and_then(|d| d.rotational).map(yes);
         self.add("directory_disk_rotational", format!("{title}: rotates"), &source, rotational);
-        let scheduler = of(&|d| d.scheduler.clone());
+        let scheduler = disk.and_then(|d| d.scheduler.as_ref());
         self.add("directory_disk_scheduler", format!("{title}: scheduler"), &source, scheduler);
-        let bytes = of(&|d| d.read_ahead_bytes.map(|n| n.to_string()));
+        let bytes = disk.and_then(|d| d.read_ahead_bytes);
         self.add("directory_disk_read_ahead_bytes", format!("{title}: readahead, bytes"), &source, bytes);
     }
 }

@@ -186,14 +186,13 @@ fn usable(address: &IpAddr) -> bool {
 }
 
 fn share_subnet(a: IpAddr, b: IpAddr, prefix_bits: u8) -> bool {
-    let prefix = |bits: u128, width: u32| bits >> (width - u32::from(prefix_bits).clamp(1, width));
-    match (a, b) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => {
-            a != b && prefix(a.to_bits().into(), 32) == prefix(b.to_bits().into(), 32)
-        }
-        (IpAddr::V6(a), IpAddr::V6(b)) => a != b && prefix(a.to_bits(), 128) == prefix(b.to_bits(), 128),
-        _ => false,
-    }
+    let bits_of = |address: IpAddr| match address {
+        IpAddr::V4(address) => (32, u128::from(address.to_bits())),
+        IpAddr::V6(address) => (128, address.to_bits()),
+    };
+    let ((width, a), (other_width, b)) = (bits_of(a), bits_of(b));
+    let host_bits = width - u32::from(prefix_bits).clamp(1, width);
+    width == other_width && a != b && a >> host_bits == b >> host_bits
 }
 
 /// The end as the kernel describes it; what a device does not tell is left out.

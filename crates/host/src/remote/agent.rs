@@ -207,7 +207,7 @@ pub fn answer(question: AgentQuestion) -> io::Result<Value> {
 }
 
 /// The device of this address, the route to the other end, and this namespace's TCP settings.
-fn end(address: IpAddr, toward: Option<IpAddr>) -> io::Result<BTreeMap<String, String>> {
+pub fn end(address: IpAddr, toward: Option<IpAddr>) -> io::Result<BTreeMap<String, String>> {
     let Some(interface) = link::owner_of(address)? else {
         let own: Vec<String> = link::addresses().iter().map(ToString::to_string).collect();
         return Err(io::Error::other(format!(

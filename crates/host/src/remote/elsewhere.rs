@@ -136,11 +136,8 @@ impl Elsewhere {
                 reason: format!("data cannot go to {address} on {}: {error}", self.target),
                 remedy: "name an address that it has: ?data=ADDRESS".into(),
             })?;
-        let named =
-            |(name, value): (String, String)| (format!("{}_{}", self.role, plain(&name)), plain(&value));
-        let mut facts: BTreeMap<String, String> = there.into_iter().take(MOST_FACTS).map(named).collect();
-        facts.insert(format!("{}_address", self.role), address.to_string());
-        Ok(facts)
+        let plain_of = |(name, value): (String, String)| (plain(&name), plain(&value));
+        Ok(there.into_iter().take(MOST_FACTS).map(plain_of).collect())
     }
 }
 

@@ -41,27 +41,26 @@ impl NearSide<'_> {
         }
     }
 
-    /// Its device toward the far address, and the TCP settings around it.
+    /// Its device toward the far address, and the TCP settings around it, which have bare names wherever the near side is.
     fn end(&self, near: IpAddr, far: IpAddr) -> Result<BTreeMap<String, String>, Unavailable> {
-        let settings = namespaces::tcp_settings();
-        let Some(there) = self.0 else {
-            let here =
-                link::owner_of(near).ok().flatten().and_then(|interface| link::describe(&interface).ok());
-            let named = |(name, value): (String, String)| (format!("sender_{name}"), value);
-            let mut facts: BTreeMap<String, String> =
-                here.unwrap_or_default().into_iter().map(named).collect();
-            facts.insert("sender_address".into(), near.to_string());
-            facts.extend(link::route_to(far).map(|route| ("sender_route".to_string(), route)));
-            facts.extend(settings);
-            return Ok(facts);
+        let told = match self.0 {
+            None => agent::end(near, Some(far)).unwrap_or_default(),
+            Some(there) => there.end(near, Some(far))?,
         };
-        // Settings of the near side have the bare names, wherever it is.
-        let bare = |(name, value): (String, String)| {
-            let own = name.strip_prefix("sender_").filter(|own| settings.contains_key(*own));
-            (own.map_or(name.clone(), String::from), value)
-        };
-        Ok(there.end(near, Some(far))?.into_iter().map(bare).collect())
+        Ok(of_role("sender", near, told, &namespaces::tcp_settings()))
     }
+}
+
+/// Facts of an end, by its role but for those that are `bare`.
+fn of_role(
+    role: &str,
+    address: IpAddr,
+    told: BTreeMap<String, String>,
+    bare: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let own = |name: String| if bare.contains_key(&name) { name } else { format!("{role}_{name}") };
+    let address = ("address".to_string(), address.to_string());
+    told.into_iter().chain([address]).map(|(name, value)| (own(name), value)).collect()
 }
 
 /// Two ends that data has gone between.
@@ -153,7 +152,8 @@ fn try_address(
     address: IpAddr,
 ) -> Result<Joined, Unavailable> {
     let source = near.ask::<IpAddr>(AgentQuestion::Source { toward: address });
-    let mut facts = far.end(address, source.as_ref().ok().copied())?;
+    let there = far.end(address, source.as_ref().ok().copied())?;
+    let mut facts = of_role("receiver", address, there, &BTreeMap::new());
     let source = source.map_err(|error| Unavailable {
         reason: format!(
             "{} has no route to {address}, the address of {} for data: {error}",
