@@ -133,7 +133,6 @@ fn the_drawing_says_in_words_what_it_shows() {
         "eight fields to sender&#39;s buffer: 0 by reference.",
         "link: veth to receiver&#39;s socket: 1x orphan copy.",
         "zero-copy requested; copied once by the orphan copy",
-        "counted in the kernel (tier B); adds up to the byte",
     ] {
         assert!(file.contains(words), "{words}");
     }

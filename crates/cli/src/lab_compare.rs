@@ -76,8 +76,6 @@ pub fn compare(places: &[PathBuf], out: Option<&Path>, global: &Global) -> Resul
         text += &output::entry("", 0, &answer);
     }
     text += &terminal::table(&kernels::table(&all), look);
-    for line in kernels::acknowledged(&all).iter().map(String::as_str).chain([kernels::NOT_TOLD]) {
-        text += &output::entry("", 0, line);
-    }
+    text += &output::entry("", 0, kernels::NOT_TOLD);
     output::print(&text)
 }

@@ -23,7 +23,6 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     let verdict = section::answer::statements(&material);
     // In sight: the figure, the table, why it is so, what people ask.
     let mut sections: Vec<Section> = [
-        section::regions::section(&material),
         section::figure::section(&material),
         section::costs::section(&material),
         section::latency::section(&material),
@@ -38,7 +37,6 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     let evidence = under(
         "More figures and evidence",
         [
-            section::crossovers::section(&material),
             section::copies::section(&material),
             section::time::section(&material),
             section::profile::section(&material),
@@ -64,7 +62,6 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         [
             section::machine::section(&material),
             section::during::section(&material),
-            section::hardware::section(&material),
             Some(section::method::section(&material)),
             Some(section::reproduce::section(&material)),
         ],

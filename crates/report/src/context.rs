@@ -1,5 +1,4 @@
-//! How a run's cases are laid out for reading: what varies, what is held constant, which values
-//! make lines of a plot and which make combinations of their own.
+//! How a run's cases are laid out for reading: what varies, what is held constant, which values make lines of a plot.
 
 use super::Series;
 use std::collections::BTreeSet;
@@ -22,14 +21,6 @@ const SIZES: usize = 32;
 const COUNTS: usize = 8;
 const LINES: usize = 16;
 
-/// One combination of the axes that are neither plotted nor competing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Facet {
-    pub point: Point,
-    /// `path veth, TCP_NODELAY on`; empty when there is one combination only.
-    pub title: String,
-}
-
 /// The cases of one probe.
 pub struct Layout<'a> {
     pub probe: &'static dyn Probe,
@@ -39,7 +30,6 @@ pub struct Layout<'a> {
     pub cases: Vec<&'a Case>,
     /// Ids of axes with several values, in column order.
     pub varying: Vec<&'static str>,
-    pub facets: Vec<Facet>,
     /// Names of the lines, in order of style.
     pub series: Vec<String>,
     /// Those that are drawn: all, or an even choice of very many.
@@ -69,13 +59,11 @@ impl<'a> Layout<'a> {
             threads: spread(&threads, COUNTS),
             left_out: None,
             varying,
-            facets: Vec::new(),
             series: Vec::new(),
             bound,
             axes,
             cases,
         };
-        layout.facets = layout.make_facets();
         layout.series = layout.make_series();
         let drawn = [
             ("message sizes", layout.sizes.len(), sizes.len()),
@@ -98,11 +86,6 @@ impl<'a> Layout<'a> {
 
     pub fn metric(&self, id: &str) -> Option<Metric> {
         self.probe.metrics().into_iter().find(|m| m.id == id)
-    }
-
-    /// Do values compete here, over sizes?
-    pub fn comparable(&self) -> bool {
-        !self.series.is_empty() && self.sizes.len() > 1
     }
 
     /// `mechanism send, threads 1` of the axes given, for people.
@@ -140,11 +123,6 @@ impl<'a> Layout<'a> {
         Some(name)
     }
 
-    /// The style of a name; the same in the whole report.
-    pub fn style(&self, name: &str) -> Option<usize> {
-        self.series.iter().position(|s| s == name)
-    }
-
     /// A line for each that competes, through the points of its cases.
     pub fn lines(&self, cases: &[&Case], points: impl Fn(&Case) -> Vec<(f64, Estimate)>) -> Vec<Series> {
         let line = |(style, name): (usize, &String)| {
@@ -154,11 +132,6 @@ impl<'a> Layout<'a> {
             (!points.is_empty()).then(|| Series::of(name, style, points))
         };
         self.series.iter().enumerate().filter_map(line).collect()
-    }
-
-    /// The combination that a point belongs to.
-    pub fn facet_of(&self, point: &Point) -> Option<&Facet> {
-        self.facets.iter().find(|f| self.facet_axes().all(|a| f.point.get(a) == point.get(a)))
     }
 
     /// One of its cases by its index in the plan.
@@ -193,30 +166,6 @@ impl<'a> Layout<'a> {
     /// Was this metric measured anywhere?
     pub fn has(&self, metric: &str) -> bool {
         self.cases.iter().any(|c| self.cells.cell(c.index, metric).is_some())
-    }
-
-    fn facet_axes(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let plotted = |a: &&str| [SERIES.id, SIZE.id, THREADS.id].contains(a);
-        self.varying.iter().filter(move |a| !plotted(a) && !self.bound.contains(a)).copied()
-    }
-
-    fn make_facets(&self) -> Vec<Facet> {
-        let axes: Vec<&str> = self.facet_axes().collect();
-        let mut facets: Vec<Facet> = Vec::new();
-        let mut seen = BTreeSet::new();
-        for case in &self.cases {
-            let mut point = Point::default();
-            for axis in &axes {
-                if let Some(value) = case.point.get(axis) {
-                    point.set(axis, value.clone());
-                }
-            }
-            if seen.insert(point.clone()) {
-                let title = self.describe(&point, &axes);
-                facets.push(Facet { point, title });
-            }
-        }
-        facets
     }
 
     fn make_series(&self) -> Vec<String> {

@@ -14,7 +14,6 @@ const HEIGHT: f64 = 66.0;
 
 impl SvgDrawing for Diagram {
     fn frame(&self) -> Frame<'_> {
-        let notes = self.claim.iter().map(|(_, text)| text.clone()).chain([self.notes.join("; ")]);
         Frame {
             class: "path",
             id: &self.id,
@@ -22,7 +21,7 @@ impl SvgDrawing for Diagram {
             spoken: Some(spoken(self)),
             width: self.stages.len() as f64 * PLACE.0 + self.arrows.len() as f64 * ARROW + 16.0,
             height: HEIGHT,
-            notes: notes.filter(|note| !note.is_empty()).collect(),
+            notes: self.claim.iter().map(|(_, text)| text.clone()).collect(),
             ..Frame::default()
         }
     }

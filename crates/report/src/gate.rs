@@ -4,7 +4,7 @@ use crate::escape;
 use crate::sides::{CaseNames, DRIFT, interval, undecided};
 use crate::text::ending::EndTable;
 use maud::{PreEscaped, html};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use syscost_analyze::sides::gate::{BudgetState, GateAnswer, JudgedCase};
 use syscost_core::sample::Better;
 use syscost_core::units::{count, percent};
@@ -32,13 +32,6 @@ pub const FORMATS: &[GateFormat] = &[
     GateFormat { name: "junit", help: "JUnit XML", write: junit },
     GateFormat { name: "markdown", help: "a table for the summary of a job", write: markdown },
     GateFormat { name: "github", help: "annotations of GitHub Actions", write: github },
-    GateFormat { name: "bencher", help: "Bencher Metric Format", write: bencher },
-    GateFormat {
-        name: "benchmark-action",
-        help: "customSmallerIsBetter of github-action-benchmark",
-        write: benchmark_action,
-    },
-    GateFormat { name: "openmetrics", help: "OpenMetrics text", write: openmetrics },
 ];
 
 impl<'a> GateReport<'a> {
@@ -180,80 +173,4 @@ fn github(report: &GateReport) -> String {
         format!("::{level} title=syscost gate::{text}\n")
     };
     report.answer.judged.iter().filter(|case| case.state != BudgetState::Within).map(one).collect()
-}
-
-fn bencher(report: &GateReport) -> String {
-    let mut all = Map::new();
-    for case in &report.answer.judged {
-        let decision = &case.change.decision;
-        let mut ratio = json!({ "value": decision.ratio });
-        if decision.level > 0.0 {
-            ratio["lower_value"] = json!(decision.low);
-            ratio["upper_value"] = json!(decision.high);
-        }
-        let measures =
-            json!({ (case.change.metric.id): { "value": case.change.candidate }, "cost_ratio": ratio });
-        all.insert(report.name(case), measures);
-    }
-    pretty(&Value::Object(all))
-}
-
-/// Smaller has to be better, so that of a rate only the ratio of costs is given.
-fn benchmark_action(report: &GateReport) -> String {
-    let one = |case: &JudgedCase| {
-        let (change, decision) = (&case.change, &case.change.decision);
-        let absolute = change.metric.better == Better::Lower;
-        let (unit, value) = if absolute {
-            (change.metric.unit.symbol(), change.candidate)
-        } else {
-            ("x base", decision.ratio)
-        };
-        json!({ "name": report.name(case), "unit": unit, "value": value, "extra": report.detail(case) })
-    };
-    pretty(&report.answer.judged.iter().map(one).collect::<Value>())
-}
-
-fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
-}
-
-fn openmetrics(report: &GateReport) -> String {
-    let text = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let mut families: [(&str, &str, String); 3] = [
-        ("syscost_cost", "What the candidate costs, in the metric's unit", String::new()),
-        (
-            "syscost_cost_ratio",
-            "The cost of the candidate as a multiple of the base, with its interval",
-            String::new(),
-        ),
-        (
-            "syscost_budget_exceeded",
-            "1 where the budget is exceeded, 0 where it is kept, absent where undecided",
-            String::new(),
-        ),
-    ];
-    for case in &report.answer.judged {
-        let change = &case.change;
-        let labels = format!(
-            "probe=\"{}\",case=\"{}\",metric=\"{}\",unit=\"{}\"",
-            text(&case.probe),
-            text(&report.name(case)),
-            change.metric.id,
-            text(change.metric.unit.symbol())
-        );
-        families[0].2 += &format!("syscost_cost{{{labels}}} {}\n", change.candidate);
-        let decision = &change.decision;
-        let bounds = [("middle", decision.ratio), ("low", decision.low), ("high", decision.high)];
-        for (bound, value) in bounds.iter().take(if decision.level > 0.0 { bounds.len() } else { 1 }) {
-            families[1].2 += &format!("syscost_cost_ratio{{{labels},bound=\"{bound}\"}} {value}\n");
-        }
-        if case.state != BudgetState::Undecided {
-            let exceeded = u8::from(case.state == BudgetState::Exceeded);
-            families[2].2 += &format!("syscost_budget_exceeded{{{labels}}} {exceeded}\n");
-        }
-    }
-    let family = |(name, help, samples): &(&str, &str, String)| {
-        format!("# TYPE {name} gauge\n# HELP {name} {help}\n{samples}")
-    };
-    families.iter().map(family).collect::<String>() + "# EOF\n"
 }

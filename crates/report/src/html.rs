@@ -4,6 +4,7 @@
 //! page's own policy forbids anything it does not carry. Drawing is in [`super::svg`].
 
 use super::escape::visible;
+use super::flame::FLAME_NOTE;
 use super::sentence::{self, Targets, prose, sentence};
 use super::text::ending::figure::within;
 use super::{
@@ -11,8 +12,6 @@ use super::{
     Standing, SvgDrawing, Table, TrustBar, diagram, policy, svg,
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use syscost_core::stats::Estimate;
-use syscost_core::units;
 
 /// Renders the whole page.
 pub fn page(report: &Report) -> String {
@@ -128,7 +127,7 @@ fn grid(block: &Block) -> Option<&'static str> {
         Block::Diagram(_) => Some("flows"),
         Block::Bars(_) => Some("grid bars"),
         // As wide as the page.
-        Block::Regions(_) | Block::Flame(_) | Block::Forest(_) | Block::PairMap(_) => None,
+        Block::Flame(_) | Block::Forest(_) | Block::PairMap(_) => None,
         _ => block.drawing().map(|_| "grid"),
     }
 }
@@ -168,11 +167,9 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         Block::Heat(map) => figure(map, &html! {}, &html! {}),
         Block::PairMap(map) => figure(map, &html! {}, &html! {}),
         Block::Diagram(diagram) => flow(diagram),
-        Block::Regions(map) => figure(map, &legend(&map.names), &html! {}),
         Block::Bars(bars) => figure(bars, &html! {}, &html! {}),
-        Block::Flame(graph) => figure(graph, &html! {}, &note(&graph.notes.join(" "))),
+        Block::Flame(graph) => figure(graph, &html! {}, &note(FLAME_NOTE)),
         Block::Forest(plot) => figure(plot, &html! {}, &html! {}),
-        Block::Level(line) => figure(line, &html! {}, &note(LEVEL)),
         Block::Tabs { id, tabs } => self::tabs(id, tabs, targets),
         Block::Folded { title, blocks } => html! {
             details.folded {
@@ -287,7 +284,7 @@ fn table(table: &Table) -> Markup {
                 } } }
                 tbody { @for row in &table.rows { tr {
                     @for (i, entry) in row.iter().enumerate() {
-                        (self::entry(entry, table, compared && i == 0, numeric.get(i).copied().unwrap_or(false)))
+                        (self::entry(entry, compared && i == 0, numeric.get(i).copied().unwrap_or(false)))
                     }
                 } } }
             }
@@ -303,7 +300,7 @@ fn label(table: &Table) -> &str {
     if table.title.is_empty() { &table.id } else { &table.title }
 }
 
-fn entry(entry: &Entry, table: &Table, head: bool, numeric: bool) -> Markup {
+fn entry(entry: &Entry, head: bool, numeric: bool) -> Markup {
     match entry {
         Entry::Text(text) if head => html! { th scope="row" { (breakable(text)) } },
         Entry::Named { text, cell } => html! { td id=(sentence::id(cell)) { (visible(text)) } },
@@ -318,9 +315,8 @@ fn entry(entry: &Entry, table: &Table, head: bool, numeric: bool) -> Markup {
         Entry::Compared(figure) => compared(figure),
         Entry::Estimate { estimate, cell, standing } => {
             let id = cell.as_ref().map(sentence::id);
-            let (value, range) = figures(estimate, table);
             html! {
-                td.n.off[*standing == Standing::Off].best[matches!(standing, Standing::Best | Standing::Same | Standing::Undecided)] id=[id] { (value) " " small { (range) } }
+                td.n.off[*standing == Standing::Off].best[matches!(standing, Standing::Best | Standing::Same | Standing::Undecided)] id=[id] { (estimate.unit.format(estimate.value)) " " small { (within(estimate)) } }
             }
         }
     }
@@ -341,18 +337,6 @@ fn compared(figure: &Compared) -> Markup {
         }
     }
 }
-
-/// The value, in the table's common unit where it has one, and the wider half of its interval.
-fn figures(e: &Estimate, table: &Table) -> (String, String) {
-    let value = match &table.shown_in {
-        Some((scale, _)) => units::significant(e.value / scale),
-        None => e.unit.format(e.value),
-    };
-    (value, within(e))
-}
-
-const LEVEL: &str = "Costs of all cases over their usual ones: up is slower. Band: what chance makes of a machine that does not change. The second colour: samples that are \
-    marked as measured on a slow machine; they are kept and used.";
 
 /// A drawing under its title, with what stands above and below it.
 fn figure(drawing: &dyn SvgDrawing, above: &Markup, below: &Markup) -> Markup {

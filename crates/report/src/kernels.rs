@@ -3,12 +3,10 @@
 use crate::escape;
 use crate::sides::{CaseNames, answer, verdict};
 use crate::text::ending::EndTable;
-use std::collections::BTreeMap;
 use std::io;
 use syscost_analyze::sides::facts::{Incomparable, refusal};
 use syscost_analyze::sides::{Change, RunFigures, SideComparison, coordinates};
 use syscost_core::decide::Verdict;
-use syscost_experiment::plan::Case;
 use syscost_experiment::run::{LAB_SECONDS, LAB_START_SECONDS, Record, Run};
 
 /// What has to stand wherever instructions are shown.
@@ -20,7 +18,6 @@ pub const NOT_TOLD: &str = "Instructions are not time: they say nothing of cache
 pub struct Rival {
     pub label: String,
     pub figures: RunFigures,
-    segments: BTreeMap<usize, f64>,
     pub comparison: SideComparison,
 }
 
@@ -29,7 +26,6 @@ pub struct Kernels<'a> {
     /// The run of the base.
     pub first: &'a Run,
     pub base: RunFigures,
-    segments: BTreeMap<usize, f64>,
     pub rivals: Vec<Rival>,
 }
 
@@ -55,10 +51,10 @@ impl<'a> Kernels<'a> {
                 return Err(why);
             }
             let comparison = SideComparison::of(sides[0], sides[1]);
-            Ok(Rival { label: label(&run.record), figures, segments: received(run), comparison })
+            Ok(Rival { label: label(&run.record), figures, comparison })
         };
         let rivals = rivals.iter().map(rival).collect::<Result<_, _>>()?;
-        Ok(Kernels { first, base, segments: received(first), rivals })
+        Ok(Kernels { first, base, rivals })
     }
 
     /// `7.3: 3 worse, 1 better ..` of each rival.
@@ -119,39 +115,6 @@ pub fn table(all: &Kernels<'_>) -> EndTable {
         Some(row)
     };
     EndTable { title: None, columns, rows: all.cases().into_iter().filter_map(row).collect(), note: None }
-}
-
-/// Segments that came back to the sender for each message: acknowledgements. By case.
-fn received(run: &Run) -> BTreeMap<usize, f64> {
-    let cases = run.record.plan.cases.iter().filter(|case| case.twin_of.is_none());
-    let of = |case: &Case| {
-        let samples = run.samples.of_case(case.index);
-        let counted = samples.iter().filter_map(|one| Some((one.get("sender_segments_received")?, one.ops)));
-        let (segments, messages) =
-            counted.fold((0.0, 0.0), |(s, m), (segments, ops)| (s + segments, m + ops));
-        (messages > 0.0).then_some((case.index, segments / messages))
-    };
-    cases.filter_map(of).collect()
-}
-
-/// Fewer more of them for a message are not worth a line.
-const MORE_SEGMENTS: f64 = 0.5;
-
-/// Rows that changed while as many more or fewer acknowledgements came back: work of another kind than dearer code.
-pub fn acknowledged(all: &Kernels<'_>) -> Vec<String> {
-    let names = CaseNames::of(all.first);
-    let of = |rival: &Rival| {
-        let changed = rival.comparison.changes.iter().filter(|change| change.worse().is_some());
-        let lines = changed.filter_map(|change| {
-            let (before, after) = (all.segments.get(&change.case)?, rival.segments.get(&change.case)?);
-            ((after - before).abs() > MORE_SEGMENTS).then(|| {
-                let (row, kernel, base) = (names.of_change(change), &rival.label, label(&all.first.record));
-                format!("{row}: {kernel} sends {after:.2} acknowledgements a message, {base} {before:.2}.")
-            })
-        });
-        lines.collect::<Vec<_>>()
-    };
-    all.rivals.iter().flat_map(of).collect()
 }
 
 /// Instructions, with their thousands apart.

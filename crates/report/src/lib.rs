@@ -14,7 +14,6 @@ mod bars;
 pub mod build;
 pub mod context;
 pub mod material;
-mod regions;
 mod rivals;
 mod shapes;
 mod table;
@@ -29,7 +28,6 @@ pub mod profile_files;
 mod forest;
 mod heat;
 pub mod html;
-mod level_line;
 mod marks;
 pub mod pair_map;
 mod policy;
@@ -98,10 +96,8 @@ pub enum Block {
     Heat(HeatMap),
     PairMap(pair_map::PairMap),
     Diagram(Diagram),
-    Regions(RegionMap),
     Bars(StackedBars),
     Flame(flame::FlameGraph),
-    Level(LevelLine),
     Forest(ForestPlot),
     /// Plots beside each other, read against each other.
     Panels(Vec<Plot>),
@@ -159,10 +155,8 @@ impl Block {
             Block::Plot(plot) => plot,
             Block::Heat(map) => map,
             Block::PairMap(map) => map,
-            Block::Regions(map) => map,
             Block::Bars(bars) => bars,
             Block::Flame(graph) => graph,
-            Block::Level(line) => line,
             Block::Forest(plot) => plot,
             _ => return None,
         })

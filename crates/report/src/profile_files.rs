@@ -6,8 +6,6 @@ use super::flame::{FlameGraph, NARROWEST_IN_FILE};
 use syscost_analyze::profile::ProfileBreakdown;
 use syscost_experiment::run::Profile;
 use syscost_experiment::run::rows::{CsvColumn, column};
-use syscost_measure::mechanism;
-use syscost_measure::probe::transfer::axes::MECHANISM;
 
 /// The table of all profiles: a row a case and class of work.
 pub const TABLE: &str = "profile.csv";
@@ -37,20 +35,13 @@ pub fn files(profiles: &[Profile], name: &dyn Fn(&Profile) -> String) -> Vec<(St
     contents
 }
 
-/// A flame graph of each case, followed by the one beside its base.
+/// A flame graph of each case.
 pub fn graphs(profiles: &[Profile], name: &dyn Fn(&Profile) -> String, narrowest: f64) -> Vec<FlameGraph> {
-    let of = |(place, profile): (usize, &Profile)| {
+    let of = |profile: &Profile| {
         let called = name(profile);
-        let id = flame_id(&called);
-        let alone = FlameGraph::of(profile, &format!("CPU time of {called}"), &id, narrowest);
-        let beside = base(profiles, place).and_then(|base| {
-            let before = name(base);
-            let title = format!("CPU time an operation: {called} beside {before}");
-            FlameGraph::difference(base, profile, &title, &format!("{id}-less-{}", slug(&before)), narrowest)
-        });
-        [Some(alone), beside]
+        FlameGraph::of(profile, &format!("CPU time of {called}"), &flame_id(&called), narrowest)
     };
-    profiles.iter().enumerate().filter(|(_, profile)| profile.samples() > 0).flat_map(of).flatten().collect()
+    sampled(profiles).map(of).collect()
 }
 
 fn sampled(profiles: &[Profile]) -> impl Iterator<Item = &Profile> {
@@ -59,22 +50,6 @@ fn sampled(profiles: &[Profile]) -> impl Iterator<Item = &Profile> {
 
 fn flame_id(name: &str) -> String {
     format!("flame-{}", slug(name))
-}
-
-/// The rival that a profile is shown beside: the control, else the first. An axis that only one of them has is its own affair.
-fn base(profiles: &[Profile], place: usize) -> Option<&Profile> {
-    let profile = &profiles[place];
-    let is_control = |of: &Profile| of.point.text(MECHANISM) == Some(mechanism::control().about().id);
-    let rival = |of: &&Profile| {
-        let mut shared = of.point.shared(&profile.point);
-        of.probe == profile.probe
-            && of.samples() > 0
-            && of.point.text(MECHANISM) != profile.point.text(MECHANISM)
-            && shared.all(|(axis, one, other)| axis == MECHANISM.id || one == other)
-    };
-    let control = || profiles.iter().filter(rival).find(|of| is_control(of));
-    let first = || profiles[..place].iter().find(rival);
-    (!is_control(profile)).then(|| control().or_else(first))?
 }
 
 /// A line a stack with its count: what flame graph programs read.
@@ -110,6 +85,7 @@ mod tests {
     use syscost_core::axis::{Point, Value};
     use syscost_experiment::run::{ProfiledRound, SampledStack};
     use syscost_host::sampling::{SampledEvent, SampledScope};
+    use syscost_measure::probe::transfer::axes::MECHANISM;
 
     fn profile(mechanism: &str, bytes: u64) -> Profile {
         let mut point = Point::default();
@@ -132,26 +108,12 @@ mod tests {
     }
 
     #[test]
-    fn a_rival_is_shown_beside_the_control_although_it_has_axes_of_its_own() {
-        let mut zero_copy = profile("msg_zerocopy", 64);
-        zero_copy.point.set("reap_batch", Value::Int(8));
-        let profiles = [zero_copy, profile("send", 64), profile("sendmsg", 64), profile("sendmsg", 4096)];
-        let called = |p: &Profile| {
-            format!("{} {}", p.point.text(MECHANISM).unwrap(), p.point.int_at("message_bytes").unwrap())
-        };
-        let ids: Vec<String> = graphs(&profiles, &called, 0.0).into_iter().map(|graph| graph.id).collect();
-        let differences: Vec<&String> = ids.iter().filter(|id| id.contains("-less-")).collect();
-        assert_eq!(differences, ["flame-msg-zerocopy-64-less-send-64", "flame-sendmsg-64-less-send-64"]);
-    }
-
-    #[test]
-    fn every_case_has_its_files_and_every_rival_a_difference() {
+    fn every_case_has_its_files() {
         let profiles = [profile("a", 64), profile("b", 64), profile("a", 4096), profile("c", 64)];
         let called = |p: &Profile| {
             format!("{} {}", p.point.text(MECHANISM).unwrap(), p.point.int_at("message_bytes").unwrap())
         };
         let files = files(&profiles, &called);
-        assert_eq!(files.iter().filter(|(name, _)| name.contains("-less-")).count(), 2);
         let content = |wanted: &str| &files.iter().find(|(name, _)| name == wanted).expect(wanted).1;
         assert!(content("flame-b-64-less-a-64.svg").contains("tcp_sendmsg"));
         assert_eq!(content("flame-a-64.folded"), "sender;tcp_sendmsg 4\n");

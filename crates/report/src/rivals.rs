@@ -74,11 +74,6 @@ impl<'a> RivalField<'a> {
         self.cases.get(&(way, size, threads)).copied()
     }
 
-    /// The way with these coordinates.
-    pub fn way(&self, own: &Point) -> Option<&RivalWay> {
-        self.ways.iter().find(|way| way.own == *own)
-    }
-
     /// Tables and rows of panels: over all thread counts, then each; or one where threads are the rows.
     pub fn scopes(&self) -> Vec<FieldScope> {
         let each = self.threads.iter().map(|count| FieldScope::At(*count));

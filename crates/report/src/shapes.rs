@@ -136,41 +136,6 @@ pub struct HeatCell {
     pub place: String,
 }
 
-/// Which way is best where, over a line of numbers for each value of another axis.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RegionMap {
-    /// File name of the SVG without ending.
-    pub id: String,
-    pub title: String,
-    pub x_title: String,
-    pub y_title: String,
-    /// What may be best; with the style of each.
-    pub names: Vec<(String, usize)>,
-    pub rows: Vec<RegionRow>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct RegionRow {
-    pub label: String,
-    /// In ascending order of x.
-    pub places: Vec<RegionPlace>,
-    /// Where the best changes: between two tested values.
-    pub borders: Vec<(f64, f64)>,
-}
-
-/// One tested place.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RegionPlace {
-    pub x: f64,
-    /// As people write it.
-    pub label: String,
-    /// Indices in the names: those that nothing is significantly better than.
-    pub best: Vec<usize>,
-    pub significant: bool,
-    /// The figures, on hover and read aloud.
-    pub detail: String,
-}
-
 /// What is to be seen of the boxes of a [`Diagram`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
@@ -230,7 +195,6 @@ pub struct Diagram {
     pub stages: Vec<Location>,
     /// One fewer.
     pub arrows: Vec<Arrow>,
-    pub notes: Vec<String>,
 }
 
 /// Stacked bars, one below the other, each with a mark where the whole was measured.
@@ -278,26 +242,4 @@ pub struct ForestRow {
     pub told: String,
     /// On hover.
     pub detail: String,
-}
-
-/// How fast the machine was, over the time of measuring.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LevelLine {
-    /// File name of the SVG without ending.
-    pub id: String,
-    pub title: String,
-    /// Changes up to this share can be chance.
-    pub chance: f64,
-    /// In the order of time.
-    pub steps: Vec<LevelStep>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct LevelStep {
-    pub from_s: f64,
-    pub to_s: f64,
-    /// Costs over the usual, as a share.
-    pub level: f64,
-    /// Are its samples marked?
-    pub slow: bool,
 }

@@ -1,4 +1,4 @@
-//! Tables as data: columns, rows of entries, and the unit that a table is shown in; nothing here marks up.
+//! Tables as data: columns and rows of entries; nothing here marks up.
 
 use crate::CellRef;
 use crate::text::words::percent;
@@ -83,9 +83,6 @@ pub struct Table {
     /// What stands below the names of the columns; empty where nothing does.
     pub kinds: Vec<String>,
     pub rows: Vec<Vec<Entry>>,
-    /// The unit that every estimate is shown in: what to divide by, and its name. `None`: each
-    /// estimate with its own unit and prefix.
-    pub shown_in: Option<(f64, String)>,
     /// Rows left out of a long table, and where they are.
     pub note: Option<String>,
 }

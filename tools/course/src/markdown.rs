@@ -3,7 +3,6 @@
 //! Pictures are files of their own and are left out; a sentence keeps the cells that it stands on.
 
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_core::units;
 use syscost_report::escape::visible;
 use syscost_report::text::AnswerText;
 use syscost_report::{Block, Entry, Statement, Table};
@@ -96,7 +95,7 @@ fn table(table: &Table) -> String {
     format!("{}{note}", grid(table.columns.iter().map(|c| plain(c)), rows))
 }
 
-fn shown(entry: &Entry, table: &Table) -> String {
+fn shown(entry: &Entry) -> String {
     match entry {
         Entry::Text(text) | Entry::Named { text, .. } => plain(text),
         Entry::Number(value, unit) => unit.format(*value),
@@ -104,10 +103,7 @@ fn shown(entry: &Entry, table: &Table) -> String {
         Entry::Missing => "-".into(),
         Entry::Compared(figure) => plain(&figure.detail),
         Entry::Estimate { estimate, .. } => {
-            let figure = |value: f64| match &table.shown_in {
-                Some((scale, _)) => units::significant(value / scale),
-                None => estimate.unit.format(value),
-            };
+            let figure = |value: f64| estimate.unit.format(value);
             format!("{} ({} to {})", figure(estimate.value), figure(estimate.low), figure(estimate.high))
         }
     }

@@ -107,8 +107,7 @@ fn compared(tree: &Tree, names: &str, folder: &str) -> Result<String> {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let rule = vec!["---".to_string(); table.columns.len()];
     let rows: String = table.rows.iter().map(|row| line(row)).collect();
-    let lines = all.answers().into_iter().chain(kernels::acknowledged(&all));
-    let answers: String = lines.map(|line| format!("- {line}\n")).collect();
+    let answers: String = all.answers().into_iter().map(|line| format!("- {line}\n")).collect();
     let place = names.split_whitespace().next().unwrap_or_default();
     let told = measured(first, place, folder)?;
     let took = all.took().map_or(String::new(), |took| format!("{took} "));

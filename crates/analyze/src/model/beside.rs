@@ -103,34 +103,6 @@ pub fn beside<'a>(run: &Run, account: &'a Account) -> Option<SampledAccount<'a>>
     Some(SampledAccount { account, measured_ns, parts: WorkPart::ALL.map(part).into() })
 }
 
-/// What the model misses most.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MissedPart {
-    pub part: WorkPart,
-    /// Modelled less sampled, as a share of the measured time: the mean over cases.
-    pub mean: f64,
-    pub cases: usize,
-    /// Cases in which the model has less of it than the samples.
-    pub too_low: usize,
-}
-
-/// The part whose modelled and sampled times are farthest apart over all cases.
-pub fn missed_most(accounts: &[SampledAccount<'_>]) -> Option<MissedPart> {
-    let of = |part: WorkPart| {
-        let apart: Vec<f64> = accounts
-            .iter()
-            .flat_map(|account| account.parts.iter().map(|time| (account.measured_ns, time)))
-            .filter(|(_, time)| time.part == part)
-            .map(|(measured_ns, time)| (time.modelled_ns - time.sampled_ns) / measured_ns)
-            .collect();
-        let mean = apart.iter().sum::<f64>() / apart.len().max(1) as f64;
-        let too_low = apart.iter().filter(|apart| **apart < 0.0).count();
-        MissedPart { part, mean, cases: apart.len(), too_low }
-    };
-    let all = WorkPart::ALL.into_iter().map(of).filter(|missed| missed.cases > 0);
-    all.max_by(|a, b| a.mean.abs().total_cmp(&b.mean.abs()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,7 +136,5 @@ mod tests {
         assert!((sampled - beside.measured_ns).abs() < 1e-6);
         let of = |part: WorkPart| beside.parts[part as usize].sampled_ns / beside.measured_ns;
         assert!((of(WorkPart::Stack) - 0.6).abs() < 1e-9 && (of(WorkPart::Sleep) - 0.3).abs() < 1e-9);
-        let missed = missed_most(&[beside]).expect("a case");
-        assert!(missed.mean != 0.0 && missed.cases == 1);
     }
 }

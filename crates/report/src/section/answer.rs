@@ -54,7 +54,13 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     let costs = if m.compared() { Vec::new() } else { costs::statements(&m.analysis.operations, confidence) };
     let words = Words::of(m.run);
     let limits = text::latency::statements(latency, &words);
-    let mut dear = m.analysis.answers.iter().flat_map(|answer| text::expensive::opening(answer, &words));
+    let shown = m.analysis.answers.iter().flat_map(|answer| &answer.shown);
+    let mut dear = shown.filter_map(|shown| match &shown.says {
+        Says::Expensive(expense) => {
+            Some(Statement { text: text::expensive::opening(expense), cells: shown.cells.clone() })
+        }
+        _ => None,
+    });
     let headlines: Vec<Statement> = dear.next().into_iter().collect();
     let found: Vec<Statement> = limits.into_iter().chain(dear).chain(costs).collect();
     if !found.is_empty() || !headlines.is_empty() {
@@ -79,7 +85,7 @@ fn asks_of_layers(m: &Material) -> bool {
 
 /// What each layer of a network and each setting costs, where the run asked for that.
 fn layers(m: &Material) -> Option<AnswerCard> {
-    let answer = m.analysis.answers.iter().find(|answer| answer.question == text::layers::TEXT.id)?;
+    let answer = m.analysis.answers.iter().find(|answer| answer.question == text::LAYERS)?;
     let said = text::answer(answer, &Words::of(m.run));
     let cells = answer.shown.iter().flat_map(|shown| shown.cells.clone()).collect();
     let headline = Statement { text: said.headline, cells };

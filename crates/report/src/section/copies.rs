@@ -7,7 +7,7 @@ use super::{capital, grouped, plural, unless_empty, why};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::text;
-use crate::text::words::{Words, and, percent};
+use crate::text::words::{Words, and};
 use crate::{Arrow, Block, Diagram, Entry, Layer, Location, Movement, Notice, Section, Table};
 use syscost_analyze::copies::data_path::{self, DataPath, Flow, PathLeg};
 use syscost_core::units::{Unit, significant};
@@ -231,7 +231,6 @@ fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
     if let Some(link) = link.filter(|_| !links.is_empty()) {
         link.name = format!("{}: {}", link.name, links.join(", "));
     }
-    diagram.notes = notes(ways);
     let all: Vec<String> = ways.iter().map(|told| full(told)).collect();
     // One way gives the file its name; several of the same title differ in what is usual.
     let names = if all.len() == 1 { &all[0] } else { &diagram.title };
@@ -261,7 +260,6 @@ fn drawing(told: &DataPath) -> Diagram {
         claim: claim(told),
         stages,
         arrows: told.flows.iter().map(|(step, flow)| arrow(told, *step, *flow)).collect(),
-        notes: Vec::new(),
     }
 }
 
@@ -287,36 +285,6 @@ fn claim(told: &DataPath) -> Option<(Option<bool>, String)> {
             Some((Some(false), format!("{what}: {} unexplained", difference(share))))
         }
     }
-}
-
-/// How it is known, and whether it adds up, of ways that share a drawing: the worst of them counts.
-fn notes(ways: &[&DataPath]) -> Vec<String> {
-    let Some(first) = ways.first().map(|way| way.audit) else { return Vec::new() };
-    let tier = first.tier.letter();
-    let mut notes = vec![match (&first.uncounted, first.counts) {
-        (Some(why), _) => format!("tier {tier}, not verified: {}", why.reason),
-        (None, None) => format!("tier {tier}, not verified"),
-        (None, Some(_)) => format!("counted in the kernel (tier {tier})"),
-    }];
-    let share = |way: &&DataPath| way.audit.unexplained();
-    let worst = ways.iter().filter_map(share).max_by(|a, b| a.abs().total_cmp(&b.abs()));
-    notes.extend(worst.filter(|share| share.abs() <= TOLERANCE).map(|share| match share {
-        0.0 => "adds up to the byte".into(),
-        _ => format!("adds up within {} %", significant(TOLERANCE * 100.0)),
-    }));
-    notes.extend(
-        ways.iter()
-            .map(|way| text::copies::notes(way.audit))
-            .find(|notes| !notes.is_empty())
-            .unwrap_or_default(),
-    );
-    let again = |way: &&DataPath| way.audit.counts.map(|c| way.audit.per_byte(c.retransmitted));
-    let again = ways.iter().filter_map(again).fold(0.0, f64::max);
-    if again >= RETRANSMITTED {
-        let most = if ways.len() > 1 { "up to " } else { "" };
-        notes.push(format!("{most}{} was sent again", percent(again)));
-    }
-    notes
 }
 
 fn arrow(told: &DataPath, step: PathLeg, flow: Flow) -> Arrow {
@@ -351,9 +319,6 @@ fn arrow(told: &DataPath, step: PathLeg, flow: Flow) -> Arrow {
         }
     }
 }
-
-/// Less than this is nothing to speak of, in a path that never is quite still.
-const RETRANSMITTED: f64 = 0.0005;
 
 /// Less than this of a part is not worth a word beside the other; the table has it.
 const SHOWN: f64 = 0.005;

@@ -4,11 +4,11 @@ use super::{threads, unless_empty};
 use crate::context::spread;
 use crate::material::Material;
 use crate::rivals::{COST, FieldRow, FieldScope, RivalField, study};
-use crate::{Block, Entry, Plot, PlotAxis, PlotRoom, Scale, Section, Series, Table};
+use crate::{Block, Plot, PlotAxis, PlotRoom, Scale, Section, Series};
 use syscost_analyze::compare::study::Study;
 use syscost_core::decide::Verdict;
 use syscost_core::stats::Estimate;
-use syscost_core::units::{Unit, significant};
+use syscost_core::units::Unit;
 use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Thread counts that have a panel.
@@ -62,7 +62,6 @@ fn figure(study: &Study, field: &RivalField, at: usize) -> Vec<Block> {
         blocks.push(Block::Panels(small));
     }
     blocks.push(Block::Note(panel.note(&counts)));
-    blocks.extend(panel.left_out(first));
     blocks
 }
 
@@ -144,36 +143,6 @@ impl Panel<'_> {
         format!(
             "Below 1x is cheaper than {control}. Band: confidence interval; hatched: undecided.{grey}{over}"
         )
-    }
-
-    /// What the figure has no room for, each with its range.
-    fn left_out(&self, scope: FieldScope) -> Option<Block> {
-        let rows = self.field.rows(scope);
-        let left = self
-            .field
-            .ways
-            .iter()
-            .enumerate()
-            .filter(|(i, way)| way.style.is_none() && *i != self.field.control);
-        let listed: Vec<Vec<Entry>> = left
-            .map(|(i, way)| {
-                let found: Vec<f64> = rows
-                    .iter()
-                    .filter_map(|row| Some(self.field.ratio(self.study, i, *row)?.0.value))
-                    .collect();
-                let (low, high) =
-                    found.iter().fold((f64::INFINITY, 0.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
-                let range = match found.len() {
-                    0 => "not compared".into(),
-                    1 => format!("{}x", significant(low)),
-                    _ => format!("{}x to {}x", significant(low), significant(high)),
-                };
-                vec![Entry::Text(way.name.clone()), Entry::Text(range)]
-            })
-            .collect();
-        let title = format!("{} not drawn", super::plural(listed.len(), "way"));
-        let table = Table::new(format!("left-out-{}", self.at), &["way", "relative cost"], listed);
-        (!table.rows.is_empty()).then(|| Block::Folded { title, blocks: vec![Block::Table(table)] })
     }
 }
 

@@ -21,6 +21,9 @@ const COLUMNS: [&str; 8] = [
     "of receiving, in the sender",
 ];
 
+const KERNEL_COLUMNS: [&str; 3] =
+    ["ksoftirqd, kworker, napi, irq: at most", "of the data threads' time", "other kernel threads"];
+
 const METHOD: &str = "CPU time by who ran it, from one short untimed round: shares, not a benchmark. Softirqs receive, on top of \
     whatever thread runs, and the kernel charges that thread. On loopback and veth this is often the sender's: the last column says how much. \"Elsewhere\" is \
     the rest of the machine in that time, other work included. The study's figures contain what ran in the sender and in the receiver only.";
@@ -61,50 +64,43 @@ fn stolen_sentence(clock: &ThreadClock, most: f64) -> String {
 
 /// The tables, where any audit has the figures.
 pub fn blocks(m: &Material) -> Vec<Block> {
-    let mut blocks = softirqs(m);
-    blocks.extend(kernel_threads(m));
-    blocks
-}
-
-fn kernel_threads(m: &Material) -> Vec<Block> {
+    let found: Vec<(&Audit, &CpuTimes)> =
+        m.run.record.audits.iter().filter_map(|audit| Some((audit, audit.cpu.as_ref()?))).collect();
+    let note = charged(found.iter().map(|(_, cpu)| *cpu));
+    let payers = table(m, "who-pays", &COLUMNS, &found, |cpu| figures(cpu).to_vec());
+    let payers = payers.map(|table| (METHOD, table.titled("Who pays for CPU time").noted(note)));
     let audits = m.run.record.audits.iter();
     let found: Vec<(&Audit, &KernelThreadTimes)> =
         audits.filter_map(|audit| Some((audit, audit.kernel_threads.as_ref()?))).collect();
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let axes = axes(m, found.iter().map(|(audit, _)| *audit));
-    let own = ["ksoftirqd, kworker, napi, irq: at most", "of the data threads' time", "other kernel threads"];
-    let titles: Vec<&str> = axes.iter().map(|axis| axis.title).chain(own).collect();
-    let row = |(audit, times): &(&Audit, &KernelThreadTimes)| {
-        let names = axes.iter().map(|axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v)));
-        let (flows, others) = times.of_flows_and_others();
-        let per = |ns: u64| Entry::Number(ns as f64 / times.bytes.max(1) as f64, Unit::NanosecondsPerByte);
-        let share = flows as f64 / times.data_threads_ns.max(1) as f64;
-        let figures = [per(flows), Entry::Share { share, signed: false }, per(others)];
-        names.map(Entry::Text).chain(figures).collect()
-    };
-    let rows = found.iter().map(row).collect();
-    let table = Table::new("kernel-threads", &titles, rows).titled("What the threads' clocks miss");
-    vec![Block::Text(KERNEL_THREADS.into()), Block::Table(table)]
+    let missed = table(m, "kernel-threads", &KERNEL_COLUMNS, &found, |times| kernel_figures(times).to_vec());
+    let missed = missed.map(|table| (KERNEL_THREADS, table.titled("What the threads' clocks miss")));
+    let told = |(method, table): (&str, Table)| [Block::Text(method.into()), Block::Table(table)];
+    payers.into_iter().chain(missed).flat_map(told).collect()
 }
 
-fn softirqs(m: &Material) -> Vec<Block> {
-    let found: Vec<(&Audit, &CpuTimes)> =
-        m.run.record.audits.iter().filter_map(|audit| Some((audit, audit.cpu.as_ref()?))).collect();
-    if found.is_empty() {
-        return Vec::new();
-    }
+/// A row for each audit that has such times: what names it among the others, then its figures.
+fn table<T>(
+    m: &Material,
+    id: &str,
+    columns: &[&'static str],
+    found: &[(&Audit, &T)],
+    figures: impl Fn(&T) -> Vec<Entry>,
+) -> Option<Table> {
     let axes = axes(m, found.iter().map(|(audit, _)| *audit));
-    let titles: Vec<&str> = axes.iter().map(|axis| axis.title).chain(COLUMNS).collect();
-    let row = |(audit, cpu): &(&Audit, &CpuTimes)| {
+    let titles: Vec<&str> = axes.iter().map(|axis| axis.title).chain(columns.iter().copied()).collect();
+    let row = |(audit, times): &(&Audit, &T)| {
         let names = axes.iter().map(|axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v)));
-        names.map(Entry::Text).chain(figures(cpu)).collect()
+        names.map(Entry::Text).chain(figures(times)).collect()
     };
-    let note = charged(found.iter().map(|(_, cpu)| *cpu));
-    let rows = found.iter().map(row).collect();
-    let table = Table::new("who-pays", &titles, rows).titled("Who pays for CPU time").noted(note);
-    vec![Block::Text(METHOD.into()), Block::Table(table)]
+    let rows: Vec<Vec<Entry>> = found.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Table::new(id, &titles, rows))
+}
+
+fn kernel_figures(times: &KernelThreadTimes) -> [Entry; 3] {
+    let (flows, others) = times.of_flows_and_others();
+    let per = |ns: u64| Entry::Number(ns as f64 / times.bytes.max(1) as f64, Unit::NanosecondsPerByte);
+    let share = flows as f64 / times.data_threads_ns.max(1) as f64;
+    [per(flows), Entry::Share { share, signed: false }, per(others)]
 }
 
 /// The axes that name an audit among others: the first of its probe, and each that varies.

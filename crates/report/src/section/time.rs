@@ -7,7 +7,6 @@ use crate::text;
 use crate::text::words::Words;
 use crate::{Block, CellRef, Entry, Section, StackedBar, StackedBars, Statement, Table};
 use std::collections::BTreeMap;
-use syscost_analyze::model::beside::{SampledAccount, WorkPart, beside, missed_most};
 use syscost_analyze::model::{self, Account, TermGroup};
 use syscost_core::axis::{IntAxis, NameAxis, Point};
 use syscost_core::units::Unit;
@@ -39,7 +38,6 @@ pub fn section(m: &Material) -> Option<Section> {
         blocks.push(Block::Text(METHOD.into()));
         blocks.extend(bars(m).iter().map(|bars| Block::Table(parts(bars))));
     }
-    blocks.extend(sampled(m));
     unless_empty("time", "Where the time goes", blocks)
 }
 
@@ -51,39 +49,6 @@ fn summary(m: &Material) -> Option<Statement> {
     let accuracy = m.analysis.model.accuracy()?;
     let text = text::model::accuracy(&accuracy);
     Some(Statement { text, cells: m.analysis.model.accounts.iter().filter_map(cell).collect() })
-}
-
-/// Accounts beside samples, where cases have both.
-fn sampled(m: &Material) -> Vec<Block> {
-    let accounts = m.analysis.model.accounts.iter();
-    let sampled: Vec<SampledAccount<'_>> = accounts.filter_map(|account| beside(m.run, account)).collect();
-    let Some(missed) = missed_most(&sampled) else { return Vec::new() };
-    let cells = sampled.iter().filter_map(|sampled| cell(sampled.account)).collect();
-    let statement = Statement { text: text::model::missed(&missed), cells };
-    vec![Block::Statement(statement), Block::Table(beside_samples(m, &sampled))]
-}
-
-/// A row a case: modelled / sampled for each part of the work.
-fn beside_samples(m: &Material, sampled: &[SampledAccount<'_>]) -> Table {
-    let words = Words::of(m.run);
-    let titles = WorkPart::ALL.map(text::model::part);
-    let columns: Vec<&str> = ["case", "measured", "modelled"].into_iter().chain(titles).collect();
-    let ns = |ns: f64| Unit::Nanoseconds.format(ns);
-    let row = |sampled: &SampledAccount<'_>| {
-        let point = &sampled.account.point;
-        let name = format!("{}, {}", words.name(point, RIVALS.id, point), words.place(point, &[RIVALS.id]));
-        let parts = sampled.parts.iter().map(|part| {
-            Entry::Text(match (part.modelled_ns, part.sampled_ns) {
-                (0.0, 0.0) => "-".into(),
-                (modelled, sampled) => format!("{} / {}", ns(modelled), ns(sampled)),
-            })
-        });
-        let totals = [sampled.measured_ns, sampled.account.predicted_ns()]
-            .map(|ns| Entry::Number(ns, Unit::Nanoseconds));
-        std::iter::once(Entry::Text(name)).chain(totals).chain(parts).collect()
-    };
-    Table::new("time-sampled", &columns, sampled.iter().map(row).collect())
-        .titled("CPU time of a message by part of the work, modelled / sampled")
 }
 
 /// One drawing for each of a few sizes, with the fewest threads: a bar a mechanism.

@@ -1,16 +1,11 @@
-//! How figures change with more threads or connections.
+//! What does it cost when a thread serves more connections?
 
 use super::figures::{at_places, metric, times_within};
 use crate::text::words::capital;
 use syscost_analyze::finding::along::{AlongChanges, ChangedPlaces, MetricChange};
-use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Metrics that are named; the data have all.
 const NAMED: usize = 2;
-
-pub fn plural(axis: &str) -> &'static str {
-    if axis == THREADS.id { "threads" } else { "connections" }
-}
 
 /// The larger of its changes, and whether the figure rises.
 fn larger(change: &MetricChange) -> Option<(&ChangedPlaces, bool)> {
@@ -24,7 +19,7 @@ fn strength(changed: &ChangedPlaces) -> f64 {
 }
 
 /// `CPU per byte rises up to 2.1x (3 of 4 places)`
-pub fn change(change: &MetricChange) -> Option<String> {
+fn change(change: &MetricChange) -> Option<String> {
     let (changed, rises) = larger(change)?;
     Some(format!(
         "{} {} up to {}{}",
@@ -35,15 +30,32 @@ pub fn change(change: &MetricChange) -> Option<String> {
     ))
 }
 
+/// `250 connections a thread cost up to 1.8x more CPU per byte than 1 (3 of 4 places).`
+pub fn headline(all: &AlongChanges) -> String {
+    let ends = || Some((all.values.first()?, all.values.last()?));
+    let (Some(cost), Some((few, many))) = (all.changes.first(), ends()) else { return String::new() };
+    match &cost.more {
+        Some(more) => format!(
+            "{many} connections a thread cost up to {} more CPU per byte than {few}{}.",
+            times_within(&more.largest.ratio),
+            at_places(more.places, cost.places)
+        ),
+        None => format!(
+            "CPU per byte is not significantly higher with {many} connections a thread than with {few}."
+        ),
+    }
+}
+
 /// The largest of the changes.
 pub fn sentence(all: &AlongChanges) -> String {
     let mut strongest: Vec<(&MetricChange, f64)> =
         all.changes.iter().filter_map(|c| Some((c, strength(larger(c)?.0)))).collect();
     strongest.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut named = strongest.iter().take(NAMED).filter_map(|(c, _)| change(c));
-    let most = format!("the most {}", plural(all.axis));
     let Some(first) = named.next() else {
-        return format!("No other figure differs significantly between the fewest and {most}.");
+        return "No other figure differs significantly between the fewest and the most connections.".into();
     };
-    named.fold(format!("With {most}, {first}."), |told, next| format!("{told} {}.", capital(&next)))
+    named.fold(format!("With the most connections, {first}."), |told, next| {
+        format!("{told} {}.", capital(&next))
+    })
 }

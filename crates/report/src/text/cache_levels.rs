@@ -1,22 +1,9 @@
 //! Which cache level's misses fall most, and between which mechanisms?
 
 use super::figures::{interval, short_place, times_within};
-use super::{QuestionText, each, headline_of};
 use syscost_analyze::answer::CacheLevel;
-use syscost_analyze::finding::Says;
 use syscost_analyze::finding::cache_levels::LevelMisses;
 use syscost_core::units::significant;
-
-pub const TEXT: QuestionText = QuestionText {
-    id: "cache_levels",
-    question: "Which cache level's misses fall most, and between which mechanisms?",
-    headline: |answer, words| headline_of(answer, words, |says, _| known(says).map(headline)),
-    told: |answer, words| each(answer, words, |says, _| known(says).map(sentence)),
-};
-
-fn known(says: &Says) -> Option<&LevelMisses> {
-    if let Says::CacheLevels(misses) = says { Some(misses) } else { None }
-}
 
 /// `L1 data cache`
 pub fn level(level: CacheLevel) -> &'static str {
@@ -28,7 +15,7 @@ pub fn level(level: CacheLevel) -> &'static str {
 }
 
 /// Of the level that falls most.
-fn headline(misses: &LevelMisses) -> String {
+pub fn headline(misses: &LevelMisses) -> String {
     let name = level(misses.level);
     match &misses.largest {
         Some(fall) => format!(
@@ -42,7 +29,7 @@ fn headline(misses: &LevelMisses) -> String {
     }
 }
 
-fn sentence(misses: &LevelMisses) -> String {
+pub fn sentence(misses: &LevelMisses) -> String {
     let (name, pairs) = (level(misses.level), misses.pairs);
     match &misses.largest {
         Some(fall) => format!(

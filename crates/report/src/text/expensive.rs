@@ -1,11 +1,8 @@
 //! What is expensive here, and what would change it?
 
 use super::figures::{ends, interval, times_range, times_within};
-use super::{QuestionText, each, headline_of};
-use crate::Statement;
-use crate::text::words::{Words, capital, count};
+use crate::text::words::{capital, count};
 use syscost_analyze::finding::expensive::{CheaperWay, DearRow, Expense};
-use syscost_analyze::finding::{Answer, Says};
 use syscost_analyze::operations::operation::row_name;
 use syscost_core::axis::Point;
 use syscost_measure::probe;
@@ -13,18 +10,7 @@ use syscost_measure::probe;
 /// From so many times its lower end on an interval is told instead of a ratio.
 const WIDE: f64 = 2.0;
 
-pub const TEXT: QuestionText = QuestionText {
-    id: "expensive",
-    question: "What is expensive here, and what would change it?",
-    headline: |answer, words| headline_of(answer, words, |says, _| known(says).map(headline)),
-    told: |answer, words| each(answer, words, |says, _| known(says).map(sentence)),
-};
-
-fn known(says: &Says) -> Option<&Expense> {
-    if let Says::Expensive(expense) = says { Some(expense) } else { None }
-}
-
-fn headline(expense: &Expense) -> String {
+pub fn headline(expense: &Expense) -> String {
     match expense {
         Expense::Dear { dear: 0, .. } => "No row surely costs more than twice what its parts predict.".into(),
         Expense::Dear { rows, dear, of, .. } => {
@@ -44,17 +30,14 @@ fn headline(expense: &Expense) -> String {
 }
 
 /// What a report of operations opens with: what is dear, then what would change it, a sentence each.
-pub fn opening(answer: &Answer, words: &Words) -> Vec<Statement> {
-    let short = |says: &Says, _: &Words| {
-        known(says).map(|expense| match expense {
-            Expense::Governor { .. } | Expense::ClockByKernel { .. } => sentence(expense),
-            _ => headline(expense),
-        })
-    };
-    if answer.question == TEXT.id { each(answer, words, short) } else { Vec::new() }
+pub fn opening(expense: &Expense) -> String {
+    match expense {
+        Expense::Governor { .. } | Expense::ClockByKernel { .. } => sentence(expense),
+        _ => headline(expense),
+    }
 }
 
-fn sentence(expense: &Expense) -> String {
+pub fn sentence(expense: &Expense) -> String {
     match expense {
         Expense::Dear { rows, dear, of, undecided } => {
             let list: String = rows.iter().map(|row| format!(" {}.", capital(&dear_row(row)))).collect();

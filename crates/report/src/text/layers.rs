@@ -1,7 +1,6 @@
 //! What does each layer and setting between the two ends cost?
 
 use super::figures::rounded;
-use super::{QuestionText, each};
 use crate::text::words::{Words, capital};
 use syscost_analyze::finding::layers::{LayerCost, LayerPlace};
 use syscost_analyze::finding::{Answer, Says};
@@ -15,20 +14,13 @@ use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 /// Places that are told one by one; of more those of the control.
 const LISTED: usize = 8;
 
-pub const TEXT: QuestionText = QuestionText {
-    id: "layers",
-    question: "What does each layer and setting between the two ends cost?",
-    headline,
-    told: |answer, words| each(answer, words, |says, words| known(says).map(|cost| sentence(cost, words))),
-};
-
-fn known(says: &Says) -> Option<&LayerCost> {
-    if let Says::Layers(cost) = says { Some(cost) } else { None }
-}
-
 /// `A 64 B message by send takes 8.7 us of CPU over veth: bridge adds 0.41 us, vxlan adds 1.9 us, macvlan is undecided.`
-fn headline(answer: &Answer, words: &Words) -> String {
-    let all: Vec<&LayerCost> = answer.shown.iter().filter_map(|shown| known(&shown.says)).collect();
+pub fn headline(answer: &Answer, words: &Words) -> String {
+    let known = answer.shown.iter().filter_map(|shown| match &shown.says {
+        Says::Layers(cost) => Some(cost),
+        _ => None,
+    });
+    let all: Vec<&LayerCost> = known.collect();
     let axes = all.chunk_by(|a, b| a.axis == b.axis).filter_map(|of_axis| headline_of_axis(of_axis, words));
     axes.collect::<Vec<String>>().join(" ")
 }
@@ -74,7 +66,7 @@ fn of_control(cost: &LayerCost) -> impl Iterator<Item = &LayerPlace> {
 }
 
 /// ``vxlan` beside veth, CPU time a message. `send` at 64 B: +1.9 us (95 % CI 1.5 to 2.3). At 4 KiB: ..``
-fn sentence(cost: &LayerCost, words: &Words) -> String {
+pub fn sentence(cost: &LayerCost, words: &Words) -> String {
     let [layer, beside] = [&cost.layer, &cost.beside].map(|value| words.value(&cost.axis, value));
     let title =
         if cost.axis == PATH.id { String::new() } else { format!("{} ", capital(words.title(&cost.axis))) };
@@ -138,7 +130,7 @@ fn size(place: &Point) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::answer;
+    use crate::text::{LAYERS, answer};
     use syscost_analyze::synthetic::Synthetic;
     use syscost_analyze::whole::Analysis;
 
@@ -154,7 +146,7 @@ mod tests {
         }
         let run = synthetic.run_of(cases);
         let answers = Analysis::of(&run).answers;
-        let layers = answers.iter().find(|answer| answer.question == TEXT.id).unwrap();
+        let layers = answers.iter().find(|answer| answer.question == LAYERS).unwrap();
         let said = answer(layers, &Words::of(&run)).headline;
         assert!(said.starts_with("A 64 B message by send takes "), "{said}");
         assert!(said.contains(" of CPU over veth: bridge "), "{said}");

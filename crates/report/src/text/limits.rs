@@ -1,8 +1,7 @@
-//! What limits cases, and what counting costs, in words.
+//! What limits cases, in words.
 
 use crate::Statement;
 use crate::text::words::{and, count, percent};
-use syscost_analyze::limits::counting::CountingCost;
 use syscost_analyze::limits::limiter::{Limit, Limiter, SATURATED};
 
 const LIMITS: [(Limit, &str); 6] = [
@@ -31,14 +30,4 @@ pub fn statement(limiters: &[Limiter]) -> Option<Statement> {
     );
     let cells = limiters.iter().flat_map(|limiter| limiter.cells.clone()).collect();
     (!found.is_empty()).then_some(Statement { text, cells })
-}
-
-pub fn counting(cost: &CountingCost) -> Statement {
-    let text = format!(
-        "Open counters cost {:.2}x the CPU time per message (median of {}; at most {:.2}x). No timed round had them open.",
-        cost.median,
-        count(cost.cases, "case"),
-        cost.most
-    );
-    Statement { text, cells: cost.cells.to_vec() }
 }

@@ -1,5 +1,5 @@
-//! Every sentence of a report: what the analysing crate says as data, in words. A file a question, a line each in
-//! `QUESTIONS`.
+//! Every sentence of a report: what the analysing crate says as data, in words. A question is a line of [`QUESTIONS`] and a
+//! file of sentences.
 
 use crate::Statement;
 use crate::text::words::{Words, and, count};
@@ -9,7 +9,6 @@ use syscost_analyze::finding::{Answer, Says, Shown};
 mod along;
 mod cause;
 mod cache_levels;
-mod connections;
 pub mod expensive;
 pub mod layers;
 pub mod copies;
@@ -36,37 +35,72 @@ mod wakeups;
 pub mod words;
 mod zero_copy;
 
-/// The words of one question.
-pub struct QuestionText {
-    /// Of the answer: `scatter_gather`.
-    pub id: &'static str,
-    pub question: &'static str,
-    /// The answer in one sentence, under 25 words.
-    headline: fn(&Answer, &Words) -> String,
-    /// What shows it, each thing once: near-equal ones are one sentence with their range.
-    told: fn(&Answer, &Words) -> Vec<Statement>,
-}
-
-/// In the order of reports.
-static QUESTIONS: &[QuestionText] = &[
-    expensive::TEXT,
-    layers::TEXT,
-    scatter_gather::TEXT,
-    zero_copy::TEXT,
-    not_fastest::TEXT,
-    cache_levels::TEXT,
-    threads::TEXT,
-    connections::TEXT,
-    wakeups::TEXT,
-    regimes::TEXT,
-    overtaking::ONE_COPY,
-    overtaking::ZERO_COPY,
-    unexpected::TEXT,
+/// The id of each question and its words, in the order of reports.
+static QUESTIONS: &[(&str, &str)] = &[
+    ("expensive", "What is expensive here, and what would change it?"),
+    (LAYERS, "What does each layer and setting between the two ends cost?"),
+    ("scatter_gather", "Which copy did scatter-gather remove?"),
+    ("zero_copy", "What did zero-copy remove, and what did it add?"),
+    ("not_fastest", "Why is zero-copy not always fastest?"),
+    ("cache_levels", "Which cache level's misses fall most, and between which mechanisms?"),
+    ("threads", "Where does scaling with threads stop, and why?"),
+    ("connections", "What does it cost when a thread serves more connections?"),
+    ("wake_ups", "Do wakeups decide?"),
+    ("regimes", "Where do short slices and steady windows differ?"),
+    ("one_copy", "From which size does one-copy beat two-copy?"),
+    ("zero_copy_from", "From which size does zero-copy beat two-copy?"),
+    ("unexpected", "What is unexpected?"),
 ];
 
-/// Of the first thing shown.
-fn headline_of(answer: &Answer, words: &Words, says: fn(&Says, &Words) -> Option<String>) -> String {
-    answer.shown.first().and_then(|shown| says(&shown.says, words)).unwrap_or_default()
+/// What a report of layers opens with.
+pub const LAYERS: &str = "layers";
+
+/// The answer in one sentence, under 25 words: that of the first thing shown.
+fn headline(answer: &Answer, words: &Words) -> Option<String> {
+    Some(match &answer.shown.first()?.says {
+        Says::Expensive(expense) => expensive::headline(expense),
+        Says::Layers(_) => layers::headline(answer, words),
+        Says::ScatterGather(gathering) => scatter_gather::headline(gathering),
+        Says::ZeroCopy(change) => zero_copy::headline(change),
+        Says::NotFastest(prices) => not_fastest::headline(prices),
+        Says::CacheLevels(misses) => cache_levels::headline(misses),
+        Says::Threads(scaling) => threads::headline(scaling, answer.verdict),
+        Says::Along(changes) => along::headline(changes),
+        Says::WakeUps(pairs) => wakeups::headline(pairs),
+        Says::Regimes(differ) => regimes::headline(differ),
+        Says::Overtaking(one) => overtaking::headline(one, words),
+        Says::Unexpected(unforeseen) => unexpected::headline(answer, unforeseen),
+    })
+}
+
+/// What shows it, each thing once: near-equal ones are one sentence with their range.
+fn told(answer: &Answer, words: &Words) -> Vec<Statement> {
+    let each = |says: fn(&Says, &Words) -> String| {
+        let of = |shown: &Shown| Statement { text: says(&shown.says, words), cells: shown.cells.clone() };
+        answer.shown.iter().map(of).collect()
+    };
+    match answer.shown.first().map(|shown| &shown.says) {
+        Some(Says::ScatterGather(_)) => scatter_gather::statements(&answer.shown),
+        Some(Says::ZeroCopy(_)) => zero_copy::statements(&answer.shown),
+        Some(Says::Overtaking(_)) => overtaking::statements(&answer.shown, words),
+        _ => each(sentence),
+    }
+}
+
+/// What is told one by one.
+fn sentence(says: &Says, words: &Words) -> String {
+    match says {
+        Says::Expensive(expense) => expensive::sentence(expense),
+        Says::Layers(cost) => layers::sentence(cost, words),
+        Says::NotFastest(prices) => not_fastest::sentence(prices),
+        Says::CacheLevels(misses) => cache_levels::sentence(misses),
+        Says::Threads(scaling) => threads::sentence(scaling, words),
+        Says::Along(changes) => along::sentence(changes),
+        Says::WakeUps(pairs) => wakeups::sentence(pairs, words),
+        Says::Regimes(differ) => regimes::sentence(differ, words),
+        Says::Unexpected(unforeseen) => unexpected::sentence(unforeseen, words),
+        Says::ScatterGather(_) | Says::ZeroCopy(_) | Says::Overtaking(_) => String::new(),
+    }
 }
 
 /// What is said to a question.
@@ -82,23 +116,17 @@ pub struct AnswerText {
 }
 
 pub fn answer(answer: &Answer, words: &Words) -> AnswerText {
-    let of_question = QUESTIONS.iter().find(|text| text.id == answer.question);
+    let question = QUESTIONS.iter().find(|(id, _)| *id == answer.question);
     let lacks =
         answer.lacks.as_ref().map(|lack| (self::lack(lack), answer.command.clone().unwrap_or_default()));
     AnswerText {
-        question: of_question.map_or(answer.question, |text| text.question),
+        question: question.map_or(answer.question, |(_, question)| question),
         verdict: answer.verdict,
-        headline: of_question.map_or_else(String::new, |text| (text.headline)(answer, words)),
-        statements: of_question.map_or_else(Vec::new, |text| (text.told)(answer, words)),
+        headline: headline(answer, words).unwrap_or_default(),
+        statements: told(answer, words),
         caveats: answer.caveats.iter().map(caveat).collect(),
         lacks,
     }
-}
-
-/// A sentence for each thing shown, with the cells it stands on.
-fn each(answer: &Answer, words: &Words, says: fn(&Says, &Words) -> Option<String>) -> Vec<Statement> {
-    let of = |shown: &Shown| Some(Statement { text: says(&shown.says, words)?, cells: shown.cells.clone() });
-    answer.shown.iter().filter_map(of).collect()
 }
 
 fn caveat(caveat: &Caveat) -> String {

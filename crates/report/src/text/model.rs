@@ -1,7 +1,6 @@
 //! The cost model in words: terms, where counts come from, what weakens an account.
 
-use super::words::percent;
-use syscost_analyze::model::beside::{MissedPart, WorkPart};
+use syscost_analyze::model::beside::WorkPart;
 use syscost_analyze::model::counts::CountSource;
 use syscost_analyze::model::{AccountCaveat, Accuracy, TermGroup};
 use syscost_core::units::{and, count};
@@ -44,19 +43,6 @@ fn side(accuracy: &Accuracy) -> String {
     } else {
         format!("It is too low in {too_low} of {cases}, and {mean}.")
     }
-}
-
-/// What samples show and the model has not, or the other way round.
-pub fn missed(missed: &MissedPart) -> String {
-    let (side, cases) =
-        if missed.mean < 0.0 { ("less", missed.too_low) } else { ("more", missed.cases - missed.too_low) };
-    format!(
-        "Beside the samples, the model errs most on \"{}\": {side} than was sampled in {cases} of {}, by {} of the measured time \
-         on average.",
-        part(missed.part),
-        missed.cases,
-        percent(missed.mean.abs())
-    )
 }
 
 /// Measured less the sum of the terms.

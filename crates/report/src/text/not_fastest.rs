@@ -1,24 +1,11 @@
 //! Why is zero-copy not always fastest?
 
 use super::figures::{at_places, extremes, low_to_high};
-use super::{QuestionText, each, headline_of};
-use syscost_analyze::finding::Says;
 use syscost_analyze::finding::not_fastest::{PriceTrend, ZeroCopyPrice, ZeroCopyPrices};
 use syscost_core::units::Unit;
 
-pub const TEXT: QuestionText = QuestionText {
-    id: "not_fastest",
-    question: "Why is zero-copy not always fastest?",
-    headline: |answer, words| headline_of(answer, words, |says, _| known(says).map(headline)),
-    told: |answer, words| each(answer, words, |says, _| known(says).map(sentence)),
-};
-
-fn known(says: &Says) -> Option<&ZeroCopyPrices> {
-    if let Says::NotFastest(prices) = says { Some(prices) } else { None }
-}
-
 /// `At 64 B, requesting zero-copy costs 4.9 to 8.1 us more CPU a message than sendmsg.`
-fn headline(all: &ZeroCopyPrices) -> String {
+pub fn headline(all: &ZeroCopyPrices) -> String {
     let fixed: Vec<f64> = all.prices.iter().filter_map(|p| p.fixed).map(|e| e.value).collect();
     let (control, size) = (&all.control, Unit::Bytes.format(all.smallest as f64));
     match extremes(&fixed) {
@@ -33,7 +20,7 @@ fn headline(all: &ZeroCopyPrices) -> String {
 
 /// `From 64 B to 1 MiB, a further byte costs 0.02 ns/B more on average. The kernel copied the payload all the same.`: a
 /// count, and no cause, because it copies the control's bytes as well.
-fn sentence(all: &ZeroCopyPrices) -> String {
+pub fn sentence(all: &ZeroCopyPrices) -> String {
     let of = |trend: PriceTrend| all.prices.iter().filter(|p| p.trend == trend).collect::<Vec<_>>();
     let (worse, better) = (of(PriceTrend::Worse), of(PriceTrend::Better));
     let [smallest, largest] = [all.smallest, all.largest].map(|size| Unit::Bytes.format(size as f64));

@@ -2,44 +2,30 @@
 
 use super::copies::several;
 use super::figures::extremes;
-use super::{QuestionText, headline_of};
 use crate::Statement;
 use crate::text::words::{Words, and, capital, count};
 use std::collections::BTreeSet;
 use syscost_analyze::compare::study::{ALONG, RIVALS};
 use syscost_analyze::finding::overtaking::{Overtakes, Overtaking};
-use syscost_analyze::finding::{Answer, Says, Shown};
+use syscost_analyze::finding::{Says, Shown};
 use syscost_analyze::recommend::line::Way;
 use syscost_core::stats::Estimate;
 use syscost_core::units::significant;
 use syscost_measure::probe::transfer::axes::THREADS;
 
-pub const ONE_COPY: QuestionText = text("one_copy", "From which size does one-copy beat two-copy?");
-pub const ZERO_COPY: QuestionText = text("zero_copy_from", "From which size does zero-copy beat two-copy?");
-
-const fn text(id: &'static str, question: &'static str) -> QuestionText {
-    QuestionText {
-        id,
-        question,
-        headline: |answer: &Answer, words: &Words| headline_of(answer, words, headline),
-        told: statements,
-    }
-}
-
-fn known(says: &Says) -> Option<&Overtaking> {
-    if let Says::Overtaking(one) = says { Some(one) } else { None }
-}
-
 /// The first sentence: the ratio is beside it.
-fn headline(says: &Says, words: &Words) -> Option<String> {
-    let text = sentence(known(says)?, words);
-    Some(text.split_once(". ").map_or(text.clone(), |(first, _)| format!("{first}.")))
+pub fn headline(one: &Overtaking, words: &Words) -> String {
+    let text = sentence(one, words);
+    text.split_once(". ").map_or(text.clone(), |(first, _)| format!("{first}."))
 }
 
 /// Against one mechanism, challengers with the same answer are one sentence.
-fn statements(answer: &Answer, words: &Words) -> Vec<Statement> {
-    let all: Vec<(&Overtaking, &Shown)> =
-        answer.shown.iter().filter_map(|shown| Some((known(&shown.says)?, shown))).collect();
+pub fn statements(all: &[Shown], words: &Words) -> Vec<Statement> {
+    let known = all.iter().filter_map(|shown| match &shown.says {
+        Says::Overtaking(one) => Some((one, shown)),
+        _ => None,
+    });
+    let all: Vec<(&Overtaking, &Shown)> = known.collect();
     let mut groups: Vec<Vec<(&Overtaking, &Shown)>> = Vec::new();
     for one in &all {
         let alike = |group: &&mut Vec<(&Overtaking, &Shown)>| {
@@ -268,7 +254,6 @@ fn title(metric: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syscost_analyze::answer::AnswerVerdict;
     use syscost_analyze::synthetic::{Synthetic, point};
     use syscost_core::units::Unit;
 
@@ -300,10 +285,10 @@ mod tests {
 
     fn told(lines: Vec<Overtaking>) -> (String, Vec<String>) {
         let words = Words::of(&Synthetic::default().run());
-        let shown = lines.into_iter().map(|one| Shown::of(Says::Overtaking(one), Vec::new())).collect();
-        let answer = Answer::found(ZERO_COPY.id, AnswerVerdict::Partly, shown, Vec::new());
-        let texts = (ZERO_COPY.told)(&answer, &words).into_iter().map(|statement| statement.text).collect();
-        ((ZERO_COPY.headline)(&answer, &words), texts)
+        let first = headline(&lines[0], &words);
+        let shown: Vec<Shown> =
+            lines.into_iter().map(|one| Shown::of(Says::Overtaking(one), Vec::new())).collect();
+        (first, statements(&shown, &words).into_iter().map(|statement| statement.text).collect())
     }
 
     const CPU: &str = "total_cpu_ns_per_byte";

@@ -1,26 +1,12 @@
 //! Which copy did scatter-gather remove?
 
-use super::{QuestionText, copies};
+use super::copies;
 use crate::Statement;
-use crate::text::words::Words;
 use syscost_analyze::finding::scatter_gather::Gathering;
-use syscost_analyze::finding::{Answer, Says, Shown};
+use syscost_analyze::finding::{Says, Shown};
 use syscost_core::units::significant;
 
-pub const TEXT: QuestionText = QuestionText {
-    id: "scatter_gather",
-    question: "Which copy did scatter-gather remove?",
-    headline: |answer: &Answer, _: &Words| {
-        answer.shown.iter().find_map(known).map(headline).unwrap_or_default()
-    },
-    told: |answer, _| statements(&answer.shown),
-};
-
-fn known(shown: &Shown) -> Option<&Gathering> {
-    if let Says::ScatterGather(gathering) = &shown.says { Some(gathering) } else { None }
-}
-
-fn headline(gathering: &Gathering) -> String {
+pub fn headline(gathering: &Gathering) -> String {
     match gathering {
         Gathering::Copies(copies) => copies::headline("Scatter-gather", copies),
         Gathering::Calls { other, .. } => {
@@ -30,15 +16,17 @@ fn headline(gathering: &Gathering) -> String {
 }
 
 /// Ways that save the same are one sentence.
-fn statements(all: &[Shown]) -> Vec<Statement> {
-    let copying = all.iter().filter_map(|shown| match known(shown)? {
-        Gathering::Copies(copies) => Some((copies, shown)),
-        Gathering::Calls { .. } => None,
+pub fn statements(all: &[Shown]) -> Vec<Statement> {
+    let copying = all.iter().filter_map(|shown| match &shown.says {
+        Says::ScatterGather(Gathering::Copies(copies)) => Some((copies, shown)),
+        _ => None,
     });
     let mut told = copies::statements(copying);
     let mut calls: Vec<(&str, [String; 2], Vec<String>, Statement)> = Vec::new();
     for shown in all {
-        let Some(Gathering::Calls { gathering, other, gathering_calls, other_calls }) = known(shown) else {
+        let Says::ScatterGather(Gathering::Calls { gathering, other, gathering_calls, other_calls }) =
+            &shown.says
+        else {
             continue;
         };
         let counts = [*gathering_calls, *other_calls].map(significant);

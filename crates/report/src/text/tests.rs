@@ -15,9 +15,9 @@ const LISTED: usize = 20;
 #[test]
 fn every_question_of_the_analysis_has_words_in_its_order() {
     let asked: Vec<&str> = finding::ALL.iter().map(|finding| finding.id()).collect();
-    let told: Vec<&str> = QUESTIONS.iter().map(|text| text.id).collect();
+    let told: Vec<&str> = QUESTIONS.iter().map(|(id, _)| *id).collect();
     assert_eq!(asked, told);
-    let questions: BTreeSet<&str> = QUESTIONS.iter().map(|text| text.question).collect();
+    let questions: BTreeSet<&str> = QUESTIONS.iter().map(|(_, question)| *question).collect();
     assert_eq!(questions.len(), QUESTIONS.len());
     assert!(questions.iter().all(|question| question.ends_with('?')));
 }

@@ -1,35 +1,22 @@
 //! Where does scaling with threads stop, and why?
 
 use super::figures::{at_places, short_place, times};
-use super::{QuestionText, each, headline_of};
 use crate::text::words::{Words, count};
 use syscost_analyze::answer::AnswerVerdict;
 use syscost_analyze::compare::study::RIVALS;
 use syscost_analyze::finding::along::LargestChange;
 use syscost_analyze::finding::threads::{Scaling, ScalingStop};
-use syscost_analyze::finding::{Answer, Says};
 use syscost_analyze::limits::limiter::Limit;
 use syscost_measure::probe::transfer::Transfer;
 
-pub const TEXT: QuestionText = QuestionText {
-    id: "threads",
-    question: "Where does scaling with threads stop, and why?",
-    headline,
-    told: |answer, words| each(answer, words, |says, words| known(says).map(|all| sentence(all, words))),
-};
-
-fn known(says: &Says) -> Option<&Scaling> {
-    if let Says::Threads(scaling) = says { Some(scaling) } else { None }
-}
-
 /// Where it is decided; `Scaling stops at 2 to 4 threads (12 of 16 places), and more are slower at 3.`
-fn headline(answer: &Answer, words: &Words) -> String {
-    match answer.verdict {
+pub fn headline(all: &Scaling, verdict: AnswerVerdict) -> String {
+    match verdict {
         AnswerVerdict::Undecided => {
             "Undecided where scaling stops: too few comparisons of thread counts are decided.".into()
         }
-        AnswerVerdict::No => headline_of(answer, words, |says, _| known(says).map(rising)),
-        _ => headline_of(answer, words, |says, _| known(says).map(stopping)),
+        AnswerVerdict::No => rising(all),
+        _ => stopping(all),
     }
 }
 
@@ -53,7 +40,7 @@ fn stopping(all: &Scaling) -> String {
 }
 
 /// The gain and the loss with whose they are, and the limit of most places.
-fn sentence(all: &Scaling, words: &Words) -> String {
+pub fn sentence(all: &Scaling, words: &Words) -> String {
     let change = |verb: &str, change: &LargestChange| {
         let LargestChange { from, to, ratio, place } = change;
         let name = words.way(&Transfer, place, RIVALS.id);

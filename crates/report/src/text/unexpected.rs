@@ -1,7 +1,7 @@
 //! What is unexpected?
 
+use super::cause;
 use super::figures::{times, times_range};
-use super::{QuestionText, cause, each, headline_of};
 use crate::text::words::{Words, and, count, figure, row_name};
 
 use std::collections::BTreeSet;
@@ -13,22 +13,9 @@ use syscost_core::units::significant;
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
-pub const TEXT: QuestionText = QuestionText {
-    id: "unexpected",
-    question: "What is unexpected?",
-    headline,
-    told: |answer, words| {
-        each(answer, words, |says, words| known(says).map(|unforeseen| sentence(unforeseen, words)))
-    },
-};
-
-fn known(says: &Says) -> Option<&Unforeseen> {
-    if let Says::Unexpected(unforeseen) = says { Some(unforeseen) } else { None }
-}
-
 /// The strongest phenomenon, and how many others there are.
-fn headline(answer: &Answer, words: &Words) -> String {
-    let is_phenomenon = |says: &Says| matches!(known(says), Some(Unforeseen::Phenomenon { .. }));
+pub fn headline(answer: &Answer, first: &Unforeseen) -> String {
+    let is_phenomenon = |says: &Says| matches!(says, Says::Unexpected(Unforeseen::Phenomenon { .. }));
     let phenomena = answer.shown.iter().filter(|shown| is_phenomenon(&shown.says)).count();
     let more = match phenomena {
         0 | 1 => String::new(),
@@ -38,8 +25,7 @@ fn headline(answer: &Answer, words: &Words) -> String {
     if answer.verdict == AnswerVerdict::Undecided {
         return "Nothing unexpected is significant, but most comparisons are undecided.".into();
     }
-    let first = headline_of(answer, words, |says, _| known(says).map(strongest));
-    first + &more
+    strongest(first) + &more
 }
 
 fn strongest(unforeseen: &Unforeseen) -> String {
@@ -61,7 +47,7 @@ fn phenomenon(kind: Surprise, by: &str) -> String {
     }
 }
 
-fn sentence(unforeseen: &Unforeseen, words: &Words) -> String {
+pub fn sentence(unforeseen: &Unforeseen, words: &Words) -> String {
     match unforeseen {
         Unforeseen::NotFound { kinds } => {
             let names: Vec<String> = kinds.iter().map(|(kind, _)| sought(*kind).to_string()).collect();

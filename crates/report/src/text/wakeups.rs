@@ -1,29 +1,17 @@
 //! Do wakeups decide?
 
+use super::cause;
 use super::figures::{short_place, times_within};
-use super::{QuestionText, cause, each, headline_of};
 use crate::text::words::{Words, count};
 
-use syscost_analyze::finding::Says;
 use syscost_analyze::finding::wakeups::{DecidedPair, WakeupPairs};
 use syscost_measure::probe::transfer::axes::MECHANISM;
-
-pub const TEXT: QuestionText = QuestionText {
-    id: "wake_ups",
-    question: "Do wakeups decide?",
-    headline: |answer, words| headline_of(answer, words, |says, _| known(says).map(headline)),
-    told: |answer, words| each(answer, words, |says, words| known(says).map(|pairs| sentence(pairs, words))),
-};
-
-fn known(says: &Says) -> Option<&WakeupPairs> {
-    if let Says::WakeUps(pairs) = says { Some(pairs) } else { None }
-}
 
 fn compared(pairs: &WakeupPairs) -> &'static str {
     if pairs.axis == MECHANISM.id { "mechanisms and the control" } else { "read sizes" }
 }
 
-fn headline(pairs: &WakeupPairs) -> String {
+pub fn headline(pairs: &WakeupPairs) -> String {
     let differ = count(pairs.differ, "significant difference");
     match (pairs.decided, pairs.differ) {
         (0, 0) => format!(
@@ -47,7 +35,7 @@ fn headline(pairs: &WakeupPairs) -> String {
     }
 }
 
-fn sentence(pairs: &WakeupPairs, words: &Words) -> String {
+pub fn sentence(pairs: &WakeupPairs, words: &Words) -> String {
     match &pairs.largest {
         Some(most) => largest(pairs, most, words),
         None => format!(

@@ -3,7 +3,7 @@
 pub use syscost_analyze::operations::operation::row_name;
 use syscost_analyze::varied;
 use syscost_core::axis::{Axis, Point, Value};
-use syscost_core::units::{Unit, significant};
+use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, THREADS};
@@ -180,17 +180,6 @@ pub fn minutes(minutes: f64) -> String {
     }
 }
 
-/// A ratio as a difference: `18 % below`, `7 % above`, `3.2 times`.
-pub fn difference(ratio: f64) -> String {
-    if ratio >= 2.0 {
-        format!("{} times", significant(ratio))
-    } else if ratio >= 1.0 {
-        format!("{} above", percent(ratio - 1.0))
-    } else {
-        format!("{} below", percent(1.0 - ratio))
-    }
-}
-
 /// A figure in its unit: `0.21 ns/B`; a ratio as a share.
 pub fn figure(value: f64, unit: Unit) -> String {
     if unit == Unit::Ratio { percent(value) } else { unit.format(value) }
@@ -229,14 +218,13 @@ mod tests {
     }
 
     #[test]
-    fn lists_shares_and_differences() {
+    fn lists_and_shares() {
         let list = ["a", "b", "c"].map(String::from);
         assert_eq!([and(&list), and(&list[..2]), and(&list[..1])], ["a, b and c", "a and b", "a"]);
         assert_eq!(
             [&[1][..], &[1, 8]].map(|n| threads(&n.iter().map(|n| Value::Int(*n)).collect::<Vec<_>>())),
             ["1 thread", "1 and 8 threads"]
         );
-        assert_eq!([0.82, 1.07, 3.2].map(difference), ["18 % below", "7 % above", "3.2 times"]);
         assert_eq!([0.004, 0.015, 1.0].map(percent), ["0.4 %", "1.5 %", "100 %"]);
     }
 }

@@ -1,27 +1,14 @@
 //! What did zero-copy remove, and what did it add?
 
-use super::{QuestionText, copies};
+use super::copies;
 use crate::Statement;
-use crate::text::words::{Words, and};
+use crate::text::words::and;
 use syscost_analyze::answer::CellRef;
 use syscost_analyze::finding::zero_copy::{AddedCount, ZeroCopyChange};
-use syscost_analyze::finding::{Answer, Says, Shown};
+use syscost_analyze::finding::{Says, Shown};
 use syscost_core::units::significant;
 
-pub const TEXT: QuestionText = QuestionText {
-    id: "zero_copy",
-    question: "What did zero-copy remove, and what did it add?",
-    headline: |answer: &Answer, _: &Words| {
-        answer.shown.iter().find_map(known).map(headline).unwrap_or_default()
-    },
-    told: |answer, _| statements(&answer.shown),
-};
-
-fn known(shown: &Shown) -> Option<&ZeroCopyChange> {
-    if let Says::ZeroCopy(change) = &shown.says { Some(change) } else { None }
-}
-
-fn headline(change: &ZeroCopyChange) -> String {
+pub fn headline(change: &ZeroCopyChange) -> String {
     match change {
         ZeroCopyChange::Copies(copies) => copies::headline("Zero-copy", copies),
         ZeroCopyChange::PerMessage { theirs, added, .. } => {
@@ -40,15 +27,17 @@ struct AddedGroup<'a> {
 }
 
 /// Ways that save or add the same are one sentence.
-fn statements(all: &[Shown]) -> Vec<Statement> {
-    let copying = all.iter().filter_map(|shown| match known(shown)? {
-        ZeroCopyChange::Copies(copies) => Some((copies, shown)),
-        ZeroCopyChange::PerMessage { .. } => None,
+pub fn statements(all: &[Shown]) -> Vec<Statement> {
+    let copying = all.iter().filter_map(|shown| match &shown.says {
+        Says::ZeroCopy(ZeroCopyChange::Copies(copies)) => Some((copies, shown)),
+        _ => None,
     });
     let mut told = copies::statements(copying);
     let mut groups: Vec<AddedGroup> = Vec::new();
     for shown in all {
-        let Some(ZeroCopyChange::PerMessage { ours, theirs, added }) = known(shown) else { continue };
+        let Says::ZeroCopy(ZeroCopyChange::PerMessage { ours, theirs, added }) = &shown.says else {
+            continue;
+        };
         let same =
             |group: &&mut AddedGroup| group.theirs == theirs && metrics(&group.added).eq(metrics(added));
         match groups.iter_mut().find(same) {
