@@ -20,7 +20,6 @@ mod pages;
 mod published;
 mod recommendation;
 mod references;
-mod sessions;
 mod findings;
 mod gate;
 mod format;

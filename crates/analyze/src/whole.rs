@@ -14,7 +14,6 @@ use crate::latency::Latency;
 use crate::level::{self, MachineLevel};
 use crate::limits::limiter::{Limiter, limiters};
 use crate::limits::own_cost;
-use crate::limits::rulers::{self, Held};
 use crate::model::Model;
 use crate::operations::{self, Operation};
 use crate::recommend::Recommendation;
@@ -50,8 +49,6 @@ pub struct Analysis {
     pub trust: Trust,
     /// Samples that were refused, then cells to be careful with.
     pub problems: Vec<Problem>,
-    /// What compared cases could cost, by probes that are rulers for them.
-    pub rulers: Vec<Held>,
     /// Every case that is a row or a point of a curve.
     pub operations: Vec<Operation>,
     /// The questions that every report is asked.
@@ -80,7 +77,6 @@ impl Analysis {
         problems.extend(own_cost::problems(run));
         problems.extend(received::problems(run, &cells));
         let operations = operations::operations(run, &cells);
-        let rulers = rulers::held(run, &cells);
         let recommendation = Recommendation::of(run, &cells, &ways, ALONG.id);
         let evidence = Evidence {
             run,
@@ -108,7 +104,6 @@ impl Analysis {
             recommendation,
             trust,
             problems,
-            rulers,
             operations,
             answers,
         }

@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::sides::RunFigures;
 use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{Run, sessions};
-use syscost_report::section::sessions::{self as shown, SessionAnswer};
 use syscost_report::terminal::{self, RunPlace, TerminalLook};
 use syscost_report::{Report, build, comparisons, csv, findings, html, side_page, svg};
 
@@ -37,33 +36,14 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
     for (beside, theirs) in beside.iter().zip(&runs) {
         theirs.iter().for_each(|theirs| side_page::show_beside(&mut report, &run, &beside.name, theirs));
     }
-    let (sessions, unread) = sessions_of(&args.dir, &run);
-    shown::show(&mut report, &sessions, &unread);
     let files = write(&run, &analysis, &report, &place, args.svg)?;
     if global.json {
         let verdict: Vec<&str> = report.verdict.iter().map(|s| s.text.as_str()).collect();
         let state = run.record.state;
-        let mut all = json!({ "dir": out, "state": state, "verdict": verdict, "files": files });
-        let session = |s: &SessionAnswer| json!({ "dir": args.dir.join(&s.name), "verdict": s.sentences });
-        if !sessions.is_empty() {
-            all["sessions"] = sessions.iter().map(session).collect();
-        }
-        output::print_json(&all)
+        output::print_json(&json!({ "dir": out, "state": state, "verdict": verdict, "files": files }))
     } else {
         show(&report, &args.dir, out, global)
     }
-}
-
-/// What each session in a run's directory answers, one after the other: no two runs are held at a time but this one.
-fn sessions_of(dir: &Path, run: &Run) -> (Vec<SessionAnswer>, Vec<(String, String)>) {
-    let (mut read, mut unread) = (Vec::new(), Vec::new());
-    for name in sessions::within(dir) {
-        match RunDir::load(&dir.join(&name)) {
-            Ok(session) => read.push(SessionAnswer::of(&name, &session, run)),
-            Err(error) => unread.push((name, error.to_string())),
-        }
-    }
-    (read, unread)
 }
 
 /// Figures from elsewhere.

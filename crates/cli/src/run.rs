@@ -64,9 +64,6 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     if args.no_report || global.json {
         warn_of_unmeasured(&run, &out);
     }
-    if let Some(dir) = args.resume.as_ref().filter(|_| args.new_session) {
-        output::complain(&format!("all sessions, each apart: syscost report {}", dir.display()));
-    }
     Ok(outcome(&run, args.strict))
 }
 

@@ -41,7 +41,6 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
             section::time::section(&material),
             section::profile::section(&material),
             section::latency::details(&material),
-            section::rulers::section(&material),
             section::operations::section(&material),
             section::published::curves(&material).filter(|_| material.compared()),
         ],

@@ -49,7 +49,7 @@ impl<'a> Layout<'a> {
         let axes = probe.axes();
         let varying: Vec<&'static str> =
             axes.iter().map(|a| a.id).filter(|a| values(&cases, a).len() > 1).collect();
-        let bound = bound_axes(probe, &cases, &varying);
+        let bound = bound_axes(&cases, &varying);
         let ints = |axis: &str| values(&cases, axis).iter().filter_map(|v| v.as_int()).collect::<Vec<u64>>();
         let (sizes, threads) = (ints(SIZE.id), ints(THREADS.id));
         let mut layout = Layout {
@@ -170,22 +170,15 @@ impl<'a> Layout<'a> {
 
     fn make_series(&self) -> Vec<String> {
         let order: Vec<&str> = self.axis(SERIES.id).map(|a| a.kind.names()).unwrap_or_default();
-        let mut names: Vec<(usize, Point, String)> = Vec::new();
+        let mut names: BTreeSet<(usize, Point, String)> = BTreeSet::new();
         for case in &self.cases {
             let Some(name) = self.series_name(&case.point) else { continue };
-            if !names.iter().any(|n| n.2 == name) {
-                let wanted = case.point.text(SERIES);
-                let place = order.iter().position(|o| Some(*o) == wanted).unwrap_or(order.len());
-                let mut own = Point::default();
-                for axis in &self.bound {
-                    if let Some(value) = case.point.get(axis) {
-                        own.set(axis, value.clone());
-                    }
-                }
-                names.push((place, own, name));
-            }
+            let wanted = case.point.text(SERIES);
+            let place = order.iter().position(|o| Some(*o) == wanted).unwrap_or(order.len());
+            let mut own = case.point.clone();
+            own.retain(|id| self.bound.contains(&id));
+            names.insert((place, own, name));
         }
-        names.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         names.into_iter().map(|n| n.2).collect()
     }
 }
@@ -204,23 +197,15 @@ fn values(cases: &[&Case], axis: &str) -> BTreeSet<Value> {
     cases.iter().filter_map(|c| c.point.get(axis).cloned()).collect()
 }
 
-/// Axes that would not exist with another of the competing values (the reap batch of what reaps nothing).
-fn bound_axes(probe: &dyn Probe, cases: &[&Case], varying: &[&'static str]) -> Vec<&'static str> {
+/// Axes that one of the competing values has in no case (the reap batch of what reaps nothing).
+fn bound_axes(cases: &[&Case], varying: &[&'static str]) -> Vec<&'static str> {
     let competing = values(cases, SERIES.id);
-    let lacks = |axis: &str, case: &Case, other: &Value| {
-        let mut point = case.point.clone();
-        point.set(SERIES.id, other.clone());
-        !probe.applies(axis, &point)
+    let lacks = |axis: &str, own: &Value| {
+        let mut of_own = cases.iter().filter(|case| case.point.get(SERIES.id) == Some(own));
+        of_own.all(|case| case.point.get(axis).is_none())
     };
-    // One case of each that has the axis stands for all.
-    let has = |axis: &str, own: &Value| {
-        cases.iter().find(|c| c.point.get(axis).is_some() && c.point.get(SERIES.id) == Some(own))
-    };
-    let partial = |axis: &&str| {
-        let owners = competing.iter().filter_map(|own| has(axis, own));
-        owners.into_iter().any(|case| competing.iter().any(|other| lacks(axis, case, other)))
-    };
-    varying.iter().copied().filter(|a| *a != SERIES.id).filter(partial).collect()
+    let partial = |axis: &&str| *axis != SERIES.id && competing.iter().any(|own| lacks(axis, own));
+    varying.iter().copied().filter(partial).collect()
 }
 
 #[cfg(test)]

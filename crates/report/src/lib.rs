@@ -56,6 +56,13 @@ pub struct Statement {
     pub cells: Vec<CellRef>,
 }
 
+impl Statement {
+    /// Of no figure of this run.
+    pub fn bare(text: impl Into<String>) -> Statement {
+        Statement { text: text.into(), cells: Vec::new() }
+    }
+}
+
 /// Something that weakens figures or is missing, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Notice {
@@ -172,8 +179,14 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
+impl Section {
+    pub fn new(id: impl Into<String>, title: impl Into<String>, blocks: Vec<Block>) -> Section {
+        Section { id: id.into(), title: title.into(), folded: None, blocks }
+    }
+}
+
 /// Whether to believe the run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrustBar {
     /// `green`, `amber` or `red`.
     pub colour: &'static str,
@@ -193,7 +206,7 @@ pub struct AnswerCard {
     pub note: String,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     pub title: String,
     pub subtitle: String,

@@ -1,7 +1,7 @@
 //! The page of a comparison of two sides: what changed, sorted by size, run by run, and what else differs.
 
 use crate::escape::slug;
-use crate::sides::{CaseNames, SHARED, answer, figure, interval, notes, verdict, yardstick};
+use crate::sides::{CaseNames, SHARED, answer, figure, interval, notes, verdict, word, yardstick};
 use crate::text::ending::EndTable;
 use crate::text::words::operation_name;
 use crate::{
@@ -11,7 +11,6 @@ use crate::{
 use syscost_analyze::sides::facts::{DifferingFact, IDENTITY};
 use syscost_analyze::sides::yardstick::YardstickReading;
 use syscost_analyze::sides::{Change, Replicate, RunFigures, SideComparison};
-use syscost_core::decide::Verdict;
 use syscost_core::units::{Unit, count, percent, utc};
 use syscost_experiment::run::Run;
 use syscost_host::fingerprint::{BOOT, MACHINE};
@@ -55,11 +54,8 @@ impl ComparedSides<'_> {
             subtitle: self.subtitle(),
             trust: self.trust(&notes),
             answers: vec![self.card()],
-            verdict: Vec::new(),
-            ending: Default::default(),
-            errors: Vec::new(),
-            notices: Vec::new(),
             sections: sections.into_iter().flatten().collect(),
+            ..Report::default()
         }
     }
 
@@ -105,25 +101,22 @@ impl ComparedSides<'_> {
 
     fn card(&self) -> AnswerCard {
         let names = CaseNames::of(self.first);
-        let said = |text: String| Statement { text, cells: Vec::new() };
-        let of = |worse: bool| {
-            let changed = self.compared.changes.iter().filter(move |change| change.worse() == Some(worse));
-            let names = &names;
-            changed.take(NAMED).map(move |change| {
-                let word = if worse { "worse" } else { "better" };
-                let metric = change.metric.title.to_lowercase();
-                said(format!("{}: {word}, {metric} {}.", names.of_change(change), interval(&change.decision)))
-            })
+        let said = |change: &Change| {
+            // A ratio to a rival is of one metric.
+            let metric = match change.against {
+                Some(_) => String::new(),
+                None => format!("{} ", change.metric.title.to_lowercase()),
+            };
+            let (name, word) = (names.of_change(change), word(change));
+            Statement::bare(format!("{name}: {word}, {metric}{}.", interval(&change.decision)))
         };
-        let rivals = self.compared.rivals.iter().filter(|change| change.worse().is_some()).take(NAMED);
-        let rivals = rivals.map(|change| {
-            let word = if change.worse() == Some(true) { "worse" } else { "better" };
-            said(format!("{}: {word}, {}.", names.of_change(change), interval(&change.decision)))
-        });
+        let of = |is: bool| self.compared.changes.iter().filter(move |change| change.worse() == Some(is));
+        let rivals = self.compared.rivals.iter().filter(|change| change.worse().is_some());
+        let shown = of(true).take(NAMED).chain(of(false).take(NAMED)).chain(rivals.take(NAMED));
         AnswerCard {
             title: "What changed".into(),
-            headlines: vec![said(answer(self.compared))],
-            shown: of(true).chain(of(false)).chain(rivals).collect(),
+            headlines: vec![Statement::bare(answer(self.compared))],
+            shown: shown.map(said).collect(),
             ..AnswerCard::default()
         }
     }
@@ -135,7 +128,7 @@ impl ComparedSides<'_> {
             "candidate / base, largest change first",
             &self.compared.changes,
         ));
-        Some(section("changes", "Changes by size", blocks))
+        Some(Section::new("changes", "Changes by size", blocks))
     }
 
     /// The costs in units of what the CPU alone takes.
@@ -144,7 +137,7 @@ impl ComparedSides<'_> {
         let mut blocks = vec![Block::Text(yardstick(reading, self.first))];
         let title = "candidate / base in units of the yardstick, largest change first";
         blocks.extend(self.forest("beyond", title, &reading.changes));
-        Some(section("beyond-the-cpu", "Beyond what the CPU explains", blocks))
+        Some(Section::new("beyond-the-cpu", "Beyond what the CPU explains", blocks))
     }
 
     /// What changed of one way and not of the one that took turns with it.
@@ -156,7 +149,7 @@ impl ComparedSides<'_> {
             "candidate / base of ratios to a rival of the same block",
             changes,
         ));
-        (!changes.is_empty()).then(|| section("against-rivals", "Against rivals", blocks))
+        (!changes.is_empty()).then(|| Section::new("against-rivals", "Against rivals", blocks))
     }
 
     /// The drawing of changes, with their figures folded away below it.
@@ -182,12 +175,9 @@ impl ComparedSides<'_> {
 
     fn row(&self, change: &Change, names: &CaseNames<'_>) -> ForestRow {
         let decision = &change.decision;
-        let (style, word) = match (change.worse(), decision.verdict) {
-            (Some(true), _) => (Some(WORSE), "worse"),
-            (Some(false), _) => (Some(BETTER), "better"),
-            (None, Verdict::Same) => (Some(SAME), "same"),
-            _ => (None, "undecided"),
-        };
+        let word = word(change);
+        let styles = [("worse", WORSE), ("better", BETTER), ("same", SAME)];
+        let style = styles.into_iter().find(|(known, _)| *known == word).map(|(_, style)| style);
         let show = |value: f64| figure(change, value);
         ForestRow {
             label: names.of_change(change),
@@ -241,7 +231,7 @@ impl ComparedSides<'_> {
         let told = "Each run of both sides, in the order of time: a drift, or one run unlike the others, shows here.";
         let legend = [self.base, self.candidate].map(|side| self.called(side)).into_iter().zip(0..).collect();
         (!panels.is_empty()).then(|| {
-            section(
+            Section::new(
                 "run-by-run",
                 "Old and new, run by run",
                 vec![Block::Legend(legend), Block::Panels(panels), Block::Note(told.into())],
@@ -298,7 +288,7 @@ impl ComparedSides<'_> {
                 blocks: vec![table],
             });
         }
-        Some(section("facts", "What else differs", blocks))
+        Some(Section::new("facts", "What else differs", blocks))
     }
 
     fn runs(&self) -> Option<Section> {
@@ -324,7 +314,7 @@ impl ComparedSides<'_> {
             both.iter().flat_map(|(side, runs)| runs.iter().map(move |run| row((side, run)))).collect();
         let columns = ["side", "run", "group", "label", "revision", "started", "boot", "machine"];
         let table = Block::Table(Table::new("runs", &columns, rows));
-        Some(Section { folded: Some("Runs and method"), ..section("method", "Runs", vec![
+        Some(Section { folded: Some("Runs and method"), ..Section::new("method", "Runs", vec![
             Block::Text("Each case is compared by the logarithms of its replicates, with a two-sample t interval; where the sides took turns, turn by turn. Holm's procedure holds the error over all cases. See docs/comparing.md.".into()),
             table,
         ]) })
@@ -356,7 +346,7 @@ pub fn show_beside(report: &mut Report, ours: &Run, name: &str, theirs: &RunFigu
         Block::Table(Table::new(format!("beside-{}", slug(name)), &columns, entries)),
     ];
     let place = report.sections.iter().position(|section| section.folded.is_some());
-    let shown = section(&format!("runs-beside-{}", slug(name)), &title, blocks);
+    let shown = Section::new(&format!("runs-beside-{}", slug(name)), &title, blocks);
     report.sections.insert(place.unwrap_or(report.sections.len()), shown);
     // It was asked for.
     let asked = EndTable {
@@ -370,7 +360,3 @@ pub fn show_beside(report: &mut Report, ours: &Run, name: &str, theirs: &RunFigu
 
 /// What two single runs say of each other.
 const ONE_RUN: &str = "One run a side decides nothing: identical runs differ by 5 to 24 %. Groups of runs decide: `syscost compare`.";
-
-fn section(id: &str, title: &str, blocks: Vec<Block>) -> Section {
-    Section { id: id.into(), title: title.into(), folded: None, blocks }
-}

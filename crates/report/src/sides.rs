@@ -98,14 +98,24 @@ fn changed(changes: &[Change], worse: bool) -> usize {
     changes.iter().filter(|change| change.worse() == Some(worse)).count()
 }
 
+/// A verdict in a word.
+pub fn word(change: &Change) -> &'static str {
+    match (change.worse(), change.decision.verdict) {
+        (Some(true), _) => "worse",
+        (Some(false), _) => "better",
+        (None, Verdict::Same) => "same",
+        _ => UNDECIDED,
+    }
+}
+
+const UNDECIDED: &str = "undecided";
+
+/// The same; of what is undecided with what would decide it.
 pub fn verdict(change: &Change, compared: &SideComparison) -> String {
-    if let Some(worse) = change.worse() {
-        return if worse { "worse" } else { "better" }.into();
+    match word(change) {
+        UNDECIDED => undecided(&change.decision, compared.replicate),
+        word => word.into(),
     }
-    if change.decision.verdict == Verdict::Same {
-        return "same".into();
-    }
-    undecided(&change.decision, compared.replicate)
 }
 
 /// `undecided: 3 runs more a side`
@@ -121,7 +131,7 @@ pub fn undecided(decision: &Decision, replicate: Replicate) -> String {
         Some(needed) if needed < 1e3 && needed as usize > fewest => {
             format!("undecided: {} more a side", count(needed as usize - fewest, thing))
         }
-        _ => "undecided".into(),
+        _ => UNDECIDED.into(),
     }
 }
 
@@ -318,12 +328,6 @@ pub fn write(
         let against = change.against.and_then(|control| first.case(control));
         let decision = &change.decision;
         let known = |value: f64| if decision.level > 0.0 { value.to_string() } else { String::new() };
-        let verdict = match (change.worse(), decision.verdict) {
-            (Some(true), _) => "worse",
-            (Some(false), _) => "better",
-            (None, Verdict::Same) => "same",
-            _ => "undecided",
-        };
         let mut row = vec![
             case.probe.to_string(),
             coordinates(&case.point),
@@ -334,7 +338,7 @@ pub fn write(
         row.extend([change.base, change.candidate, decision.ratio].map(|value| value.to_string()));
         row.extend([known(decision.low), known(decision.high), decision.level.to_string(), replicate.into()]);
         row.extend(compared.replicates.map(|number| number.to_string()));
-        row.extend([decision.p_adjusted.to_string(), verdict.into()]);
+        row.extend([decision.p_adjusted.to_string(), word(change).into()]);
         row.extend(origins(base).into_iter().chain(origins(candidate)));
         writer.write_record(row.iter().map(|text| escape::cell(text).into_owned()))?;
     }

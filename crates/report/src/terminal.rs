@@ -23,8 +23,6 @@ pub const LINES: usize = 40;
 /// Of the answer, of one notice, and of all notices together.
 const ANSWER: usize = 4;
 const NOTICE: usize = 3;
-/// Of what another session answers.
-const SESSION: usize = 2;
 const NOTICES: usize = 9;
 /// Rows of a table that does not fit; fewer are not worth their heading.
 const LEAST_ROWS: usize = 3;
@@ -56,10 +54,6 @@ pub fn text(report: &Report, place: Option<RunPlace>, look: TerminalLook) -> Str
     if !report.ending.left_out.is_empty() {
         tail.push(String::new());
         tail.extend(report.ending.left_out.iter().flat_map(|left_out| sheet.wrapped(left_out, NOTICE)));
-    }
-    if !report.ending.sessions.is_empty() {
-        tail.push(String::new());
-        tail.extend(report.ending.sessions.iter().flat_map(|session| sheet.wrapped(session, SESSION)));
     }
     tail.extend(sheet.notices(&report.notices));
     if let Some(RunPlace { page, .. }) = place {

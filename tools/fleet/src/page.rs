@@ -42,11 +42,9 @@ impl FleetPage<'_> {
             subtitle: format!("{id} · {engine} · {}", asked.join(", ")),
             trust: self.trust(),
             answers: vec![card],
-            verdict: Vec::new(),
-            ending: Default::default(),
             errors: self.versions().into_iter().collect(),
-            notices: Vec::new(),
             sections: sections.into_iter().flatten().collect(),
+            ..Report::default()
         }
     }
 

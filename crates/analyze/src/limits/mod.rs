@@ -3,5 +3,4 @@
 pub mod floor;
 pub mod limiter;
 pub mod own_cost;
-pub mod rulers;
 mod side_cpus;

@@ -101,8 +101,8 @@ pub fn statements(m: &Material) -> Vec<Statement> {
 }
 
 fn empty(m: &Material) -> Option<Statement> {
-    let text = "No usable sample was recorded, so there is nothing to say about this run.".into();
-    m.analysis.cells.is_empty().then_some(Statement { text, cells: Vec::new() })
+    let text = "No usable sample was recorded, so there is nothing to say about this run.";
+    m.analysis.cells.is_empty().then(|| Statement::bare(text))
 }
 
 /// The first advice of a situation with its ranges; of the other metrics and thread counts the headlines.
@@ -137,5 +137,5 @@ fn unfinished(m: &Material) -> Option<Statement> {
         State::Running => "This run has not ended. Continue it with `syscost run --resume DIR`.",
         State::Interrupted => "This run was interrupted. Continue it with `syscost run --resume DIR`.",
     };
-    Some(Statement { text: text.into(), cells: Vec::new() })
+    Some(Statement::bare(text))
 }

@@ -154,22 +154,10 @@ fn difference(share: f64) -> String {
 
 /// One drawing for all that moved the payload alike, and of which as much is known.
 fn drawings(told: &[DataPath]) -> Vec<Diagram> {
-    let mut drawn: Vec<(Vec<&DataPath>, Diagram)> = Vec::new();
-    for way in told {
-        let diagram = drawing(way);
-        let known = |audit: &Audit| (audit.tier, audit.uncounted.clone(), audit.balanced());
-        let same = |(ways, other): &&mut (Vec<&DataPath>, Diagram)| {
-            other.arrows == diagram.arrows
-                && other.stages == diagram.stages
-                && other.claim == diagram.claim
-                && ways.first().is_some_and(|first| known(first.audit) == known(way.audit))
-        };
-        match drawn.iter_mut().find(same) {
-            Some(known) => known.0.push(way),
-            None => drawn.push((vec![way], diagram)),
-        }
-    }
-    let mut named: Vec<Diagram> = drawn.into_iter().map(|(ways, diagram)| named(&ways, diagram)).collect();
+    let known = |audit: &Audit| (audit.tier, audit.uncounted.clone(), audit.balanced());
+    let drawn = grouped(told.iter().map(|way| ((drawing(way), known(way.audit)), way)));
+    let mut named: Vec<Diagram> =
+        drawn.into_iter().map(|((diagram, _), ways)| named(&ways, diagram)).collect();
     // A name stands for one file and one place.
     for i in 1..named.len() {
         let before = named[..i].iter().filter(|other| other.title == named[i].title).count();

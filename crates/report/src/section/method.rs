@@ -25,7 +25,7 @@ pub fn section(m: &Material) -> Section {
     blocks.push(Block::Text(
         "docs/glossary.md explains the terms: significant, equivalent, undecided and others.".into(),
     ));
-    Section { id: "method".into(), title: "Method".into(), folded: None, blocks }
+    Section::new("method", "Method", blocks)
 }
 
 fn replication(m: &Material) -> String {

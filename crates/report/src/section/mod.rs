@@ -19,13 +19,11 @@ pub mod problems;
 pub mod profile;
 pub mod questions;
 pub mod reproduce;
-pub mod sessions;
 pub mod time;
-pub mod rulers;
 
 pub mod why;
 
-pub use crate::text::words::capital;
+pub use crate::text::words::{capital, grouped};
 pub use syscost_core::units::count as plural;
 
 use super::{Block, Section};
@@ -36,8 +34,7 @@ use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
 
 /// A section, unless it would be empty.
 pub fn unless_empty(id: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
-    let section = Section { id: id.into(), title: title.into(), folded: None, blocks };
-    (!section.blocks.is_empty()).then_some(section)
+    (!blocks.is_empty()).then(|| Section::new(id, title, blocks))
 }
 
 /// `1 thread`, `4 threads`.
@@ -56,16 +53,4 @@ pub fn crowd(run: &Run, point: &Point, threads: u64) -> String {
         Some(cpus) => format!(" ({threads} threads on {})", plural(cpus as usize, "CPU")),
         None => String::new(),
     }
-}
-
-/// Items by what they share, in order of appearance.
-pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
-    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
-    for (key, item) in items {
-        match groups.iter_mut().find(|group| group.0 == key) {
-            Some(group) => group.1.push(item),
-            None => groups.push((key, vec![item])),
-        }
-    }
-    groups
 }

@@ -26,5 +26,5 @@ pub fn section(m: &Material) -> Section {
                 .into(),
         ),
     ];
-    Section { id: "reproduce".into(), title: "How to reproduce".into(), folded: None, blocks }
+    Section::new("reproduce", "How to reproduce", blocks)
 }

@@ -1,8 +1,7 @@
 //! Copies of a way, and of one beside another, in words.
 
 use crate::Statement;
-use crate::text::words::{and, count, percent};
-use syscost_analyze::answer::CellRef;
+use crate::text::words::{and, count, grouped, percent};
 use syscost_analyze::copies::{self, Claim, ClaimCount, CopyPlace};
 use syscost_analyze::finding::Shown;
 use syscost_analyze::finding::beside::{CopiesBeside, CopyChange};
@@ -34,43 +33,22 @@ fn over(CopiesBeside { path, receiver, .. }: &CopiesBeside) -> String {
     if path.is_empty() { receiver } else { format!(" over {path}{receiver}") }
 }
 
-/// What ways have in common that change the same copies.
-struct CopyGroup<'a> {
-    first: &'a CopiesBeside,
-    ours: Vec<&'a str>,
-    cells: Vec<CellRef>,
-}
-
 /// A sentence for all ways that change the same copies.
 pub fn statements<'a>(found: impl Iterator<Item = (&'a CopiesBeside, &'a Shown)>) -> Vec<Statement> {
-    let mut groups: Vec<CopyGroup> = Vec::new();
-    for (copies, shown) in found {
-        match groups.iter_mut().find(|group| alike(group.first, copies)) {
-            Some(group) => {
-                group.ours.push(&copies.ours);
-                group.cells.extend(shown.cells.iter().cloned());
-            }
-            None => {
-                groups.push(CopyGroup { first: copies, ours: vec![&copies.ours], cells: shown.cells.clone() })
-            }
-        }
-    }
-    let statement = |group: &CopyGroup| {
+    let groups = grouped(found.map(|one| (key(one.0), one)));
+    let statement = |(at, (_, ways)): (usize, &(CopiesKey, Vec<(&CopiesBeside, &Shown)>))| {
         // Settings of a way are named where the same mechanism copies otherwise with others.
         let elsewhere = |name: &str| {
-            let others = groups.iter().filter(|other| !std::ptr::eq(*other, group));
-            others.flat_map(|other| &other.ours).any(|other| plain(other) == plain(name))
+            let others = groups.iter().enumerate().filter(|(other, _)| *other != at);
+            others.flat_map(|(_, (_, ways))| ways).any(|(other, _)| plain(&other.ours) == plain(name))
         };
-        let names = group.ours.iter().map(|name| if elsewhere(name) { name } else { plain(name) });
-        let mut known: Vec<String> = Vec::new();
-        names.for_each(|name| {
-            if !known.iter().any(|one| one == name) {
-                known.push(name.into())
-            }
-        });
-        Statement { text: sentence(group.first, &known), cells: group.cells.clone() }
+        let name = |name: &String| if elsewhere(name) { name.clone() } else { plain(name).to_string() };
+        let names = grouped(ways.iter().map(|(copies, _)| (name(&copies.ours), ())));
+        let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
+        let cells = ways.iter().flat_map(|(_, shown)| shown.cells.iter().cloned()).collect();
+        Statement { text: sentence(ways[0].0, &names), cells }
     };
-    groups.iter().map(statement).collect()
+    groups.iter().enumerate().map(statement).collect()
 }
 
 /// Without what stands in brackets: `sendmsg (receiver recv)`.
@@ -78,13 +56,13 @@ fn plain(name: &str) -> &str {
     name.split(" (").next().unwrap_or(name)
 }
 
-fn alike(a: &CopiesBeside, b: &CopiesBeside) -> bool {
-    let key = |copies: &CopiesBeside| {
-        let changed = copies.changed.iter().map(|c| (c.place, figure(c.ours), figure(c.theirs)));
-        let totals = [copies.ours_in_all, copies.theirs_in_all].map(figure);
-        (plain(&copies.theirs).to_string(), over(copies), totals, changed.collect::<Vec<_>>())
-    };
-    key(a) == key(b)
+/// What a sentence says of a way: against whom, where, copies in all and each that changes.
+type CopiesKey = (String, String, [String; 2], Vec<(CopyPlace, String, String)>);
+
+fn key(copies: &CopiesBeside) -> CopiesKey {
+    let changed = copies.changed.iter().map(|c| (c.place, figure(c.ours), figure(c.theirs)));
+    let totals = [copies.ours_in_all, copies.theirs_in_all].map(figure);
+    (plain(&copies.theirs).to_string(), over(copies), totals, changed.collect())
 }
 
 /// `Scatter-gather saves the copy in user space over veth: 2 copies a byte instead of 3.`

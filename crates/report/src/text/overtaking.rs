@@ -3,7 +3,7 @@
 use super::copies::several;
 use super::figures::extremes;
 use crate::Statement;
-use crate::text::words::{Words, and, capital, count};
+use crate::text::words::{Words, and, capital, count, grouped};
 use std::collections::BTreeSet;
 use syscost_analyze::compare::study::{ALONG, RIVALS};
 use syscost_analyze::finding::overtaking::{Overtakes, Overtaking};
@@ -26,18 +26,8 @@ pub fn statements(all: &[Shown], words: &Words) -> Vec<Statement> {
         _ => None,
     });
     let all: Vec<(&Overtaking, &Shown)> = known.collect();
-    let mut groups: Vec<Vec<(&Overtaking, &Shown)>> = Vec::new();
-    for one in &all {
-        let alike = |group: &&mut Vec<(&Overtaking, &Shown)>| {
-            let (first, _) = group[0];
-            mechanism(&first.theirs) == mechanism(&one.0.theirs) && kind(first) == kind(one.0)
-        };
-        match groups.iter_mut().find(alike) {
-            Some(group) => group.push(*one),
-            None => groups.push(vec![*one]),
-        }
-    }
-    let statement = |group: &Vec<(&Overtaking, &Shown)>| {
+    let groups = grouped(all.iter().map(|one| ((mechanism(&one.0.theirs), kind(one.0)), *one)));
+    let statement = |(_, group): (_, Vec<(&Overtaking, &Shown)>)| {
         let members: Vec<&Overtaking> = group.iter().map(|(one, _)| *one).collect();
         let text = match members[..] {
             [one] => sentence(one, words),
@@ -47,12 +37,12 @@ pub fn statements(all: &[Shown], words: &Words) -> Vec<Statement> {
                     mechanism(&one.theirs) == mechanism(&members[0].theirs)
                         && ours.contains(mechanism(&one.ours))
                 };
-                grouped(&members, all.iter().filter(|(one, _)| rivals(one)).count(), words)
+                of_several(&members, all.iter().filter(|(one, _)| rivals(one)).count(), words)
             }
         };
         Statement { text, cells: group.iter().flat_map(|(_, shown)| shown.cells.iter().cloned()).collect() }
     };
-    groups.iter().map(statement).collect()
+    groups.into_iter().map(statement).collect()
 }
 
 fn mechanism(way: &Way) -> &str {
@@ -82,15 +72,10 @@ fn kind(one: &Overtaking) -> OvertakingKind {
 }
 
 /// `sendmsg and writev beat send_fields wherever they differ (CPU and throughput, 12 of 14 comparisons). They are 1.3x to 7x as good at 64 B.`
-fn grouped(members: &[&Overtaking], of: usize, words: &Words) -> String {
+fn of_several(members: &[&Overtaking], of: usize, words: &Words) -> String {
     let distinct = |of: fn(&Overtaking) -> &str| {
-        let mut names: Vec<String> = Vec::new();
-        members.iter().for_each(|one| {
-            if !names.iter().any(|n| n == of(one)) {
-                names.push(of(one).into())
-            }
-        });
-        names
+        let names = grouped(members.iter().map(|one| (of(one).to_string(), ())));
+        names.into_iter().map(|(name, _)| name).collect::<Vec<String>>()
     };
     let names = distinct(|one| mechanism(&one.ours));
     let metrics = and(&distinct(|one| title(one.metric)));

@@ -180,6 +180,18 @@ pub fn minutes(minutes: f64) -> String {
     }
 }
 
+/// Items by what they share, in order of appearance.
+pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|group| group.0 == key) {
+            Some(group) => group.1.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}
+
 /// A figure in its unit: `0.21 ns/B`; a ratio as a share.
 pub fn figure(value: f64, unit: Unit) -> String {
     if unit == Unit::Ratio { percent(value) } else { unit.format(value) }

@@ -2,8 +2,7 @@
 
 use super::copies;
 use crate::Statement;
-use crate::text::words::and;
-use syscost_analyze::answer::CellRef;
+use crate::text::words::{and, grouped};
 use syscost_analyze::finding::zero_copy::{AddedCount, ZeroCopyChange};
 use syscost_analyze::finding::{Says, Shown};
 use syscost_core::units::significant;
@@ -18,14 +17,6 @@ pub fn headline(change: &ZeroCopyChange) -> String {
     }
 }
 
-/// What ways of the same control add to each message.
-struct AddedGroup<'a> {
-    theirs: &'a str,
-    names: Vec<String>,
-    added: Vec<AddedCount>,
-    cells: Vec<CellRef>,
-}
-
 /// Ways that save or add the same are one sentence.
 pub fn statements(all: &[Shown]) -> Vec<Statement> {
     let copying = all.iter().filter_map(|shown| match &shown.says {
@@ -33,42 +24,27 @@ pub fn statements(all: &[Shown]) -> Vec<Statement> {
         _ => None,
     });
     let mut told = copies::statements(copying);
-    let mut groups: Vec<AddedGroup> = Vec::new();
-    for shown in all {
-        let Says::ZeroCopy(ZeroCopyChange::PerMessage { ours, theirs, added }) = &shown.says else {
-            continue;
-        };
-        let same =
-            |group: &&mut AddedGroup| group.theirs == theirs && metrics(&group.added).eq(metrics(added));
-        match groups.iter_mut().find(same) {
-            Some(group) => {
-                group.names.push(ours.clone());
-                group.cells.extend(shown.cells.iter().cloned());
-                for (known, new) in group.added.iter_mut().zip(added) {
-                    known.ours = joined(known.ours, new.ours);
-                    known.theirs = joined(known.theirs, new.theirs);
-                }
-            }
-            None => groups.push(AddedGroup {
-                theirs,
-                names: vec![ours.clone()],
-                added: added.clone(),
-                cells: shown.cells.clone(),
-            }),
+    let groups = grouped(all.iter().filter_map(|shown| match &shown.says {
+        Says::ZeroCopy(ZeroCopyChange::PerMessage { ours, theirs, added }) => {
+            let metrics: Vec<&str> = added.iter().map(|added| added.metric).collect();
+            Some(((theirs, metrics), (ours.clone(), added, &shown.cells)))
         }
-    }
-    told.extend(groups.into_iter().map(|group| {
-        let counts: Vec<String> = group.added.iter().map(count).collect();
-        let add = if group.names.len() == 1 { "adds" } else { "add" };
-        let names = copies::several(&group.names);
-        let text = format!("{names} {add} to each message, against {}: {}.", group.theirs, and(&counts));
-        Statement { text, cells: group.cells }
+        _ => None,
+    }));
+    told.extend(groups.into_iter().map(|((theirs, _), ways)| {
+        let mut added = ways[0].1.clone();
+        for (known, new) in ways.iter().flat_map(|(_, other, _)| (0..).zip(*other)) {
+            added[known].ours = joined(added[known].ours, new.ours);
+            added[known].theirs = joined(added[known].theirs, new.theirs);
+        }
+        let counts: Vec<String> = added.iter().map(count).collect();
+        let add = if ways.len() == 1 { "adds" } else { "add" };
+        let names: Vec<String> = ways.iter().map(|(name, ..)| name.clone()).collect();
+        let names = copies::several(&names);
+        let text = format!("{names} {add} to each message, against {theirs}: {}.", and(&counts));
+        Statement { text, cells: ways.iter().flat_map(|(.., cells)| cells.iter().cloned()).collect() }
     }));
     told
-}
-
-fn metrics(added: &[AddedCount]) -> impl Iterator<Item = &'static str> {
-    added.iter().map(|added| added.metric)
 }
 
 fn joined(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {

@@ -20,8 +20,6 @@ pub struct Ending {
     pub tables: Vec<EndTable>,
     /// What the run left out, and the command that measures it.
     pub left_out: Vec<String>,
-    /// What other sessions of the run answer, a line each.
-    pub sessions: Vec<String>,
 }
 
 /// Rows of text; the first column is a name, the others are figures.
@@ -59,6 +57,5 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
         answer,
         tables,
         left_out: missing::late_sentence(m).into_iter().chain(super::rulers::left_out(m.run)).collect(),
-        sessions: Vec::new(),
     }
 }
