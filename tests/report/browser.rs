@@ -1,4 +1,4 @@
-//! The page in a real browser: the numbers it shows, what it loads, and how it fits a phone.
+//! The page in a real browser: the numbers it shows, and what it loads.
 
 use crate::common;
 use crate::loading::{Loaded, load};
@@ -44,39 +44,4 @@ fn the_browser_shows_the_figures_of_results_csv() {
     assert!(compared >= cases * 4, "{compared} figures of {cases} cases are on the page");
     assert_eq!(dom.matches("<figure").count(), dom.matches("</figure>").count());
     assert!(!dom.contains("<script"), "nothing that a page could run");
-}
-
-/// A copy of the page with a script of the test in it, framed at the width of a phone, reports how
-/// wide its content really is.
-#[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
-fn nothing_overflows_a_phone() {
-    let run = common::run(&common::Shape { counters: true, ..common::small() });
-    let page = html::page(&build::report(&run, &Analysis::of(&run)));
-    let policy = page.find("<meta http-equiv=\"Content-Security-Policy\"").unwrap();
-    let end = policy + page[policy..].find('>').unwrap() + 1;
-    let script = "<script>addEventListener('load', () => {\
-         const wide = [...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll,nav,pre') \
-         && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.className);\
-         parent.postMessage([document.documentElement.scrollWidth, innerWidth, ...wide.slice(0, 5)].join(' '), '*')})</script>";
-    let framed = format!("{}{script}{}", &page[..policy], &page[end..]);
-    let scratch = tempfile::tempdir().unwrap();
-    fs::write(scratch.path().join("framed.html"), framed).unwrap();
-    for width in [380, 320] {
-        let outer = format!(
-            "<!DOCTYPE html><p id=\"measured\">none</p><script>onmessage = e => \
-             document.getElementById('measured').textContent = e.data</script>\
-             <iframe src=\"framed.html\" style=\"border:0;width:{width}px;height:2000px\"></iframe>"
-        );
-        let outer_path = scratch.path().join("outer.html");
-        fs::write(&outer_path, outer).unwrap();
-        let Some(Loaded { dom, .. }) = load(&outer_path, &["--virtual-time-budget=5000"]) else { return };
-        let measured = shown(&dom, "measured").unwrap();
-        let mut words = measured.split(' ');
-        let mut number = || words.next().and_then(|w| w.parse::<u32>().ok());
-        let (content, frame) = (number(), number());
-        assert_eq!(frame, Some(width), "{measured}");
-        assert!(content <= frame, "content is {measured} wide");
-        assert_eq!(words.next(), None, "elements reach beyond the frame: {measured}");
-    }
 }

@@ -98,7 +98,6 @@ mod tests {
             label: label.into(),
             parts: parts.to_vec(),
             measured,
-            cell: crate::CellRef { case: 0, metric: "cost" },
         };
         let bars = StackedBars {
             id: "bars".into(),

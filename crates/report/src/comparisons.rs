@@ -12,12 +12,8 @@ use syscost_core::axis::Point;
 use syscost_core::decide::{Decision, Verdict};
 use syscost_core::sample::Better;
 use syscost_experiment::run::Run;
-use syscost_experiment::run::rows::CsvColumn;
+use syscost_experiment::run::rows::{CsvColumn, column};
 use syscost_measure::probe::transfer::axes::THREADS;
-
-const fn column(id: &'static str, help: &'static str) -> CsvColumn {
-    CsvColumn { id, help }
-}
 
 pub const COLUMNS: &[CsvColumn] = &[
     column(

@@ -49,7 +49,7 @@ impl<'a> Layout<'a> {
         let axes = probe.axes();
         let varying: Vec<&'static str> =
             axes.iter().map(|a| a.id).filter(|a| values(&cases, a).len() > 1).collect();
-        let bound = bound_axes(&cases, &varying);
+        let bound = bound_axes(probe, &cases, &varying);
         let ints = |axis: &str| values(&cases, axis).iter().filter_map(|v| v.as_int()).collect::<Vec<u64>>();
         let (sizes, threads) = (ints(SIZE.id), ints(THREADS.id));
         let mut layout = Layout {
@@ -197,15 +197,23 @@ fn values(cases: &[&Case], axis: &str) -> BTreeSet<Value> {
     cases.iter().filter_map(|c| c.point.get(axis).cloned()).collect()
 }
 
-/// Axes that one of the competing values has in no case (the reap batch of what reaps nothing).
-fn bound_axes(cases: &[&Case], varying: &[&'static str]) -> Vec<&'static str> {
+/// Axes that would not exist with another of the competing values (the reap batch of what reaps nothing).
+fn bound_axes(probe: &dyn Probe, cases: &[&Case], varying: &[&'static str]) -> Vec<&'static str> {
     let competing = values(cases, SERIES.id);
-    let lacks = |axis: &str, own: &Value| {
-        let mut of_own = cases.iter().filter(|case| case.point.get(SERIES.id) == Some(own));
-        of_own.all(|case| case.point.get(axis).is_none())
+    let lacks = |axis: &str, case: &Case, other: &Value| {
+        let mut point = case.point.clone();
+        point.set(SERIES.id, other.clone());
+        !probe.applies(axis, &point)
     };
-    let partial = |axis: &&str| *axis != SERIES.id && competing.iter().any(|own| lacks(axis, own));
-    varying.iter().copied().filter(partial).collect()
+    // One case of each that has the axis stands for all.
+    let has = |axis: &str, own: &Value| {
+        cases.iter().find(|c| c.point.get(axis).is_some() && c.point.get(SERIES.id) == Some(own))
+    };
+    let partial = |axis: &&str| {
+        let owners = competing.iter().filter_map(|own| has(axis, own));
+        owners.into_iter().any(|case| competing.iter().any(|other| lacks(axis, case, other)))
+    };
+    varying.iter().copied().filter(|a| *a != SERIES.id).filter(partial).collect()
 }
 
 #[cfg(test)]

@@ -4,20 +4,15 @@
 //! every group. FORMAT.md documents the columns.
 
 use crate::escape;
+use crate::text::words;
 use std::collections::BTreeMap;
 use std::io;
 use syscost_analyze::cells::{Behind, Cells};
 use syscost_analyze::{copies, operations};
-use syscost_core::axis::Axis;
-use syscost_experiment::run::rows::CsvColumn;
+use syscost_experiment::run::rows::{CsvColumn, column};
 use syscost_experiment::run::{Audit, Run};
 use syscost_host::fingerprint::MACHINE;
-use syscost_measure::probe;
 use syscost_measure::probe::prediction::CostAccount;
-
-const fn column(id: &'static str, help: &'static str) -> CsvColumn {
-    CsvColumn { id, help }
-}
 
 /// Columns before those of the axes.
 pub const BEFORE: &[CsvColumn] =
@@ -73,22 +68,6 @@ pub const AFTER: &[CsvColumn] = &[
     column("machine", "keyed hash of the machine's id; empty where the machine has none, and in older runs"),
 ];
 
-/// Every axis of the run's probes, in registry order, each once.
-pub fn axes(run: &Run) -> Vec<Axis> {
-    let mut axes: Vec<Axis> = Vec::new();
-    for probe in probe::ALL {
-        let id = probe.about().id;
-        if run.record.plan.cases.iter().any(|c| c.probe == id) {
-            for axis in probe.axes() {
-                if !axes.iter().any(|a| a.id == axis.id) {
-                    axes.push(axis);
-                }
-            }
-        }
-    }
-    axes
-}
-
 /// The whole file, in memory.
 pub fn results(run: &Run, cells: &Cells) -> String {
     let mut text = Vec::new();
@@ -98,7 +77,7 @@ pub fn results(run: &Run, cells: &Cells) -> String {
 
 /// Writes the file row by row: it has millions in a large run.
 pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()> {
-    let axes = axes(run);
+    let axes = words::axes(run);
     let mut writer = csv::Writer::from_writer(out);
     let before = BEFORE.iter().map(|c| c.id);
     let header = before.chain(axes.iter().map(|a| a.id)).chain(AFTER.iter().map(|c| c.id));

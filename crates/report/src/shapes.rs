@@ -1,6 +1,6 @@
 //! What is drawn: plots, maps, diagrams and bars as data. Their layout is in the files of the renderers.
 
-use crate::{CellRef, escape};
+use crate::escape;
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 
@@ -216,7 +216,6 @@ pub struct StackedBar {
     pub parts: Vec<f64>,
     /// The whole as it was measured.
     pub measured: f64,
-    pub cell: CellRef,
 }
 
 /// Ratios with their intervals, one below the other, on one axis.

@@ -9,7 +9,6 @@ use crate::cells::Cells;
 use crate::operations::machine::ComparedMachine;
 use crate::operations::{Operation, operations, over};
 use serde::Deserialize;
-use std::collections::BTreeSet;
 use std::io::Read;
 use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;
@@ -191,12 +190,6 @@ impl Beside {
             base_hardware: theirs.base_hardware.map(|base| base * factor),
         })
     }
-
-    /// Rows of theirs that no operation of this run stands beside.
-    pub fn unmatched<'a>(&'a self, ours: &[Operation]) -> Vec<&'a Theirs> {
-        let keys: BTreeSet<Key> = ours.iter().filter(|o| o.measured.is_some()).flat_map(keys).collect();
-        self.rows.iter().filter(|t| !keys.contains(&t.key)).collect()
-    }
 }
 
 impl Theirs {
@@ -242,8 +235,6 @@ mod tests {
         assert_eq!(found.len(), 1, "one clock is the published one");
         let ratio = found[0].ratio.unwrap();
         assert!(found[0].value == 6.0 && (1.8..2.2).contains(&ratio.value), "{found:?}");
-        let rest: Vec<&str> = table.unmatched(&ours).iter().map(|t| t.name.as_str()).collect();
-        assert_eq!(rest, ["other, args=1"], "what they did not measure either is no row");
     }
 
     #[test]
@@ -261,8 +252,6 @@ mod tests {
             let found = beside.find(operation).unwrap();
             assert!(found.estimate.unwrap().n == 6 && (1.8..2.2).contains(&found.ratio.unwrap().value));
         }
-        assert!(beside.unmatched(&ours).is_empty());
-        assert_eq!(beside.unmatched(&ours[1..]).len(), 1);
     }
 
     #[test]

@@ -7,7 +7,6 @@ use crate::context::Layout;
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, Entry, Section, Table};
-use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::operations::{Operation, Spread};
 use syscost_core::units::{Unit, significant};
 use syscost_measure::probe::prediction::Input;
@@ -27,7 +26,6 @@ fn introduced(m: &Material, blocks: Vec<Block>) -> Vec<Block> {
     let mut all = vec![Block::Text(text.into())];
     all.extend(m.beside.iter().map(|b| Block::Text(format!("{}: {}", b.name, b.about))));
     all.extend(blocks);
-    all.extend(m.beside.iter().filter_map(|b| unmatched(m, b)));
     all
 }
 
@@ -169,22 +167,4 @@ fn input(input: &Input) -> String {
         None => "unknown".into(),
     };
     format!("{} = {value} ({})", input.name, input.source)
-}
-
-/// Their rows that this run has nothing beside.
-fn unmatched(m: &Material, beside: &Beside) -> Option<Block> {
-    let rest = beside.unmatched(&m.analysis.operations);
-    let rows: Vec<Vec<Entry>> = rest
-        .iter()
-        .map(|t| {
-            let value = t.estimate.map_or(Entry::Number(t.value, t.unit), |e| Entry::estimate(e, None));
-            vec![Entry::Text(t.name.clone()), value, Entry::Text("not in this run".into())]
-        })
-        .collect();
-    let columns = ["operation", beside.name.as_str(), "here"];
-    let table = Table::new(slug(&format!("only in {}", beside.name)), &columns, rows);
-    (!table.rows.is_empty()).then(|| Block::Folded {
-        title: format!("{} of {} not in this run", plural(table.rows.len(), "row"), beside.name),
-        blocks: vec![Block::Table(table)],
-    })
 }

@@ -119,6 +119,5 @@ fn bar(words: &Words, place: &Point, account: &Account) -> Option<StackedBar> {
         label: words.name(&account.point, RIVALS.id, place),
         parts: TermGroup::ALL.iter().map(of).collect(),
         measured: account.measured?.total_ns,
-        cell: cell(account)?,
     })
 }

@@ -3,7 +3,8 @@
 
 use crate::Statement;
 use crate::text::words::{Words, and, count};
-use syscost_analyze::answer::{AnswerVerdict, Caveat, Lack};
+use std::mem::discriminant;
+use syscost_analyze::answer::{Caveat, Lack};
 use syscost_analyze::finding::{Answer, Says, Shown};
 
 mod along;
@@ -75,15 +76,15 @@ fn headline(answer: &Answer, words: &Words) -> Option<String> {
 
 /// What shows it, each thing once: near-equal ones are one sentence with their range.
 fn told(answer: &Answer, words: &Words) -> Vec<Statement> {
-    let each = |says: fn(&Says, &Words) -> String| {
-        let of = |shown: &Shown| Statement { text: says(&shown.says, words), cells: shown.cells.clone() };
-        answer.shown.iter().map(of).collect()
-    };
-    match answer.shown.first().map(|shown| &shown.says) {
-        Some(Says::ScatterGather(_)) => scatter_gather::statements(&answer.shown),
-        Some(Says::ZeroCopy(_)) => zero_copy::statements(&answer.shown),
-        Some(Says::Overtaking(_)) => overtaking::statements(&answer.shown, words),
-        _ => each(sentence),
+    let Some(first) = answer.shown.first().map(|shown| &shown.says) else { return Vec::new() };
+    // Beside the scaling of threads stands what changes along them: data for programs.
+    let alike = |shown: &&Shown| discriminant(&shown.says) == discriminant(first);
+    let each = |shown: &Shown| Statement { text: sentence(&shown.says, words), cells: shown.cells.clone() };
+    match first {
+        Says::ScatterGather(_) => scatter_gather::statements(&answer.shown),
+        Says::ZeroCopy(_) => zero_copy::statements(&answer.shown),
+        Says::Overtaking(_) => overtaking::statements(&answer.shown, words),
+        _ => answer.shown.iter().filter(alike).map(each).collect(),
     }
 }
 
@@ -107,7 +108,6 @@ fn sentence(says: &Says, words: &Words) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnswerText {
     pub question: &'static str,
-    pub verdict: AnswerVerdict,
     pub headline: String,
     pub statements: Vec<Statement>,
     pub caveats: Vec<String>,
@@ -121,7 +121,6 @@ pub fn answer(answer: &Answer, words: &Words) -> AnswerText {
         answer.lacks.as_ref().map(|lack| (self::lack(lack), answer.command.clone().unwrap_or_default()));
     AnswerText {
         question: question.map_or(answer.question, |(_, question)| question),
-        verdict: answer.verdict,
         headline: headline(answer, words).unwrap_or_default(),
         statements: told(answer, words),
         caveats: answer.caveats.iter().map(caveat).collect(),

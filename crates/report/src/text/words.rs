@@ -24,17 +24,7 @@ pub struct Words {
 
 impl Words {
     pub fn of(run: &Run) -> Words {
-        let cases = &run.record.plan.cases;
-        let planned: BTreeSet<&str> = cases.iter().map(|c| c.probe.as_str()).collect();
-        let probes = probe::ALL.iter().filter(|p| planned.contains(p.about().id));
-        // Probes share axes: each is named once, in the order of the first that has it.
-        let mut axes: Vec<Axis> = Vec::new();
-        for axis in probes.flat_map(|p| p.axes()) {
-            if !axes.iter().any(|known| known.id == axis.id) {
-                axes.push(axis);
-            }
-        }
-        Words { axes, varied: varied::axes(run) }
+        Words { axes: axes(run), varied: varied::axes(run) }
     }
 
     /// `64 KiB and 1 thread over veth (TCP_NODELAY on)`: the coordinates that are always named and
@@ -147,6 +137,14 @@ impl Words {
         let show = |n: u64| self.value(axis, &Value::Int(n));
         if from == to { show(from) } else { format!("{} to {}", show(from), show(to)) }
     }
+}
+
+/// Every axis of the run's probes. Probes share axes: each is named once, in the order of the first that has it.
+pub fn axes(run: &Run) -> Vec<Axis> {
+    let planned: BTreeSet<&str> = run.record.plan.cases.iter().map(|c| c.probe.as_str()).collect();
+    let probes = probe::ALL.iter().filter(|p| planned.contains(p.about().id));
+    let axes = grouped(probes.flat_map(|p| p.axes()).map(|axis| (axis.id, axis)));
+    axes.into_iter().filter_map(|(_, same)| same.into_iter().next()).collect()
 }
 
 /// What a case is called, where it is an operation.
