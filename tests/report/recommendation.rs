@@ -38,7 +38,7 @@ fn every_sentence_is_short_and_costs_are_per_message() {
         );
         let mut texts: Vec<String> = told.statements().into_iter().map(|s| s.text).collect();
         texts.push(trust::headline(&analysis.trust));
-        texts.extend(trust::reasons(&analysis.trust).into_iter().map(|(_, text)| text));
+        texts.extend(trust::facts(&analysis.trust));
         for sentence in texts.iter().flat_map(|text| text.split(". ")) {
             let words = sentence.split_whitespace().count();
             assert!(words < LONGEST, "{name}, {words} words: {sentence}\n{texts:#?}");

@@ -118,7 +118,9 @@ fn shared_legend(group: &[Block]) -> Markup {
             names.push((name, style));
         }
     }
-    html! { @if !names.is_empty() { (legend(&names)) } }
+    html! { @if !names.is_empty() { div.legend { @for (name, style) in names {
+        span { (PreEscaped(svg::colour_icon(style))) (visible(name)) }
+    } } } }
 }
 
 /// The grid that a drawing stands in.
@@ -126,9 +128,9 @@ fn grid(block: &Block) -> Option<&'static str> {
     match block {
         Block::Diagram(_) => Some("flows"),
         Block::Bars(_) => Some("grid bars"),
-        // As wide as the page.
-        Block::Flame(_) | Block::Forest(_) | Block::PairMap(_) => None,
-        _ => block.drawing().map(|_| "grid"),
+        Block::Plot(_) | Block::Heat(_) => Some("grid"),
+        // Others are as wide as the page.
+        _ => None,
     }
 }
 
@@ -161,15 +163,15 @@ fn block(block: &Block, targets: &Targets) -> Markup {
             }
         },
         Block::Panels(plots) => html! {
-            div class=(row_of(plots)) { @for plot in plots { (figure(plot, &html! {}, &notes(plot))) } }
+            div class=(row_of(plots)) { @for plot in plots { (figure(plot, &notes(plot))) } }
         },
-        Block::Plot(plot) => figure(plot, &html! {}, &notes(plot)),
-        Block::Heat(map) => figure(map, &html! {}, &html! {}),
-        Block::PairMap(map) => figure(map, &html! {}, &html! {}),
+        Block::Plot(plot) => figure(plot, &notes(plot)),
+        Block::Heat(map) => figure(map, &html! {}),
+        Block::PairMap(map) => figure(map, &html! {}),
         Block::Diagram(diagram) => flow(diagram),
-        Block::Bars(bars) => figure(bars, &html! {}, &html! {}),
-        Block::Flame(graph) => figure(graph, &html! {}, &note(FLAME_NOTE)),
-        Block::Forest(plot) => figure(plot, &html! {}, &html! {}),
+        Block::Bars(bars) => figure(bars, &html! {}),
+        Block::Flame(graph) => figure(graph, &note(FLAME_NOTE)),
+        Block::Forest(plot) => figure(plot, &html! {}),
         Block::Tabs { id, tabs } => self::tabs(id, tabs, targets),
         Block::Folded { title, blocks } => html! {
             details.folded {
@@ -338,13 +340,12 @@ fn compared(figure: &Compared) -> Markup {
     }
 }
 
-/// A drawing under its title, with what stands above and below it.
-fn figure(drawing: &dyn SvgDrawing, above: &Markup, below: &Markup) -> Markup {
+/// A drawing under its title, with what stands below it.
+fn figure(drawing: &dyn SvgDrawing, below: &Markup) -> Markup {
     let frame = drawing.frame();
     html! {
         figure id=(frame.id) {
             figcaption { (breakable(frame.title)) }
-            (above)
             @if frame.area.is_some() { (PreEscaped(drawing.inline())) }
             @else { div.scroll tabindex="0" role="region" aria-label=(visible(frame.title)) { (PreEscaped(drawing.inline())) } }
             (below)
@@ -354,12 +355,6 @@ fn figure(drawing: &dyn SvgDrawing, above: &Markup, below: &Markup) -> Markup {
 
 fn note(text: &str) -> Markup {
     html! { @if !text.is_empty() { p.note { (prose(text)) } } }
-}
-
-fn legend<T: AsRef<str>>(names: &[(T, usize)]) -> Markup {
-    html! { div.legend { @for (name, style) in names {
-        span { (PreEscaped(svg::colour_icon(*style))) (visible(name.as_ref())) }
-    } } }
 }
 
 /// A name that may break after its underscores.

@@ -151,22 +151,16 @@ impl Block {
     /// What is drawn, a file each.
     pub fn drawings(&self) -> Vec<&dyn SvgDrawing> {
         match self {
-            Block::Diagram(diagram) => vec![diagram],
             Block::Panels(plots) => plots.iter().map(|plot| plot as &dyn SvgDrawing).collect(),
-            _ => self.drawing().into_iter().collect(),
+            Block::Diagram(diagram) => vec![diagram],
+            Block::Plot(plot) => vec![plot],
+            Block::Heat(map) => vec![map],
+            Block::PairMap(map) => vec![map],
+            Block::Bars(bars) => vec![bars],
+            Block::Flame(graph) => vec![graph],
+            Block::Forest(plot) => vec![plot],
+            _ => Vec::new(),
         }
-    }
-
-    pub fn drawing(&self) -> Option<&dyn SvgDrawing> {
-        Some(match self {
-            Block::Plot(plot) => plot,
-            Block::Heat(map) => map,
-            Block::PairMap(map) => map,
-            Block::Bars(bars) => bars,
-            Block::Flame(graph) => graph,
-            Block::Forest(plot) => plot,
-            _ => return None,
-        })
     }
 }
 
@@ -228,19 +222,7 @@ impl Report {
         self.sections.iter().flat_map(|s| &s.blocks).flat_map(Block::all)
     }
 
-    pub fn plots(&self) -> impl Iterator<Item = &Plot> {
-        self.blocks().flat_map(|block| match block {
-            Block::Plot(plot) => std::slice::from_ref(plot),
-            Block::Panels(plots) => plots,
-            _ => &[],
-        })
-    }
-
     pub fn diagrams(&self) -> impl Iterator<Item = &Diagram> {
         self.blocks().filter_map(|block| if let Block::Diagram(d) = block { Some(d) } else { None })
-    }
-
-    pub fn heats(&self) -> impl Iterator<Item = &HeatMap> {
-        self.blocks().filter_map(|block| if let Block::Heat(map) = block { Some(map) } else { None })
     }
 }

@@ -1,5 +1,4 @@
-//! Marks in a plot: where its machine's capacities lie, where a curve stands still, and what curves are
-//! held against.
+//! Marks in a plot: where its machine's capacities lie, and where a curve stands still.
 //!
 //! Layout only, in the coordinates of [`super::svg`].
 
@@ -12,14 +11,6 @@ const ROWS: usize = 3;
 const STEP: f64 = 14.0;
 /// Width of a character of a label in per mille of the narrowest area that has labels, about.
 const CHARACTER: f64 = 18.0;
-
-/// The points that a mark draws a line through.
-pub fn line(mark: &Mark) -> &[(f64, f64)] {
-    match &mark.shape {
-        MarkShape::Line { points } => points,
-        _ => &[],
-    }
-}
 
 fn class(mark: &Mark) -> String {
     mark.style.map(svg::style_class).unwrap_or_default()
@@ -36,9 +27,6 @@ pub fn stretched(canvas: &mut Canvas, marks: &[Mark], (x, y): (AxisScale, AxisSc
                 let (from, to) = (x.at(*from_x), x.at(*to_x));
                 canvas.path("level", format_args!("M{from:.1} {:.1}H{to:.1}", y.at(*value)));
             }
-            MarkShape::Line { points } => {
-                canvas.line("reference-line", points.iter().map(|(px, py)| (x.at(*px), y.at(*py))));
-            }
         });
     }
 }
@@ -53,7 +41,7 @@ fn seat(at: f64, width: f64, taken: &mut [f64; ROWS]) -> (bool, usize) {
     (to_left, row)
 }
 
-/// Their names; that of a line stands with those of the series.
+/// Their names.
 pub fn placed(canvas: &mut Canvas, marks: &[Mark], (x, y): (AxisScale, AxisScale)) {
     // The right end of the last label in each row.
     let mut taken = [f64::NEG_INFINITY; ROWS];
@@ -70,7 +58,6 @@ pub fn placed(canvas: &mut Canvas, marks: &[Mark], (x, y): (AxisScale, AxisScale
                 let middle = (x.at(*from_x) + x.at(*to_x)) / 2.0;
                 canvas.label("level-name", (middle, y.at(*value) - 7.0), Anchor::Middle, &mark.label);
             }
-            MarkShape::Line { .. } => {}
         });
     }
 }

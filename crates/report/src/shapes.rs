@@ -99,8 +99,6 @@ pub enum MarkShape {
     Level { y: f64, from_x: f64, to_x: f64 },
     /// Something that the machine says of itself.
     At { x: f64 },
-    /// What the curves are held against, in order of x.
-    Line { points: Vec<(f64, f64)> },
 }
 
 /// A metric as colour over two coordinates.

@@ -117,7 +117,7 @@ struct PlotFrame {
 impl PlotFrame {
     fn of(plot: &Plot, xs: &[f64]) -> PlotFrame {
         let bottom = if plot.room == PlotRoom::Quarter { 126.0 } else { 244.0 };
-        let longest = plot.names().map(|name| name.chars().count()).max().unwrap_or(0);
+        let longest = plot.series.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
         let margins = match plot.room {
             PlotRoom::Quarter => 1,
             PlotRoom::Half => (CHARACTER * longest as f64 / MARGIN).ceil() as usize + 1,
@@ -152,12 +152,6 @@ impl Plot {
     /// Does the x axis need its name? Sizes say what they are, and small panels stand beside others.
     fn named_below(&self) -> bool {
         self.room == PlotRoom::Half && self.x.unit != Unit::Bytes
-    }
-
-    /// What stands at the ends of the lines.
-    fn names(&self) -> impl Iterator<Item = &str> {
-        let held_against = self.marks.iter().filter(|mark| !marks::line(mark).is_empty());
-        self.series.iter().map(|s| s.name.as_str()).chain(held_against.map(|mark| mark.label.as_str()))
     }
 }
 
@@ -338,9 +332,6 @@ fn y_values(plot: &Plot) -> (f64, f64) {
         low = low.min(e.low.max(e.value / 3.0).min(e.value));
         high = high.max(e.high.min(e.value * 3.0).max(e.value));
     }
-    for (_, value) in plot.marks.iter().flat_map(marks::line) {
-        (low, high) = (low.min(*value), high.max(*value));
-    }
     if low.is_finite() && high.is_finite() { (low, high) } else { (0.0, 1.0) }
 }
 
@@ -368,18 +359,15 @@ fn y_range(plot: &Plot, ticks: &[f64]) -> (f64, f64) {
 }
 
 /// `41.2 Gbit/s (95.7 % interval 40.1 Gbit/s to 42.6 Gbit/s, 12 rounds)`
+///
+/// Honest where there are too few rounds for one.
 pub fn with_interval(e: &Estimate) -> String {
-    format!("{} ({})", e.unit.format(e.value), interval(e))
-}
-
-/// The interval in words, honest where there are too few rounds for one.
-pub fn interval(e: &Estimate) -> String {
     let rounds = units::count(e.n as usize, "round");
-    let (low, high) = (e.unit.format(e.low), e.unit.format(e.high));
+    let [value, low, high] = [e.value, e.low, e.high].map(|value| e.unit.format(value));
     if e.level > 0.0 {
-        format!("{} interval {low} to {high}, {rounds}", units::confidence(e.level))
+        format!("{value} ({} interval {low} to {high}, {rounds})", units::confidence(e.level))
     } else {
-        format!("seen {low} to {high}, too few rounds for an interval, {rounds}")
+        format!("{value} (seen {low} to {high}, too few rounds for an interval, {rounds})")
     }
 }
 
@@ -405,10 +393,7 @@ fn end_labels(canvas: &mut Canvas, plot: &Plot, layout: &PlotFrame) {
         .series
         .iter()
         .filter_map(|s| Some((y.at(s.points.last()?.1.value), style_class(s.style), s.name.as_str())));
-    let held_against = plot.marks.iter().filter_map(|mark| {
-        Some((y.at(marks::line(mark).last()?.1), "reference".to_string(), mark.label.as_str()))
-    });
-    let mut labels: Vec<(f64, String, &str)> = ends.chain(held_against).collect();
+    let mut labels: Vec<(f64, String, &str)> = ends.collect();
     labels.sort_by(|a, b| a.0.total_cmp(&b.0));
     let room = ((layout.bottom - TOP) / labels.len().max(1) as f64).min(LABEL);
     let mut places: Vec<f64> = labels.iter().map(|l| l.0).collect();

@@ -3,14 +3,14 @@
 
 use crate::{Generated, Tree};
 use anyhow::{Context, Result, ensure};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use syscost_analyze::whole::Analysis;
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::MECHANISM;
-use syscost_report::{Mark, MarkShape, Plot, PlotAxis, Scale, Series, SvgDrawing, comparisons, html};
+use syscost_report::{Plot, PlotAxis, Scale, Series, SvgDrawing, comparisons, html};
 
 const RUN: &str = "docs/runs/default";
 const METRIC: &str = "total_cpu_ns_per_byte";
@@ -125,11 +125,11 @@ fn plot(run: &Run, ratios: &Ratios) -> Result<Plot> {
         PlotAxis { title: format!("cost of {control} = 1"), unit: Unit::Ratio, scale: Scale::Log2 },
     );
     let title = format!("CPU time of a message, relative to {control}");
-    let mut plot = Plot::of("cost", title, axes, series.collect()).context("there are rivals")?;
-    let sizes: BTreeSet<u64> = ratios.values().flat_map(BTreeMap::keys).copied().collect();
-    let points = sizes.iter().map(|size| (*size as f64, 1.0)).collect();
-    plot.marks.push(Mark { shape: MarkShape::Line { points }, style: None, label: control.into() });
-    Ok(plot)
+    let plot = Plot::of("cost", title, axes, series.collect()).context("there are rivals")?;
+    // The control is at 1.
+    let ends = ratios.values().flat_map(BTreeMap::values).flat_map(|r| [r.estimate.low, r.estimate.high]);
+    let span = ends.fold((1.0, 1.0), |(low, high), end| (f64::min(low, end), f64::max(high, end)));
+    Ok(Plot { span: Some(span), ..plot })
 }
 
 /// One sentence for each of the two rivals that differ most, one for the others.

@@ -226,7 +226,7 @@ fn marks(m: &Material, axis: &Axis, lines: &[CurveLine], shown: &[usize]) -> Vec
                 MarkShape::Level { y, from_x, to_x } => {
                     (y / level.value).ln().abs() < ALIKE.ln() && from_x <= level.to_x && level.from_x <= to_x
                 }
-                MarkShape::At { .. } | MarkShape::Line { .. } => false,
+                MarkShape::At { .. } => false,
             };
             if marks.iter().any(again) {
                 continue;

@@ -4,7 +4,7 @@
 use crate::Statement;
 use crate::text::words::{Words, and, count};
 use std::mem::discriminant;
-use syscost_analyze::answer::{Caveat, Lack};
+use syscost_analyze::answer::{AnswerVerdict, Caveat, Lack};
 use syscost_analyze::finding::{Answer, Says, Shown};
 
 mod along;
@@ -108,6 +108,7 @@ fn sentence(says: &Says, words: &Words) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnswerText {
     pub question: &'static str,
+    pub verdict: AnswerVerdict,
     pub headline: String,
     pub statements: Vec<Statement>,
     pub caveats: Vec<String>,
@@ -121,6 +122,7 @@ pub fn answer(answer: &Answer, words: &Words) -> AnswerText {
         answer.lacks.as_ref().map(|lack| (self::lack(lack), answer.command.clone().unwrap_or_default()));
     AnswerText {
         question: question.map_or(answer.question, |(_, question)| question),
+        verdict: answer.verdict,
         headline: headline(answer, words).unwrap_or_default(),
         statements: told(answer, words),
         caveats: answer.caveats.iter().map(caveat).collect(),

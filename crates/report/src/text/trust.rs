@@ -40,11 +40,6 @@ fn in_headline(trust: &Trust) -> Vec<&TrustReason> {
     told.chain(others).take(2).collect()
 }
 
-/// Every reason, the worst first.
-pub fn reasons(trust: &Trust) -> Vec<(TrustLevel, String)> {
-    sorted(trust).into_iter().map(|reason| (reason.level, sentence(&reason.fact))).collect()
-}
-
 /// What stands beside the headline: of what it says only what follows.
 pub fn facts(trust: &Trust) -> Vec<String> {
     let told = in_headline(trust);
@@ -56,13 +51,9 @@ pub fn facts(trust: &Trust) -> Vec<String> {
         TrustFact::Decided { .. } => Some(capital(&phrase(&reason.fact))),
         _ => Some(sentence(&reason.fact)),
     };
-    sorted(trust).into_iter().filter_map(fact).map(|text| text.trim_end_matches('.').into()).collect()
-}
-
-fn sorted(trust: &Trust) -> Vec<&TrustReason> {
-    let mut sorted: Vec<&TrustReason> = trust.reasons.iter().collect();
-    sorted.sort_by_key(|reason| std::cmp::Reverse(reason.level));
-    sorted
+    let mut worst_first: Vec<&TrustReason> = trust.reasons.iter().collect();
+    worst_first.sort_by_key(|reason| std::cmp::Reverse(reason.level));
+    worst_first.into_iter().filter_map(fact).map(|text| text.trim_end_matches('.').into()).collect()
 }
 
 /// A part of the headline.
@@ -192,9 +183,9 @@ mod tests {
         assert_eq!(headline(&trust), format!("Rely on this with care: {much}. {}.", capital(same)));
         let fact = TrustFact::Ended { state: State::Interrupted };
         trust.reasons.insert(0, TrustReason { level: TrustLevel::Fair, fact });
-        let told = reasons(&trust);
-        assert!(told[0].1.contains("--resume"), "{told:?}");
-        assert!(told.iter().all(|(_, text)| text.ends_with('.') && text.split_whitespace().count() < 25));
+        let told = facts(&trust);
+        assert!(told[0].contains("--resume"), "{told:?}");
+        assert!(told.iter().all(|text| text.split_whitespace().count() < 25));
     }
 
     /// It was said: within 18 % on average, 4 pairs within 17 %.
