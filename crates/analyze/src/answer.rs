@@ -81,9 +81,6 @@ pub enum Caveat {
     },
     /// A thread calls on each of its connections in turn; a server that goes by who is ready pays something else.
     ConnectionsInTurn,
-    OneReadSize,
-    /// A cause is named where its events, at prices of the same run, explain at least half of the difference.
-    CausesArePriced,
     /// What protects against these vulnerabilities costs at each entry of the kernel: no run of one boot can price it.
     MitigationsNotPriced {
         of: Vec<String>,
@@ -132,12 +129,8 @@ pub enum Lack {
     SeveralConnectionCounts,
     /// The same transfer over two paths of one machine.
     SeveralLayers,
-    /// Throughput and sleeps of two read sizes, or of a mechanism beside the control.
-    SleepsBesideThroughput,
     /// A row with a prediction, or two ways of doing the same.
     PredictedRows,
-    /// What a sleep costs, where throughput differs.
-    PriceOfASleep,
     /// Neighbours that both have a figure, or rounds enough to show two levels.
     ComparableFigures,
     /// A two-copy mechanism and one of this class at the same size.
@@ -156,8 +149,6 @@ impl Lack {
             | Lack::ZeroCopyOverSizes
             | Lack::SeveralThreadCounts
             | Lack::SeveralConnectionCounts
-            | Lack::SleepsBesideThroughput
-            | Lack::PriceOfASleep
             | Lack::ComparableFigures
             | Lack::ClassesAtOneSize { .. } => true,
         }

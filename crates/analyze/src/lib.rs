@@ -15,7 +15,6 @@ pub mod operations;
 pub mod profile;
 pub mod model;
 pub mod limits;
-pub mod cause;
 pub mod recommend;
 pub mod latency;
 pub mod finding;

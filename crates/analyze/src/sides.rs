@@ -7,7 +7,6 @@
 
 pub mod facts;
 pub mod gate;
-pub mod yardstick;
 
 use crate::cells::Cells;
 use crate::compare::log_ratios::LogRatios;
@@ -310,12 +309,6 @@ impl SideComparison {
         let [changes, rivals] =
             [costs, ratios].map(|asked| SideComparison::decided(&asked, replicate, families));
         SideComparison { replicate, replicates, changes, rivals, one_sided }
-    }
-
-    /// The answers about costs alone.
-    fn of_costs(base: &[RunFigures], candidate: &[RunFigures]) -> Vec<Change> {
-        let Questions { replicate, asked, .. } = Questions::of(base, candidate);
-        SideComparison::decided(&asked, replicate, 1.0)
     }
 
     /// The answers of a family of questions, the largest change first. So many families share the error.

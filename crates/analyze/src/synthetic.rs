@@ -15,7 +15,6 @@ use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{Audit, Record, Run, SCHEMA, State, Tool};
 use syscost_experiment::spec::Spec;
 use syscost_measure::ledger::Counts;
-use syscost_measure::probe::context_switch;
 use syscost_measure::probe::prediction::{CostAccount, Input, Prediction};
 use syscost_measure::probe::tcp_path::{self, steps, steps::PathStep};
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, RECEIVER, THREADS};
@@ -204,8 +203,6 @@ pub struct StepPrices {
     pub send_call: f64,
     pub receive_call: f64,
     pub copied_byte: f64,
-    /// A switch on one CPU; 0: not measured.
-    pub switch: f64,
 }
 
 impl Default for StepPrices {
@@ -216,7 +213,6 @@ impl Default for StepPrices {
             send_call: 500.0,
             receive_call: 900.0,
             copied_byte: 0.05,
-            switch: 0.0,
         }
     }
 }
@@ -244,15 +240,6 @@ impl StepPrices {
                     .into_iter()
                     .chain(counts)
                     .collect()
-            });
-        }
-        if self.switch > 0.0 {
-            let row = context_switch::switch("process", "same", "pipe");
-            let mut point = Point::default();
-            row.coordinates.iter().for_each(|(axis, value)| point.set(axis, value.clone()));
-            add_row(run, row.probe, point, rounds, &mut || {
-                let ns = self.switch * (noise * random.normal()).exp();
-                vec![("low_ns", ns), ("median_ns", ns), ("overhead_ns", 0.0), ("max_ns", ns)]
             });
         }
     }

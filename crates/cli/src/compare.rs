@@ -9,7 +9,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use syscost_analyze::sides::facts::{differing, refusal};
-use syscost_analyze::sides::{RunFigures, SideComparison, yardstick};
+use syscost_analyze::sides::{RunFigures, SideComparison};
 use syscost_core::units::count;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
@@ -32,7 +32,6 @@ pub fn run(args: &CompareArgs, global: &Global) -> Result<ExitCode> {
         bail!("these runs cannot be compared: {}", sides::refused(&why));
     }
     let compared = SideComparison::of(&base, &candidate);
-    let beyond = yardstick::reading(&base, &candidate);
     if compared.changes.is_empty() {
         bail!("these runs cannot be compared: no case has a figure on both sides");
     }
@@ -40,25 +39,20 @@ pub fn run(args: &CompareArgs, global: &Global) -> Result<ExitCode> {
         let place = OpenDirectory::make(out)?;
         let page = ComparedSides {
             compared: &compared,
-            beyond: beyond.as_ref(),
             first: &first,
             base: &base,
             candidate: &candidate,
             differing: &differing(&base, &candidate),
         };
         place.replace(PAGE, html::page(&page.report()).as_bytes())?;
-        let beyond = beyond.as_ref();
-        place.replace_with(COMPARISONS, |file| {
-            sides::write(&compared, beyond, (&first, &base, &candidate), file)
-        })?;
+        place.replace_with(COMPARISONS, |file| sides::write(&compared, (&first, &base, &candidate), file))?;
     }
     if global.json {
         let change = |change| json!(sides::verdict(change, &compared));
         let verdicts: Vec<_> = compared.changes.iter().map(change).collect();
         let rivals: Vec<_> = compared.rivals.iter().map(change).collect();
-        let beyond: Vec<_> = beyond.iter().flat_map(|reading| &reading.changes).map(change).collect();
         output::print_json(
-            &json!({ "answer": sides::answer(&compared), "verdicts": verdicts, "rivals": rivals, "beyond_cpu": beyond, "dir": args.out }),
+            &json!({ "answer": sides::answer(&compared), "verdicts": verdicts, "rivals": rivals, "dir": args.out }),
         )?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -69,11 +63,6 @@ pub fn run(args: &CompareArgs, global: &Global) -> Result<ExitCode> {
     if let Some(table) = sides::rival_table(&compared, &first) {
         text += &terminal::table(&table, look);
         text += &output::entry("", 0, sides::SHARED);
-    }
-    if let Some(reading) = &beyond {
-        let (table, yardstick) = sides::beyond_table(reading, &compared, &first);
-        text += &terminal::table(&table, look);
-        text += &output::entry("", 0, &yardstick);
     }
     for note in sides::notes(&compared, &base, &candidate) {
         text += &output::entry("", 0, &note);

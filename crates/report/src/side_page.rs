@@ -1,7 +1,7 @@
 //! The page of a comparison of two sides: what changed, sorted by size, run by run, and what else differs.
 
 use crate::escape::slug;
-use crate::sides::{CaseNames, SHARED, answer, figure, interval, notes, verdict, word, yardstick};
+use crate::sides::{CaseNames, SHARED, answer, figure, interval, notes, verdict, word};
 use crate::text::ending::EndTable;
 use crate::text::words::operation_name;
 use crate::{
@@ -9,7 +9,6 @@ use crate::{
     Series, Statement, Table, TrustBar,
 };
 use syscost_analyze::sides::facts::{DifferingFact, IDENTITY};
-use syscost_analyze::sides::yardstick::YardstickReading;
 use syscost_analyze::sides::{Change, Replicate, RunFigures, SideComparison};
 use syscost_core::units::{Unit, count, percent, utc};
 use syscost_experiment::run::Run;
@@ -29,8 +28,6 @@ const SIDES: [&str; 2] = ["base", "candidate"];
 /// Both sides, and what was found.
 pub struct ComparedSides<'a> {
     pub compared: &'a SideComparison,
-    /// In units of what the CPU alone takes.
-    pub beyond: Option<&'a YardstickReading>,
     /// The first run of the base, which names the cases.
     pub first: &'a Run,
     pub base: &'a [RunFigures],
@@ -41,14 +38,7 @@ pub struct ComparedSides<'a> {
 impl ComparedSides<'_> {
     pub fn report(&self) -> Report {
         let notes = notes(self.compared, self.base, self.candidate);
-        let sections = [
-            self.changes(&notes),
-            self.beyond_the_cpu(),
-            self.rivals(),
-            self.run_by_run(),
-            self.facts(),
-            self.runs(),
-        ];
+        let sections = [self.changes(&notes), self.rivals(), self.run_by_run(), self.facts(), self.runs()];
         Report {
             title: format!("{} against {}", self.called(self.candidate), self.called(self.base)),
             subtitle: self.subtitle(),
@@ -129,15 +119,6 @@ impl ComparedSides<'_> {
             &self.compared.changes,
         ));
         Some(Section::new("changes", "Changes by size", blocks))
-    }
-
-    /// The costs in units of what the CPU alone takes.
-    fn beyond_the_cpu(&self) -> Option<Section> {
-        let reading = self.beyond?;
-        let mut blocks = vec![Block::Text(yardstick(reading, self.first))];
-        let title = "candidate / base in units of the yardstick, largest change first";
-        blocks.extend(self.forest("beyond", title, &reading.changes));
-        Some(Section::new("beyond-the-cpu", "Beyond what the CPU explains", blocks))
     }
 
     /// What changed of one way and not of the one that took turns with it.

@@ -7,7 +7,6 @@ use crate::text::words::{Words, and, operation_name};
 use std::collections::BTreeMap;
 use std::io;
 use syscost_analyze::sides::facts::{DifferingFact, IDENTITY, Incomparable};
-use syscost_analyze::sides::yardstick::YardstickReading;
 use syscost_analyze::sides::{
     Change, Replicate, RunFigures, SideComparison, coordinates, one_after_the_other,
 };
@@ -205,24 +204,6 @@ pub fn rival_table(compared: &SideComparison, first: &Run) -> Option<EndTable> {
 /// What a ratio to a rival says, and what it does not.
 pub const SHARED: &str = "A ratio to a rival shows what changed between the two. What both share, such as the kernel's speed, cancels.";
 
-/// The costs beyond what the CPU explains, with the sentence that says by what.
-pub fn beyond_table(
-    reading: &YardstickReading,
-    compared: &SideComparison,
-    first: &Run,
-) -> (EndTable, String) {
-    (rows(compared, &reading.changes, "beyond the CPU", first), yardstick(reading, first))
-}
-
-/// Which yardstick was chosen, by what, and what a figure then says.
-pub fn yardstick(reading: &YardstickReading, first: &Run) -> String {
-    let [without, with] = reading.scatter.map(percent);
-    let name = CaseNames::of(first).name(reading.case);
-    format!(
-        "Yardstick: {name}, chosen on the runs of the base alone. Their costs scatter by {without}, divided by it by {with}."
-    )
-}
-
 fn rows(compared: &SideComparison, changes: &[Change], what: &str, first: &Run) -> EndTable {
     let names = CaseNames::of(first);
     let row = |change: &Change| {
@@ -315,15 +296,13 @@ pub fn facts(differing: &[DifferingFact]) -> Vec<String> {
 /// `comparisons.csv` of a comparison.
 pub fn write(
     compared: &SideComparison,
-    beyond: Option<&YardstickReading>,
     (first, base, candidate): (&Run, &[RunFigures], &[RunFigures]),
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(CHANGE_COLUMNS)?;
     let replicate = compared.replicate.word();
-    let beyond = beyond.iter().flat_map(|reading| &reading.changes);
-    for change in compared.changes.iter().chain(&compared.rivals).chain(beyond) {
+    for change in compared.changes.iter().chain(&compared.rivals) {
         let Some(case) = first.case(change.case) else { continue };
         let against = change.against.and_then(|control| first.case(control));
         let decision = &change.decision;
@@ -345,7 +324,7 @@ pub fn write(
     writer.flush()
 }
 
-/// What a figure is divided by: a rival of its probe, or the yardstick with the name of its own.
+/// What a figure is divided by: a rival of its probe.
 fn named(other: &Case, case: &Case) -> String {
     let point = coordinates(&other.point);
     if other.probe == case.probe { point } else { format!("{} {point}", other.probe) }

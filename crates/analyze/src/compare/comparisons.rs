@@ -98,40 +98,17 @@ pub struct Comparisons {
 impl Comparisons {
     /// Compares along the groups' axis; `None` where the run has no such metric.
     pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric_id: &str) -> Option<Comparisons> {
-        let mut all =
-            Comparisons::by(|ratios, metric, pair| ratios.of(metric, pair), run, cells, groups, metric_id)?;
-        open_what_is_denied(cells, &mut all.pairs);
-        Some(all)
-    }
-
-    /// Of rivals that took turns, the ratio by windows over that by slices.
-    pub fn of_regimes(run: &Run, cells: &Cells, groups: &Groups, metric_id: &str) -> Option<Comparisons> {
-        Comparisons::by(
-            |ratios, metric, pair| ratios.windows_over_slices(metric, pair),
-            run,
-            cells,
-            groups,
-            metric_id,
-        )
-    }
-
-    fn by(
-        rounds: RoundsOf,
-        run: &Run,
-        cells: &Cells,
-        groups: &Groups,
-        metric_id: &str,
-    ) -> Option<Comparisons> {
         let metric = metric(run, metric_id)?;
         let ratios = LogRatios::new(run, cells);
         let of_groups = in_parallel(&groups.groups, |g| {
-            let ask = |pair| ask(rounds(&ratios, metric.id, pair), metric.id, pair, 0);
+            let ask = |pair| ask(ratios.of(metric.id, pair), metric.id, pair, 0);
             questions(run, (groups, g), ask)
         });
         let mut asked: Vec<Unanswered> = of_groups.into_iter().flatten().collect();
         number(run, groups, &mut asked);
         let (mut pairs, over) = answered(run, asked);
         let over_threads = over_threads(&mut pairs, over);
+        open_what_is_denied(cells, &mut pairs);
         let place = pairs.iter().enumerate().map(|(i, c)| ((c.a, c.b), i)).collect();
         let identical = Identical::of(run, cells, metric.id);
         Some(Comparisons { axis: groups.axis.clone(), metric, identical, pairs, over_threads, place })
@@ -189,9 +166,6 @@ struct Unanswered {
     /// See [`RoundRatio::by_way`].
     by_way: bool,
 }
-
-/// The rounds of a metric and two cases.
-type RoundsOf = fn(&LogRatios, &str, (usize, usize)) -> Vec<RoundRatio>;
 
 fn ask(
     rounds: Vec<RoundRatio>,

@@ -55,17 +55,6 @@ impl<'a> LogRatios<'a> {
         }
     }
 
-    /// ln(a / b by windows over a / b by slices) of the rounds that have both; empty where the two never took turns.
-    pub fn windows_over_slices(&self, metric: &str, (a, b): (usize, usize)) -> Vec<RoundRatio> {
-        let slices = self.in_turns(metric, a, b).unwrap_or_default();
-        let windows = if slices.is_empty() { Vec::new() } else { self.in_rounds(metric, a, b) };
-        let over = |window: RoundRatio| {
-            let slice = slices.iter().find(|slice| slice.round == window.round)?;
-            Some(RoundRatio { log: window.log - slice.log, ..window })
-        };
-        windows.into_iter().filter_map(over).collect()
-    }
-
     /// By slices, with both of a case that was planned twice.
     fn in_turns(&self, metric: &str, a: usize, b: usize) -> Option<Vec<RoundRatio>> {
         let sides = [a, b].map(|case| self.twice.get(&case).cloned().unwrap_or_else(|| vec![case]));

@@ -37,8 +37,6 @@ pub struct Theirs {
     /// An interval, where they have one.
     pub estimate: Option<Estimate>,
     pub unit: Unit,
-    /// What they say that the hardware alone takes, or allows.
-    base_hardware: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,8 +64,6 @@ pub struct Match {
     pub value: f64,
     pub estimate: Option<Estimate>,
     pub ratio: Option<Estimate>,
-    /// Of theirs, in our unit.
-    pub base_hardware: Option<f64>,
 }
 
 /// The units of published tables: what one of them is in ours.
@@ -93,7 +89,6 @@ struct BesideRow {
     variant: String,
     unit: String,
     measured: Option<f64>,
-    base_hardware: Option<f64>,
 }
 
 impl Beside {
@@ -122,15 +117,7 @@ impl Beside {
             let named = [line.operation.as_str(), line.variant.as_str()];
             let name = named.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
             let key = Key::Published(line.operation, line.variant);
-            let base_hardware = line.base_hardware.filter(|v| v.is_finite()).map(|v| v * scale);
-            rows.push(Theirs {
-                name,
-                key,
-                value: measured * scale,
-                estimate: None,
-                unit: *unit,
-                base_hardware,
-            });
+            rows.push(Theirs { name, key, value: measured * scale, estimate: None, unit: *unit });
         }
         if empty {
             return Err(TableError::Empty);
@@ -151,7 +138,6 @@ impl Beside {
                 value: measured.value,
                 estimate: Some(measured),
                 unit: measured.unit,
-                base_hardware: o.prediction.as_ref().and_then(|p| p.account.base_hardware),
             })
         };
         let c_library = run.record.host.iter().find(|f| f.id == C_LIBRARY).and_then(|f| f.value.clone());
@@ -187,7 +173,6 @@ impl Beside {
                 .measured
                 .filter(|_| ours.unresolved.is_none())
                 .and_then(|measured| over(measured, value)),
-            base_hardware: theirs.base_hardware.map(|base| base * factor),
         })
     }
 }

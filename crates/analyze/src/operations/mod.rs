@@ -4,7 +4,6 @@ pub mod operation;
 pub mod accuracy;
 pub mod machine;
 pub mod beside;
-pub mod hardware;
 pub mod curves;
 pub mod levels;
 

@@ -7,7 +7,6 @@ use crate::synthetic::Synthetic;
 use syscost_core::stats::random::Random;
 use syscost_experiment::run::SliceRow;
 use syscost_host::Fact;
-use syscost_host::fingerprint::MACHINE;
 use syscost_measure::probe::Slice;
 
 /// Runs that scatter by 5 %, of one boot each side.
@@ -29,15 +28,6 @@ pub(super) fn side(name: &str, runs: usize, boot: &str, factor: f64) -> Vec<RunF
         figures
     };
     (0..runs).map(run).collect()
-}
-
-/// The runs, of a machine of this name.
-pub(super) fn machine(mut runs: Vec<RunFigures>, name: &str) -> Vec<RunFigures> {
-    for run in &mut runs {
-        let (id, title, value) = (MACHINE.to_string(), MACHINE.to_string(), Some(name.to_string()));
-        run.record.host.push(Fact { id, title, value, source: String::new() });
-    }
-    runs
 }
 
 #[test]

@@ -59,8 +59,6 @@ pub struct ProbeAbout {
     pub alternatives: Option<&'static dyn Alternatives>,
     /// What another probe's figures may be held against.
     pub ruler: Option<Ruler>,
-    /// What it takes is of one CPU alone: no other thread, device or wake-up.
-    pub yardstick: bool,
 }
 
 impl ProbeAbout {
@@ -77,7 +75,6 @@ impl ProbeAbout {
         axis_rules: None,
         alternatives: None,
         ruler: None,
-        yardstick: false,
     };
 }
 

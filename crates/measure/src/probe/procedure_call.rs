@@ -45,7 +45,6 @@ impl Probe for ProcedureCall {
             source: "CSE 221 measurement project; System V AMD64 ABI; Fog, Instruction tables (2024)",
             roles: &["caller"],
             operation: Some(&ProcedureCall),
-            yardstick: true,
             ..ProbeAbout::DEFAULTS
         }
     }

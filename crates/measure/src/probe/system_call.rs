@@ -201,7 +201,6 @@ impl Probe for SystemCall {
             source: "McVoy and Staelin, lmbench (1996), lat_syscall; syscall(2), vdso(7)",
             roles: &["caller"],
             operation: Some(&SystemCall),
-            yardstick: true,
             ..ProbeAbout::DEFAULTS
         }
     }

@@ -5,7 +5,6 @@ use super::{drawings, plural, unless_empty};
 use crate::context::Layout;
 use crate::material::Material;
 use crate::text::costs::hidden;
-use crate::text::figures::rounded;
 use crate::text::words::capital;
 use crate::{Block, Entry, Section, Standing, Table};
 use std::cmp::Reverse;
@@ -13,11 +12,9 @@ use syscost_analyze::CellRef;
 use syscost_analyze::operations::Operation;
 use syscost_analyze::operations::accuracy::{self, Fit};
 use syscost_analyze::operations::beside::Beside;
-use syscost_analyze::operations::hardware::{self, HardwareBy, HardwareDifference, HardwareShare};
 use syscost_analyze::operations::machine::{ComparedMachine, MACHINE};
 use syscost_analyze::whole::Analysis;
 use syscost_core::stats::Estimate;
-use syscost_core::units::significant;
 
 /// Rows of the table in sight: what is printed on one page.
 const ROWS: usize = 48;
@@ -25,9 +22,6 @@ const ROWS: usize = 48;
 const ENOUGH: usize = 8;
 /// Curves that are not folded away.
 const DRAWINGS: usize = 2;
-
-/// What the last columns say.
-const BY_HARDWARE: &str = "By hardware alone: the ratio that base hardware or clocks explain.";
 
 /// The published figures that a run of the same operations is shown beside.
 pub fn of(analysis: &Analysis) -> Option<Beside> {
@@ -38,7 +32,7 @@ pub fn of(analysis: &Analysis) -> Option<Beside> {
 
 pub fn section(m: &Material) -> Option<Section> {
     let here = ComparedMachine::of(m.run);
-    let blocks = machines(m, &here).into_iter().chain(rows(m, &here)).collect();
+    let blocks = machines(m, &here).into_iter().chain(rows(m)).collect();
     unless_empty("table", "What an operation costs", blocks)
 }
 
@@ -75,7 +69,7 @@ fn machines(m: &Material, here: &ComparedMachine) -> Option<Block> {
     (rows.len() > 1).then(|| Block::Table(Table::new("machines", &columns, rows)))
 }
 
-fn rows(m: &Material, here: &ComparedMachine) -> Option<Block> {
+fn rows(m: &Material) -> Option<Block> {
     let measured: Vec<&Operation> =
         m.analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()).collect();
     let published = measured.iter().copied().filter(|o| o.row.published.is_some()).collect::<Vec<_>>();
@@ -85,22 +79,17 @@ fn rows(m: &Material, here: &ComparedMachine) -> Option<Block> {
             .map(String::from)
             .to_vec();
     for beside in m.beside {
-        columns.extend([beside.name.clone(), "here / theirs".into(), "by hardware alone".into()]);
+        columns.extend([beside.name.clone(), "here / theirs".into()]);
     }
-    let rows: Vec<Vec<Entry>> = shown.iter().take(ROWS).map(|o| row(m, o, here)).collect();
+    let rows: Vec<Vec<Entry>> = shown.iter().take(ROWS).map(|o| row(m, o)).collect();
     let left = measured.len() - rows.len();
-    let mut notes: Vec<String> =
-        if left > 0 { vec![format!("{} below, by probe.", plural(left, "more row"))] } else { Vec::new() };
-    if !m.beside.is_empty() {
-        notes.push(BY_HARDWARE.into());
-    }
-    let note = (!notes.is_empty()).then(|| notes.join(" "));
+    let note = (left > 0).then(|| format!("{} below, by probe.", plural(left, "more row")));
     let mut table = Table { id: "operations-rows".into(), columns, rows, note, ..Table::default() };
     without_empty_columns(&mut table);
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 
-fn row(m: &Material, o: &Operation, here: &ComparedMachine) -> Vec<Entry> {
+fn row(m: &Material, o: &Operation) -> Vec<Entry> {
     let account = o.prediction.as_ref().map(|p| &p.account);
     let part = |value: Option<f64>| value.map_or(none(), |value| Entry::Number(value, o.metric.unit));
     let mut row = vec![
@@ -115,26 +104,8 @@ fn row(m: &Material, o: &Operation, here: &ComparedMachine) -> Vec<Entry> {
         let found = beside.find(o);
         row.push(part(found.as_ref().map(|f| f.value)));
         row.push(found.as_ref().and_then(|f| f.ratio).map_or(none(), |e| Entry::estimate(e, None)));
-        let difference = found.as_ref().and_then(|f| hardware::difference(o, f, beside, here));
-        row.push(difference.map_or(none(), |difference| Entry::Text(in_words(difference))));
     }
     row
-}
-
-/// `0.78x (clock): at least half`
-fn in_words(difference: HardwareDifference) -> String {
-    let by = match difference.by {
-        HardwareBy::Base => "base hardware",
-        HardwareBy::Clock => "clock",
-    };
-    let share = match difference.share {
-        HardwareShare::NoDifference => return "no difference shown".into(),
-        HardwareShare::Most => "at least half",
-        // Less than half, far more than all, or the other way.
-        HardwareShare::Less => "unexplained",
-        HardwareShare::Undecided => "undecided",
-    };
-    format!("{}x ({by}): {share}", significant(rounded(difference.ratio)))
 }
 
 /// The figure, or what it is below.
@@ -168,16 +139,4 @@ pub fn without_empty_columns(table: &mut Table) {
 /// Does not apply, or nobody says.
 pub fn none() -> Entry {
     Entry::Text("–".into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A clock that would make 0.76 of what came to 0.855 was said to make less than half of the difference.
-    #[test]
-    fn hardware_that_would_do_more_is_not_said_to_do_less() {
-        let more = HardwareDifference { by: HardwareBy::Clock, ratio: 0.76, share: HardwareShare::Less };
-        assert_eq!(in_words(more), "0.76x (clock): unexplained");
-    }
 }

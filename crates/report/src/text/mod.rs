@@ -8,7 +8,6 @@ use syscost_analyze::answer::{AnswerVerdict, Caveat, Lack};
 use syscost_analyze::finding::{Answer, Says, Shown};
 
 mod along;
-mod cause;
 mod cache_levels;
 pub mod expensive;
 pub mod layers;
@@ -24,7 +23,6 @@ pub mod problems;
 pub mod profile;
 mod overtaking;
 pub mod recommendation;
-mod regimes;
 pub mod figures;
 mod not_fastest;
 pub mod rulers;
@@ -32,7 +30,6 @@ pub mod trust;
 mod scatter_gather;
 mod threads;
 mod unexpected;
-mod wakeups;
 pub mod words;
 mod zero_copy;
 
@@ -46,8 +43,6 @@ static QUESTIONS: &[(&str, &str)] = &[
     ("cache_levels", "Which cache level's misses fall most, and between which mechanisms?"),
     ("threads", "Where does scaling with threads stop, and why?"),
     ("connections", "What does it cost when a thread serves more connections?"),
-    ("wake_ups", "Do wakeups decide?"),
-    ("regimes", "Where do short slices and steady windows differ?"),
     ("one_copy", "From which size does one-copy beat two-copy?"),
     ("zero_copy_from", "From which size does zero-copy beat two-copy?"),
     ("unexpected", "What is unexpected?"),
@@ -67,8 +62,6 @@ fn headline(answer: &Answer, words: &Words) -> Option<String> {
         Says::CacheLevels(misses) => cache_levels::headline(misses),
         Says::Threads(scaling) => threads::headline(scaling, answer.verdict),
         Says::Along(changes) => along::headline(changes),
-        Says::WakeUps(pairs) => wakeups::headline(pairs),
-        Says::Regimes(differ) => regimes::headline(differ),
         Says::Overtaking(one) => overtaking::headline(one, words),
         Says::Unexpected(unforeseen) => unexpected::headline(answer, unforeseen),
     })
@@ -97,8 +90,6 @@ fn sentence(says: &Says, words: &Words) -> String {
         Says::CacheLevels(misses) => cache_levels::sentence(misses),
         Says::Threads(scaling) => threads::sentence(scaling, words),
         Says::Along(changes) => along::sentence(changes),
-        Says::WakeUps(pairs) => wakeups::sentence(pairs, words),
-        Says::Regimes(differ) => regimes::sentence(differ, words),
         Says::Unexpected(unforeseen) => unexpected::sentence(unforeseen, words),
         Says::ScatterGather(_) | Says::ZeroCopy(_) | Says::Overtaking(_) => String::new(),
     }
@@ -164,15 +155,6 @@ fn caveat(caveat: &Caveat) -> String {
              connections pays something else."
                 .into()
         }
-        // The default experiment has prices; the control alone leaves time for rounds.
-        Caveat::OneReadSize => "The receiver read in one size only. Compare two: `syscost run default --mechanism send --threads 1 \
-                                --read-bytes buffer,message`."
-            .into(),
-        Caveat::CausesArePriced => {
-            "A cause is named only where its events, at prices measured in this run, explain at least half of the \
-             difference. Up to three are added up."
-                .into()
-        }
         Caveat::MitigationsNotPriced { of } => format!(
             "Mitigations are in force ({}). What they cost takes a second run after a boot with mitigations=off. \
              Next: `syscost report DIR --beside OTHER_DIR`.",
@@ -200,10 +182,6 @@ fn lack(lack: &Lack) -> String {
         Lack::SeveralConnectionCounts => "the same transfer with two numbers of connections".into(),
         Lack::SeveralLayers => "the same transfer over two paths of one machine".into(),
         Lack::PredictedRows => "a row with a prediction, or two ways of doing the same".into(),
-        Lack::SleepsBesideThroughput => {
-            "throughput and sleeps of two read sizes, or of a mechanism beside the control".into()
-        }
-        Lack::PriceOfASleep => "what a sleep costs, which the steps of the path (`tcp_path`) tell".into(),
         Lack::ComparableFigures => {
             "neighbouring cases to compare, or enough rounds to show two levels".into()
         }

@@ -1,17 +1,17 @@
 //! What is unexpected?
 
-use super::cause;
 use super::figures::{times, times_range};
+use super::rulers::typed;
 use crate::text::words::{Words, and, count, figure, row_name};
 
 use std::collections::BTreeSet;
 use syscost_analyze::answer::AnswerVerdict;
 use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
 use syscost_analyze::finding::{Answer, Says};
-use syscost_core::axis::Value;
+use syscost_core::axis::{Point, Value};
 use syscost_core::units::significant;
-use syscost_measure::probe;
-use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, THREADS};
+use syscost_measure::probe::{self, Probe, transfer};
 
 /// The strongest phenomenon, and how many others there are.
 pub fn headline(answer: &Answer, first: &Unforeseen) -> String {
@@ -58,12 +58,11 @@ pub fn sentence(unforeseen: &Unforeseen, words: &Words) -> String {
             // One case seen by two metrics is one place.
             let cases: BTreeSet<usize> = places.iter().map(|place| place.case).collect();
             format!(
-                "{} ({}). {}: {}. {}{}",
+                "{} ({}). {}: {}.{}",
                 phenomenon(*kind, &times_range(*factors)),
                 count(cases.len(), "place"),
                 if cases.len() > 1 { "The largest" } else { "There" },
                 seen(most, words),
-                cause::sentence(&most.cause),
                 next(most)
             )
         }
@@ -80,16 +79,34 @@ fn sought(kind: Surprise) -> &'static str {
     }
 }
 
-/// Where the cause is not shown, the command that would show it.
+/// The command that would show the cause.
 fn next(place: &SurprisingPlace) -> String {
-    if place.cause.is_shown() {
-        return String::new();
-    }
     let step = match &place.seen {
         SurpriseSeen::Step { axis, from, to, .. } => Some((*axis, *from, *to)),
         SurpriseSeen::Levels { .. } | SurpriseSeen::Model { .. } => None,
     };
-    format!(" Next: `{}`.", cause::command(&place.probe, &place.place, step))
+    format!(" Next: `{}`.", command(&place.probe, &place.place, step))
+}
+
+/// The command that samples where the time goes there: at both ends of a step along an axis.
+fn command(probe: &str, place: &Point, step: Option<(&str, u64, u64)>) -> String {
+    let Some(known) = probe::find(probe).filter(|p| p.about().id == transfer::Transfer.about().id) else {
+        return format!("syscost profile {probe}");
+    };
+    let always = [MECHANISM.id, MESSAGE_BYTES.id, THREADS.id, PATH.id];
+    let mut command = "syscost profile".to_string();
+    for axis in known.axes() {
+        let values: Vec<Value> = match step.filter(|(id, ..)| *id == axis.id) {
+            Some((_, from, to)) => vec![Value::Int(from), Value::Int(to)],
+            None => place.get(axis.id).cloned().into_iter().collect(),
+        };
+        if values.is_empty() || (!always.contains(&axis.id) && axis.default() == values) {
+            continue;
+        }
+        let typed: Vec<String> = values.iter().map(|value| typed(&axis, value)).collect();
+        command += &format!(" --{} {}", axis.flag, typed.join(","));
+    }
+    command
 }
 
 /// `sendmsg at 1 thread, 1 KiB to 4 KiB. Median throughput: 2.43 Gbit/s to 702 Mbit/s`
@@ -148,7 +165,6 @@ fn who(at: &SurprisingPlace, words: &Words) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syscost_analyze::cause::Cause;
     use syscost_analyze::synthetic::Synthetic;
 
     /// Of a run with offloads on and off it was said without them.
@@ -160,9 +176,8 @@ mod tests {
         }
         let case = &run.record.plan.cases[0];
         let seen = SurpriseSeen::Step { axis: MESSAGE_BYTES.id, from: 64, to: 1024, changes: Vec::new() };
-        let cause = Cause::NotShown { nearest: None, ruled_out: false };
         let place = case.point.without(MESSAGE_BYTES.id);
-        let at = SurprisingPlace { case: case.index, probe: case.probe.to_string(), place, seen, cause };
+        let at = SurprisingPlace { case: case.index, probe: case.probe.to_string(), place, seen };
         let said = who(&at, &Words::of(&run));
         assert!(said.contains(" at 1 thread") && said.ends_with("(offloads on)"), "{said}");
     }

@@ -9,7 +9,6 @@ mod worlds;
 
 use std::collections::BTreeMap;
 use syscost_analyze::answer::AnswerVerdict;
-use syscost_analyze::cause::Cause;
 use syscost_analyze::compare::winners::Sure;
 use syscost_analyze::finding::expensive::Expense;
 use syscost_analyze::finding::not_fastest::PriceTrend;
@@ -39,8 +38,8 @@ macro_rules! kinds {
 }
 
 kinds! {
-    ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, WakeUps, Regimes, Overtaking, LargerIsWorse,
-    LargerIsCheaper, MoreThreadsAreSlower, TwoLevels, OffTheModel, Caused, CausedTogether, Limits, Recommended, Twins,
+    ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, Overtaking, LargerIsWorse,
+    LargerIsCheaper, MoreThreadsAreSlower, TwoLevels, OffTheModel, Limits, Recommended, Twins,
     Dear, CheaperWay, Layers,
 }
 
@@ -128,31 +127,6 @@ fn walk(kind: SentenceKind) -> Walk {
                 _ => false,
             })
         }),
-        SentenceKind::WakeUps => Walk {
-            null: worlds::sleeps_nearly_decide,
-            ..inference(worlds::sleeps_decide, |seen| {
-                seen.any(|says| match says {
-                    Says::WakeUps(pairs) => {
-                        let most = pairs.largest.as_ref();
-                        let holds = |share: f64| {
-                            most.and_then(|m| m.cause.share())
-                                .is_some_and(|e| e.low <= share && share <= e.high)
-                        };
-                        pairs.decided > 0 && holds(1.0)
-                    }
-                    _ => false,
-                })
-            })
-        },
-        SentenceKind::Regimes => inference(worlds::two_regimes, |seen| {
-            seen.any(|says| match says {
-                Says::Regimes(differ) => differ.pairs.iter().all(|pair| {
-                    (1.2..1.4)
-                        .contains(&pair.windows_over_slices.value.max(1.0 / pair.windows_over_slices.value))
-                }),
-                _ => false,
-            })
-        }),
         SentenceKind::Overtaking => inference(worlds::crosses, |seen| {
             seen.any(|says| match says {
                 Says::Overtaking(one) => {
@@ -162,15 +136,12 @@ fn walk(kind: SentenceKind) -> Walk {
                 _ => false,
             })
         }),
-        SentenceKind::LargerIsWorse => Walk {
-            null: worlds::nothing,
-            ..inference(worlds::cliff_of_sleeps, |seen| {
-                seen.step(Surprise::LargerIsWorse) == Some((64, 4096))
-            })
-        },
-        SentenceKind::LargerIsCheaper => inference(worlds::cliff_of_sleeps, |seen| {
-            seen.step(Surprise::LargerIsCheaper) == Some((4096, 65536))
-        }),
+        SentenceKind::LargerIsWorse => {
+            inference(worlds::cliff, |seen| seen.step(Surprise::LargerIsWorse) == Some((64, 4096)))
+        }
+        SentenceKind::LargerIsCheaper => {
+            inference(worlds::cliff, |seen| seen.step(Surprise::LargerIsCheaper) == Some((4096, 65536)))
+        }
         SentenceKind::MoreThreadsAreSlower => {
             inference(worlds::crowded, |seen| seen.step(Surprise::MoreThreadsAreSlower) == Some((1, 2)))
         }
@@ -182,23 +153,6 @@ fn walk(kind: SentenceKind) -> Walk {
             ..inference(worlds::off_the_model, |seen| {
                 let odd = seen.surprises(Surprise::OffTheModel);
                 odd.len() == 1 && odd[0].place.int_at("message_bytes") == Some(4096)
-            })
-        },
-        SentenceKind::Caused => Walk {
-            null: worlds::cliff_of_others,
-            ..inference(worlds::cliff_of_sleeps, |seen| seen.asserted().contains(&SentenceKind::Caused))
-        },
-        SentenceKind::CausedTogether => Walk {
-            null: worlds::two_small_causes,
-            ..inference(worlds::two_causes, |seen| {
-                let places = seen.surprises(Surprise::LargerIsCheaper);
-                let holds = |cause: &Cause| match cause {
-                    Cause::Together { events, share, .. } => {
-                        events.len() == 2 && share.low <= 0.76 && 0.76 <= share.high
-                    }
-                    Cause::Priced(_) | Cause::NotShown { .. } => false,
-                };
-                places.first().is_some_and(|place| holds(&place.cause))
             })
         },
         SentenceKind::Limits => Walk {
@@ -335,7 +289,6 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
         Says::Overtaking(one) => {
             when(SentenceKind::Overtaking, !one.better.is_empty() || !one.worse.is_empty())
         }
-        Says::Regimes(_) => vec![SentenceKind::Regimes],
         Says::NotFastest(all) => {
             let told = |price: &finding::not_fastest::ZeroCopyPrice| {
                 price.fixed.is_some() || price.trend != PriceTrend::Open
@@ -355,13 +308,12 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
             let told = |verdict| matches!(verdict, Verdict::More | Verdict::Less);
             when(SentenceKind::Layers, cost.places.iter().any(|place| told(place.verdict)))
         }
-        Says::WakeUps(pairs) => when(SentenceKind::WakeUps, pairs.decided > 0),
         Says::Expensive(Expense::Dear { dear, .. }) => when(SentenceKind::Dear, *dear > 0),
         Says::Expensive(Expense::OtherWay(way)) => when(SentenceKind::CheaperWay, way.cheaper > 0),
         // Recorded facts.
         Says::Expensive(Expense::ClockByKernel { .. } | Expense::Governor { .. }) => Vec::new(),
         Says::Unexpected(Unforeseen::NotFound { .. }) => Vec::new(),
-        Says::Unexpected(Unforeseen::Phenomenon { kind, places, .. }) => {
+        Says::Unexpected(Unforeseen::Phenomenon { kind, .. }) => {
             let kind = match kind {
                 Surprise::LargerIsWorse => SentenceKind::LargerIsWorse,
                 Surprise::LargerIsCheaper => SentenceKind::LargerIsCheaper,
@@ -369,12 +321,7 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
                 Surprise::TwoLevels => SentenceKind::TwoLevels,
                 Surprise::OffTheModel => SentenceKind::OffTheModel,
             };
-            let cause = |place: &SurprisingPlace| match place.cause {
-                Cause::Priced(_) => Some(SentenceKind::Caused),
-                Cause::Together { .. } => Some(SentenceKind::CausedTogether),
-                Cause::NotShown { .. } => None,
-            };
-            std::iter::once(kind).chain(places.iter().find_map(cause)).collect()
+            vec![kind]
         }
     }
 }

@@ -109,7 +109,7 @@ pub fn nothing(seed: u64) -> Run {
             }
         }
     }
-    StepPrices { switch: 2000.0, ..StepPrices::default() }.measured(&mut run, 6, 0.03, &mut random);
+    StepPrices::default().measured(&mut run, 6, 0.03, &mut random);
     sliced(&mut run, &mut random, 10, &smooth);
     run
 }
@@ -199,86 +199,13 @@ fn over_a_bridge(seed: u64, cost: fn(&Point) -> f64) -> Run {
     synthetic.run_of(cases)
 }
 
-/// By slices the rivals are alike; by windows one costs 30 % more.
-pub fn two_regimes(seed: u64) -> Run {
-    let mut run = base(seed, |p| smooth(p) * if is(p, "sendmsg") { 1.3 } else { 1.0 }).run();
-    sliced(&mut run, &mut Random::new(seed), 10, &smooth);
-    run
-}
-
-/// pack_send sleeps so much more that sleeps make this share of what it loses by the clock, 4 of 5 parts of CPU time.
-fn sleepy(seed: u64, share: f64) -> Run {
-    let cost = |p: &Point| smooth(p) + if is(p, "pack_send") { 4000.0 } else { 0.0 };
-    let mut run = Synthetic { mechanisms: vec!["pack_send", "send"], ..base(seed, cost) }.run();
-    let mut random = Random::new(seed);
-    let prices = StepPrices { sleeping: 4000.0, waking: 1000.0, ..StepPrices::default() };
-    let more = share * 0.8 * 4000.0 / prices.sleeping;
-    let sleeps = |p: &Point| if is(p, "pack_send") { 0.05 + more } else { 0.05 };
-    counted(&mut run, &mut random, "receiver_voluntary_switches", &sleeps);
-    prices.measured(&mut run, 6, 0.03, &mut random);
-    run
-}
-
-pub fn sleeps_decide(seed: u64) -> Run {
-    sleepy(seed, 1.0)
-}
-
-/// Just not half: whoever calls this the cause errs.
-pub fn sleeps_nearly_decide(seed: u64) -> Run {
-    sleepy(seed, 0.49)
-}
-
-/// At 4 KiB a message costs 400 us and sleeps so often, at 350 us by the clock and 385 us of CPU time. That is 1.6 times this
-/// share of what a byte loses by the clock against 64 B, and this share of what a message loses against 64 KiB.
-fn cliff(seed: u64, share: f64) -> Run {
-    let steep = |p: &Point| is(p, "sendmsg") && p.int_at("message_bytes") == Some(4096);
+/// At 4 KiB a message of sendmsg costs 400 us.
+pub fn cliff(seed: u64) -> Run {
     let cost = |p: &Point| {
         let steep = is(p, "sendmsg") && p.int_at("message_bytes") == Some(4096);
         if steep { 400_000.0 } else { smooth(p) }
     };
-    let mut run = base(seed, cost).run();
-    let mut random = Random::new(seed);
-    let prices = StepPrices { sleeping: 350_000.0, waking: 35_000.0, ..StepPrices::default() };
-    counted(&mut run, &mut random, "receiver_voluntary_switches", &|p| if steep(p) { share } else { 1e-3 });
-    prices.measured(&mut run, 6, 0.03, &mut random);
-    run
-}
-
-pub fn cliff_of_sleeps(seed: u64) -> Run {
-    cliff(seed, 0.8)
-}
-
-/// Less than half by the clock and by CPU time.
-pub fn cliff_of_others(seed: u64) -> Run {
-    cliff(seed, 0.28)
-}
-
-/// As on the cliff, with send calls beside the sleeps: each explains so much of the CPU time that a message loses.
-fn cliff_of_two(seed: u64, sleeps: f64, calls: f64) -> Run {
-    let steep = |p: &Point| is(p, "sendmsg") && p.int_at("message_bytes") == Some(4096);
-    let cost = |p: &Point| {
-        let steep = is(p, "sendmsg") && p.int_at("message_bytes") == Some(4096);
-        if steep { 400_000.0 } else { smooth(p) }
-    };
-    let mut run = base(seed, cost).run();
-    let mut random = Random::new(seed);
-    let prices =
-        StepPrices { sleeping: 350_000.0, waking: 35_000.0, send_call: 385_000.0, ..StepPrices::default() };
-    for (quantity, each) in [("receiver_voluntary_switches", sleeps), ("sender_system_calls", calls)] {
-        counted(&mut run, &mut random, quantity, &|p| if steep(p) { each } else { 1e-3 });
-    }
-    prices.measured(&mut run, 6, 0.03, &mut random);
-    run
-}
-
-/// Neither is half of it, both are.
-pub fn two_causes(seed: u64) -> Run {
-    cliff_of_two(seed, 0.36, 0.4)
-}
-
-/// Both are less than half.
-pub fn two_small_causes(seed: u64) -> Run {
-    cliff_of_two(seed, 0.2, 0.22)
+    base(seed, cost).run()
 }
 
 /// Every third round or so one case is three times as slow, for the life of its workers.

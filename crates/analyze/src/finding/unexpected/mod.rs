@@ -1,14 +1,12 @@
-//! What is unexpected: one visible list of kinds, each with its cause where the run shows one.
+//! What is unexpected: one visible list of kinds.
 //!
-//! A surprise is a significant difference (see [`crate::compare`]) or a problem that was found before; its cause is what
-//! [`crate::cause`] prices, asked for all surprises at once, or the data show none. Surprises of one kind and one
-//! cause are one phenomenon. Figures far from a prediction by more than a factor of two are told by
+//! A surprise is a significant difference (see [`crate::compare`]) or a problem that was found before. Surprises of one
+//! kind are one phenomenon. Figures far from a prediction by more than a factor of two are told by
 //! [`crate::operations::accuracy`].
 
 use super::{Evidence, Finding};
 use crate::CellRef;
 use crate::answer::{AnswerVerdict, Caveat, ComparisonRef, Lack};
-use crate::cause::{self, Cause, Difference};
 use crate::compare::family::Family;
 use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
@@ -20,7 +18,7 @@ mod outliers;
 mod steps;
 mod two_levels;
 
-/// Surprises of one kind with one cause, or kinds that were looked for in vain.
+/// Surprises of one kind, or kinds that were looked for in vain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unforeseen {
@@ -58,14 +56,11 @@ pub struct SurprisingPlace {
     pub probe: String,
     pub place: Point,
     pub seen: SurpriseSeen,
-    pub cause: Cause,
 }
 
 impl SurprisingPlace {
-    /// Its cause is asked for when everything is found.
     fn of(case: &Case, place: Point, seen: SurpriseSeen) -> SurprisingPlace {
-        let cause = Cause::NotShown { nearest: None, ruled_out: false };
-        SurprisingPlace { case: case.index, probe: case.probe.to_string(), place, seen, cause }
+        SurprisingPlace { case: case.index, probe: case.probe.to_string(), place, seen }
     }
 }
 
@@ -137,8 +132,6 @@ struct FoundSurprise {
     kind: Surprise,
     factor: f64,
     place: SurprisingPlace,
-    /// Whose cause is asked for; `None`: there is nothing to hold it against.
-    why: Option<Difference>,
     comparisons: Vec<ComparisonRef>,
     cells: Vec<CellRef>,
 }
@@ -159,11 +152,10 @@ impl Finding for Unexpected {
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
-        let mut looked: Vec<Looked> = KINDS.iter().map(|kind| kind.look(evidence)).collect();
+        let looked: Vec<Looked> = KINDS.iter().map(|kind| kind.look(evidence)).collect();
         if looked.iter().all(|l| l.at.is_empty()) {
             return Answer::not_measured(self.id(), Lack::ComparableFigures, "syscost run");
         }
-        add_causes(evidence, looked.iter_mut().flat_map(|l| &mut l.found));
         let caveats = caveats(&looked);
         let kinds: Vec<(Surprise, usize)> = looked.iter().flat_map(Looked::not_found).collect();
         let not_found = (!kinds.is_empty()).then(|| {
@@ -188,22 +180,6 @@ impl Finding for Unexpected {
     }
 }
 
-/// One correction over every surprise.
-fn add_causes<'f>(evidence: &Evidence<'_>, found: impl Iterator<Item = &'f mut FoundSurprise>) {
-    let (mut surprises, mut asked) = (Vec::new(), Vec::new());
-    for one in found {
-        if let Some(difference) = one.why.take() {
-            surprises.push(one);
-            asked.push(difference);
-        }
-    }
-    let causes = cause::causes(evidence.run, evidence.cells, &asked, cause::ALL);
-    for (surprise, cause) in surprises.into_iter().zip(causes) {
-        surprise.place.cause = cause.cause;
-        surprise.cells.extend(cause.cells);
-    }
-}
-
 /// How many comparisons are open, of all.
 fn comparisons(looked: &[Looked]) -> (usize, usize) {
     looked.iter().fold((0, 0), |(open, all), l| (open + l.open, all + l.compared))
@@ -211,22 +187,18 @@ fn comparisons(looked: &[Looked]) -> (usize, usize) {
 
 fn caveats(looked: &[Looked]) -> Vec<Caveat> {
     let of = |kind: Surprise| looked.iter().find(|l| l.kinds.contains(&kind) && !l.at.is_empty());
-    let step = of(Surprise::LargerIsWorse).or(of(Surprise::MoreThreadsAreSlower));
     let levels = of(Surprise::TwoLevels).filter(|l| !l.found.is_empty());
     let levels = levels.map(|l| Caveat::LevelsCorrected { figures: l.at.len() });
     let (open, of) = comparisons(looked);
     let open = (open > 0).then_some(Caveat::ComparisonsOpen { open, of });
-    step.map(|_| Caveat::CausesArePriced).into_iter().chain(levels).chain(open).collect()
+    levels.into_iter().chain(open).collect()
 }
 
-/// By kind and cause, in the order of the strongest of each.
+/// By kind, in the order of the strongest of each.
 fn phenomena(found: impl Iterator<Item = FoundSurprise>) -> Vec<Shown> {
     let mut alike: Vec<Vec<FoundSurprise>> = Vec::new();
     for one in found {
-        let same = |of: &&mut Vec<FoundSurprise>| {
-            of[0].kind == one.kind && of[0].place.cause.is_like(&one.place.cause)
-        };
-        match alike.iter_mut().find(same) {
+        match alike.iter_mut().find(|of| of[0].kind == one.kind) {
             Some(phenomenon) => phenomenon.push(one),
             None => alike.push(vec![one]),
         }

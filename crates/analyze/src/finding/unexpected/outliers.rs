@@ -6,8 +6,6 @@
 
 use super::{FoundSurprise, Looked, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace};
 use crate::CellRef;
-use crate::cause::{Difference, LostBy, LostTime};
-use crate::compare::study::ALONG;
 use crate::finding::Evidence;
 use crate::model::{Account, TOTAL};
 use syscost_core::stats::median;
@@ -35,8 +33,7 @@ impl SurpriseKind for Outliers {
         let is_odd = |j: &&JudgedAccount<'_>| j.low > typical + limit || j.high < typical - limit;
         let mut odd: Vec<&JudgedAccount<'_>> = judged.iter().filter(is_odd).collect();
         odd.sort_by(|a, b| (b.ratio - typical).abs().total_cmp(&(a.ratio - typical).abs()));
-        let usual = |case: usize| judged.iter().any(|j| j.case == case && !is_odd(&j));
-        let found = odd.iter().filter_map(|j| found(evidence, j, typical, &usual)).collect();
+        let found = odd.iter().filter_map(|j| found(evidence, j, typical)).collect();
         Looked::uncompared(KINDS, judged.iter().map(|j| cell(j.case)).collect(), found)
     }
 }
@@ -72,16 +69,7 @@ fn judge<'a>(evidence: &Evidence<'_>, account: &'a Account) -> Option<JudgedAcco
     })
 }
 
-fn found(
-    evidence: &Evidence<'_>,
-    odd: &JudgedAccount<'_>,
-    typical: f64,
-    usual: &dyn Fn(usize) -> bool,
-) -> Option<FoundSurprise> {
-    let why = (odd.ratio > typical)
-        .then(|| neighbour(evidence, odd.case, usual))
-        .flatten()
-        .map(|better| Difference::of_cases((odd.case, better), LostTime::Cpu, LostBy::Message));
+fn found(evidence: &Evidence<'_>, odd: &JudgedAccount<'_>, typical: f64) -> Option<FoundSurprise> {
     let predicted = odd.account.predicted_ns();
     let seen =
         SurpriseSeen::Model { measured: odd.ratio.exp() * predicted, predicted, typical: typical.exp() };
@@ -90,23 +78,9 @@ fn found(
         kind: Surprise::OffTheModel,
         factor: (odd.ratio - typical).abs().exp(),
         place: SurprisingPlace::of(case, odd.account.point.clone(), seen),
-        why,
         comparisons: Vec::new(),
         cells: vec![cell(odd.case)],
     })
-}
-
-/// The nearest larger or smaller message of the same case that costs what is usual.
-fn neighbour(evidence: &Evidence<'_>, case: usize, usual: &dyn Fn(usize) -> bool) -> Option<usize> {
-    let own = evidence.run.case(case)?;
-    let size = own.point.int(ALONG)? as f64;
-    let rest = own.point.without(ALONG.id);
-    let cases = evidence.run.record.plan.cases.iter();
-    let same = cases.filter(|c| c.probe == own.probe && usual(c.index) && c.point.without(ALONG.id) == rest);
-    let distance = |at: u64| (at as f64 / size).ln().abs();
-    same.filter_map(|c| Some((distance(c.point.int(ALONG)?), c.index)))
-        .min_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, index)| index)
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 use super::{FoundSurprise, Looked, StepChange, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace};
 use crate::CellRef;
 use crate::answer::ComparisonRef;
-use crate::cause::{Difference, LostBy, LostTime};
 use crate::cells::metric;
 use crate::compare::comparisons::{Comparison, claims};
 use crate::compare::family::Family;
@@ -83,9 +82,6 @@ struct Odd {
     metric: Metric,
     /// The lower and the upper end.
     ends: (usize, usize),
-    /// The end that is worse by the metric, and the other.
-    worse: usize,
-    better: usize,
     /// Upper over lower.
     ratio: Estimate,
     strength: f64,
@@ -164,13 +160,10 @@ fn one(claim: &Comparison, expected: Expected, metric: Metric) -> Option<Odd> {
     if (better == claim.b) != expected.better_is_odd {
         return None;
     }
-    let worse = if better == claim.a { claim.b } else { claim.a };
     let ratio = claim.seen_from(claim.b);
     Some(Odd {
         metric,
         ends: (claim.a, claim.b),
-        worse,
-        better,
         ratio,
         strength: claim.strength(),
         better_is_odd: expected.better_is_odd,
@@ -179,7 +172,7 @@ fn one(claim: &Comparison, expected: Expected, metric: Metric) -> Option<Odd> {
 }
 
 impl SurprisingSteps {
-    /// What is odd at a step, and why.
+    /// What is odd at a step.
     fn found(&self, evidence: &Evidence<'_>, step: &[Odd]) -> Option<FoundSurprise> {
         let strongest = step.first()?;
         let (lower, upper) = (evidence.run.case(strongest.ends.0)?, evidence.run.case(strongest.ends.1)?);
@@ -199,7 +192,6 @@ impl SurprisingSteps {
             kind: if strongest.better_is_odd { Surprise::LargerIsCheaper } else { self.kinds[0] },
             factor: shown.max(1.0 / shown),
             place: SurprisingPlace::of(lower, lower.point.without(self.axis), seen),
-            why: Some(strongest.difference()),
             comparisons: step.iter().map(|odd| odd.row.clone()).collect(),
             cells: of_step.collect(),
         })
@@ -211,12 +203,5 @@ impl Odd {
         let figure = |case: usize| Some(evidence.cells.judged(case, self.metric.id)?.value);
         let (from, to) = (figure(self.ends.0)?, figure(self.ends.1)?);
         Some(StepChange { metric: self.metric.id, from, to, ratio: self.ratio })
-    }
-
-    /// By byte, where the step is judged by bytes.
-    fn difference(&self) -> Difference {
-        let by = if self.metric.id.ends_with("_per_message") { LostBy::Message } else { LostBy::Byte };
-        let time = if self.metric.id == "throughput" { LostTime::Clock } else { LostTime::Cpu };
-        Difference::of_cases((self.worse, self.better), time, by)
     }
 }

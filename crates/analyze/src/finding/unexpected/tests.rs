@@ -1,11 +1,10 @@
-//! Planted surprises are found, with the events that were planted beside them at their price and no other; flat data have
-//! none.
+//! Planted surprises are found; flat data have none.
 
 use super::*;
 use crate::cells::Cells;
 use crate::compare::groups::Groups;
 use crate::model::Model;
-use crate::synthetic::{StepPrices, Synthetic, count_events, drawn_cells};
+use crate::synthetic::{Synthetic, drawn_cells};
 use crate::whole::Analysis;
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
@@ -49,23 +48,6 @@ fn step(place: &SurprisingPlace) -> (u64, u64, Vec<&'static str>) {
     }
 }
 
-/// Events that explain a surprise, and how often each comes a message where it is worse.
-fn events(place: &SurprisingPlace) -> Vec<(&'static str, f64)> {
-    place.cause.events().iter().map(|one| (one.metric, one.per_message.worse)).collect()
-}
-
-/// No cause, and the most that any event explains.
-fn most_explained(place: &SurprisingPlace) -> f64 {
-    match &place.cause {
-        Cause::NotShown { nearest: Some(nearest), .. } => nearest.share.value,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn measured(prices: StepPrices, run: &mut Run) {
-    prices.measured(run, 6, 0.02, &mut Random::new(3));
-}
-
 fn shape(cost_ns: fn(&Point) -> f64) -> Synthetic {
     Synthetic {
         mechanisms: vec!["send", "sendmsg"],
@@ -86,13 +68,6 @@ fn smooth(p: &Point) -> f64 {
 fn cliff(p: &Point) -> f64 {
     let steep = p.text_at("mechanism") == Some("sendmsg") && p.int_at("message_bytes") == Some(1024);
     if steep { 12.0 * smooth(p) } else { smooth(p) }
-}
-
-fn set(run: &mut Run, wanted: impl Fn(&Case, &Sample) -> bool, quantity: &str, per_message: f64) {
-    count_events(run, quantity, &mut |case, sample| {
-        let rate = if wanted(case, sample) { per_message } else { per_message / 100.0 };
-        rate * (1.0 + 0.01 * f64::from(sample.round % 3))
-    });
 }
 
 #[test]
@@ -161,9 +136,8 @@ fn a_step_of_cpu_time_is_one_of_slices() {
 }
 
 #[test]
-fn a_cliff_is_found_with_the_counter_that_was_planted_or_none() {
-    let mut run = shape(cliff).run();
-    let bare = answered(&run);
+fn a_cliff_is_found_from_both_of_its_sides() {
+    let bare = answered(&shape(cliff).run());
     let worse = of_kind(&bare, Surprise::LargerIsWorse);
     let [[one]] = &worse[..] else { panic!("{bare:#?}") };
     let (from, to, metrics) = step(one);
@@ -172,62 +146,11 @@ fn a_cliff_is_found_with_the_counter_that_was_planted_or_none() {
     let cheaper = of_kind(&bare, Surprise::LargerIsCheaper);
     let [[other]] = &cheaper[..] else { panic!("{bare:#?}") };
     assert_eq!(step(other), (1024, 4096, vec!["total_cpu_ns_per_message"]));
-    let caused = |answer: &Answer| -> Vec<Vec<(&'static str, f64)>> {
-        answer.shown.iter().filter_map(places_of).flatten().map(events).collect()
-    };
-    assert_eq!(caused(&bare), [[], []]);
     assert!(bare.shown[..2].iter().all(|shown| !shown.comparisons.is_empty()));
-
-    measured(StepPrices { sleeping: 12_000.0, waking: 2000.0, ..Default::default() }, &mut run);
-    set(&mut run, |_, _| true, "receiver_voluntary_switches", 0.9);
-    assert_eq!(caused(&answered(&run)), [[], []], "as often");
-
-    let steep = |case: &Case, _: &Sample| cliff(&case.point) > smooth(&case.point);
-    set(&mut run, steep, "receiver_voluntary_switches", 0.9);
-    // Far too few to cost anything.
-    set(&mut run, steep, "sender_system_calls", 1e-4);
-    for found in caused(&answered(&run)) {
-        let [("receiver_voluntary_switches_per_message", each)] = found[..] else { panic!("{found:?}") };
-        assert!((0.9..0.93).contains(&each), "{each}");
-    }
-}
-
-/// It was said: a step of 48 us that sleeps are to explain at 53 us each, where the run's own step costs 5.3 us.
-#[test]
-fn sleeps_that_would_have_to_cost_ten_times_their_price_are_no_cause() {
-    let steep = |p: &Point| if cliff(p) > smooth(p) { 48_000.0 + smooth(p) } else { smooth(p) };
-    let mut run = shape(steep).run();
-    measured(StepPrices { sleeping: 3000.0, waking: 2300.0, ..Default::default() }, &mut run);
-    set(&mut run, |case, _| cliff(&case.point) > smooth(&case.point), "receiver_voluntary_switches", 0.9);
-    let answer = answered(&run);
-    let worse = of_kind(&answer, Surprise::LargerIsWorse);
-    let [[one]] = &worse[..] else { panic!("{answer:#?}") };
-    let share = most_explained(one);
-    assert!((0.03..0.15).contains(&share), "{share}");
-}
-
-/// It was said: "the sender is preempted", where preemptions per CPU second are 275 in slow and in fast rounds. A slow
-/// round has more of them a message because it is slow, whatever they cost.
-#[test]
-fn preemptions_that_come_with_time_are_no_cause_of_time() {
-    for switch in [2000.0, 3e6] {
-        let mut run = bistable();
-        measured(StepPrices { switch, ..Default::default() }, &mut run);
-        let mut random = Random::new(8);
-        count_events(&mut run, "sender_involuntary_switches", &mut |_, sample| {
-            let cpu = sample.get("sender_cpu_ns").unwrap() + sample.get("receiver_cpu_ns").unwrap();
-            let each = cpu / sample.get("receiver_messages").unwrap();
-            275.0 * each / 1e9 * (1.0 + 0.02 * random.normal())
-        });
-        let answer = answered(&run);
-        let places = of_kind(&answer, Surprise::TwoLevels).concat();
-        assert!(!places.is_empty());
-        assert!(places.iter().all(|place| events(place).is_empty()), "{switch}: {places:?}");
-    }
 }
 
 #[test]
-fn surprises_of_one_kind_and_cause_are_one_phenomenon_with_its_range() {
+fn surprises_of_one_kind_are_one_phenomenon_with_its_range() {
     let turns = |p: &Point| match p.int_at("message_bytes") {
         Some(256) if p.text_at("mechanism") == Some("send") => 12.0 * smooth(p),
         Some(256) => 5.6 * smooth(p),
@@ -240,26 +163,17 @@ fn surprises_of_one_kind_and_cause_are_one_phenomenon_with_its_range() {
     assert!(matches!(kind, Surprise::LargerIsWorse | Surprise::LargerIsCheaper), "{kind:?}");
     assert_eq!((places.len(), places[0].place.text_at("mechanism")), (2, Some("send")));
     assert!(factors.1 > 1.8 * factors.0, "{factors:?}");
-    assert!(answer.caveats.contains(&Caveat::CausesArePriced));
 }
 
 #[test]
-fn throughput_that_falls_with_threads_is_found_with_its_cause() {
+fn throughput_that_falls_with_threads_is_found() {
     let crowded = |p: &Point| if p.int_at("threads") == Some(4) { 8.0 * smooth(p) } else { smooth(p) };
-    let mut run = Synthetic { threads: vec![1, 2, 4], ..shape(crowded) }.run();
-    // By the clock a message takes 4 of 5 parts of its CPU time, and 7 of 8 are lost: at 64 B 6.7 of 7.7 us.
-    measured(StepPrices { sleeping: 30_000.0, waking: 1000.0, ..Default::default() }, &mut run);
-    set(&mut run, |case, _| case.point.int_at("threads") == Some(4), "sender_voluntary_switches", 0.2);
-    let answer = answered(&run);
+    let answer = answered(&Synthetic { threads: vec![1, 2, 4], ..shape(crowded) }.run());
     let falls = of_kind(&answer, Surprise::MoreThreadsAreSlower);
     let [places] = falls[..] else { panic!("{answer:#?}") };
     assert_eq!(places.len(), 8, "two mechanisms at four sizes");
     for place in places {
         assert_eq!(step(place), (2, 4, vec!["throughput"]));
-        let [("sender_voluntary_switches_per_message", each)] = events(place)[..] else {
-            panic!("{place:?}")
-        };
-        assert!((0.2..0.21).contains(&each), "{each}");
     }
 }
 
@@ -284,32 +198,12 @@ fn slow_round(sample: &Sample) -> bool {
 }
 
 #[test]
-fn a_bistable_case_is_found_with_the_events_that_make_its_slow_rounds() {
-    let of = |answer: &Answer| -> SurprisingPlace {
-        let found = of_kind(answer, Surprise::TwoLevels)
-            .into_iter()
-            .flatten()
-            .find(|place| matches!(place.seen, SurpriseSeen::Levels { metric: "throughput", .. }));
-        found.expect("bistable").clone()
-    };
-    let mut run = bistable();
-    let bare = of(&answered(&run));
-    assert_eq!((bare.case, events(&bare)), (3, Vec::new()));
-    // 100 ns a message, and 333 at the slow level.
-    measured(StepPrices { sleeping: 1000.0, waking: 500.0, ..Default::default() }, &mut run);
-    set(&mut run, |_, sample| slow_round(sample), "receiver_voluntary_switches", 0.22);
-    let [("receiver_voluntary_switches_per_message", each)] = events(&of(&answered(&run)))[..] else {
-        panic!("{:?}", of(&answered(&run)))
-    };
-    assert!((0.21..0.23).contains(&each), "{each}");
-    // Marked samples are in no figure, so they make none.
-    for sample in &mut run.samples {
-        sample.quantities.insert("receiver_voluntary_switches".into(), None);
-        if slow_round(sample) && sample.index == 0 {
-            sample.marks.push("steal".into());
-        }
-    }
-    assert_eq!(events(&of(&answered(&run))), []);
+fn a_bistable_case_is_found() {
+    let answer = answered(&bistable());
+    let mut places = of_kind(&answer, Surprise::TwoLevels).into_iter().flatten();
+    let of_throughput =
+        |place: &&SurprisingPlace| matches!(place.seen, SurpriseSeen::Levels { metric: "throughput", .. });
+    assert_eq!(places.find(of_throughput).expect("bistable").case, 3);
 }
 
 /// Every cell draws from one distribution, so each step that is told is false. Sizes and threads are a family each.

@@ -1,17 +1,12 @@
 //! Bistable cells: sometimes fast and sometimes slow, so that the median describes neither.
 //!
-//! They are found by [`crate::cells::quality`]; what is new is what the slow rounds have more of.
+//! They are found by [`crate::cells::quality`].
 
 use super::{FoundSurprise, Looked, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace};
 use crate::CellRef;
-use crate::cause::{Between, Difference, LostBy, LostTime};
-use crate::cells::metric;
 use crate::finding::Evidence;
 use crate::problem::{Problem, ProblemKind};
-use std::collections::BTreeSet;
-use syscost_core::sample::Better;
 use syscost_core::stats::{TWO_MODES_FEWEST, two_modes};
-use syscost_core::units::Unit;
 use syscost_measure::probe;
 
 pub struct TwoLevels;
@@ -37,25 +32,13 @@ fn decisive(evidence: &Evidence<'_>) -> Vec<CellRef> {
     cells
 }
 
-/// The levels and their cause; stronger the farther they lie apart.
+/// The levels; stronger the farther they lie apart.
 fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<FoundSurprise> {
     let place = problem.cells.first()?;
     let cell = evidence.cells.cell(place.case, place.metric)?;
-    let mut rounds = cell.rounds.pairs();
-    rounds.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
+    let mut values = cell.rounds.values();
+    values.sort_by(f64::total_cmp);
     let modes = two_modes(&values)?;
-    let (below, above) = rounds.split_at(modes.low_count);
-    let higher_is_worse = metric(evidence.run, place.metric)?.better == Better::Lower;
-    let (slow, fast) = if higher_is_worse { (above, below) } else { (below, above) };
-    let set = |of: &[(u32, f64)]| -> BTreeSet<u32> { of.iter().map(|(round, _)| *round).collect() };
-    let time = match metric(evidence.run, place.metric)?.unit {
-        Unit::BitsPerSecond => Some(LostTime::Clock),
-        Unit::NanosecondsPerByte | Unit::Nanoseconds => Some(LostTime::Cpu),
-        _ => None,
-    };
-    let between = Between::Rounds { case: place.case, slow: set(slow), fast: set(fast) };
-    let why = time.map(|time| Difference { between, time, by: LostBy::Message });
     let seen = SurpriseSeen::Levels {
         metric: place.metric,
         low: modes.low,
@@ -67,7 +50,6 @@ fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<FoundSurprise> {
         kind: Surprise::TwoLevels,
         factor: (modes.high / modes.low).abs(),
         place: SurprisingPlace::of(case, case.point.clone(), seen),
-        why,
         comparisons: Vec::new(),
         cells: problem.cells.clone(),
     })

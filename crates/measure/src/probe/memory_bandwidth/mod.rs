@@ -149,7 +149,6 @@ impl Probe for MemoryBandwidth {
             source: "McCalpin, STREAM: sustainable memory bandwidth in high performance computers; lmbench bw_mem",
             roles: &["mover"],
             operation: Some(&MemoryBandwidth),
-            yardstick: true,
             ..ProbeAbout::DEFAULTS
         }
     }
