@@ -35,13 +35,6 @@ pub fn write(fd: &impl AsRawFd, buffer: &[u8]) -> i64 {
     unsafe { libc::syscall(libc::SYS_write, fd.as_raw_fd(), buffer.as_ptr(), buffer.len()) }
 }
 
-/// getrandom(2) into a slice; the bytes filled.
-#[inline]
-pub fn getrandom(buffer: &mut [u8]) -> i64 {
-    // SAFETY: pointer and length are of a live, exclusively borrowed slice.
-    unsafe { libc::syscall(libc::SYS_getrandom, buffer.as_mut_ptr(), buffer.len(), 0) }
-}
-
 /// A call that does nothing: futex(2) with an operation that no kernel has, which it refuses at once. Filters that allow
 /// futex(2) allow it, where they may end a process for a number of no call.
 #[inline]

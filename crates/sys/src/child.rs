@@ -98,27 +98,17 @@ pub fn fork_exec_wait(program: &CStr) -> io::Result<i32> {
 /// vfork does, by the clone call that it is, on a stack of its own (which a compiler can take).
 #[inline]
 pub fn vfork_exit_wait(stack: &mut [u8], status: i32) -> io::Result<i32> {
-    vfork_in_namespaces(stack, 0, || status)
-}
-
-/// The same in new namespaces, by their flags of clone(2) (none: 0); the child exits with what `status` says.
-#[inline]
-pub fn vfork_in_namespaces<F: Fn() -> i32>(
-    stack: &mut [u8],
-    namespaces: c_int,
-    status: F,
-) -> io::Result<i32> {
-    extern "C" fn exit<F: Fn() -> i32>(status: *mut c_void) -> c_int {
-        // SAFETY: the pointer is to the parent's closure; the parent waits in clone.
-        unsafe { libc::_exit((*status.cast::<F>())()) }
+    extern "C" fn exit(status: *mut c_void) -> c_int {
+        // SAFETY: the pointer is to the parent's number; the parent waits in clone.
+        unsafe { libc::_exit(*status.cast::<i32>()) }
     }
     let top = stack.as_mut_ptr_range().end;
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | namespaces;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: the stack is borrowed for the child's whole life, which ends before clone returns; its
-    // top is aligned down below. The child runs while this thread is stopped, on a closure that outlives it.
+    // top is aligned down below. The child runs while this thread is stopped, on a number that outlives it.
     let pid = unsafe {
         let top = top.sub(top as usize % 16);
-        libc::clone(exit::<F>, top.cast(), flags, (&raw const status).cast_mut().cast())
+        libc::clone(exit, top.cast(), flags, (&raw const status).cast_mut().cast())
     };
     if pid < 0 { Err(io::Error::last_os_error()) } else { reap(pid) }
 }

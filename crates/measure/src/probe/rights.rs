@@ -70,21 +70,6 @@ pub const OWN_MOUNTS: Right = Right {
     why: "a file server sees neither sockets of this machine's services nor its own old state: in a mount namespace",
 };
 
-pub const OWN_NAMESPACES: Right = Right {
-    capability: CapabilitySet::SYS_ADMIN,
-    why: "clone(2) makes namespaces, but for those of users, only with it",
-};
-
-pub const TOPMOST_GROUP: Right = Right {
-    capability: CapabilitySet::DAC_OVERRIDE,
-    why: "nobody may write to the topmost control group, where this process may be",
-};
-
-pub const RUN_PROGRAMS: Right = Right {
-    capability: CapabilitySet::BPF,
-    why: "bpf(2) loads a program that runs at every system call, for as long as its cost is measured",
-};
-
 pub const OTHER_USERS: Right =
     Right { capability: CapabilitySet::SETUID, why: "a file server acts as the user who started it" };
 

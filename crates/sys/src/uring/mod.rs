@@ -4,7 +4,6 @@
 //! completion says otherwise: [`send`] and [`recv`] own that memory, and keep it (leak it, if they must)
 //! until then. Sources: io_uring_setup(2), io_uring_enter(2), io_uring_register(2).
 
-pub mod nop;
 pub mod probe;
 pub mod recv;
 pub mod send;

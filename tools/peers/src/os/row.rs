@@ -63,7 +63,6 @@ pub const ALL: &[Row] = &[
         &[("wait_call", "select"), ("descriptors", "100")]),
     cost("stat", "stat of a name", "file_name", &[("file_call", "stat"), ("path_depth", "1")]),
     cost("open_close", "open and close", "file_name", &[("file_call", "open_close")]),
-    cost("user_fault", "page fault answered by the process", "user_fault", &[("answer", "copy")]),
     cost("core_to_core", "cache line, core to core", "core_to_core", &[]),
     cost("load_16k", "load, 16 KiB", "memory_latency", &[("working_set_bytes", "16K"), ("huge_pages", "off")]),
     cost("load_512k", "load, 512 KiB", "memory_latency", &[("working_set_bytes", "512K"), ("huge_pages", "off")]),

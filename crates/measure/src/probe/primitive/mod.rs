@@ -89,8 +89,6 @@ const PARTS: &[PrimitivePart] = &[
     part("zero_page", "fault that maps the page of zeroes", 1, pages::zero_page),
     part("fresh_page", "page that a file in memory grows by", 2, pages::fresh_page),
     part("freed_page", "page that a file in memory gives back", 4, pages::freed_page),
-    part("area_change", "mprotect of an untouched area", 1, pages::area_change),
-    part("table_entry", "what each touched page adds to mprotect", 4, pages::table_entry),
     part("root_name", "look-up of a path: the root", 1, names::root_name),
     part("each_name", "what each name of a path adds to it", 1, names::each_name),
     part("descriptor", "a descriptor with its file, made and closed", 1, names::descriptor),

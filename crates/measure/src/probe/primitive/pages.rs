@@ -1,7 +1,7 @@
-//! Parts of memory: a fault without a page of its own, a page without a fault, an area and its table entries changed.
+//! Parts of memory: a fault without a page of its own, and a page without a fault.
 
 use super::{Channel, Pinned, Task, Window, slope, timed};
-use crate::probe::batch::{self, BatchRecorder};
+use crate::probe::batch::BatchRecorder;
 use anyhow::{Context, Result, ensure};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
@@ -9,16 +9,12 @@ use std::hint::black_box;
 use std::io::Write;
 use syscost_host::Unavailable;
 use syscost_host::clock::{monotonic_ns, thread_usage};
-use syscost_sys::area::AnonymousArea;
 use syscost_sys::mapping::{Mapping, Pages, page_bytes};
-use syscost_sys::process;
 
 const FAULTS: u64 = 256;
 /// Sizes that no row has, in pages.
 const FEW: usize = 48;
 const MANY: usize = 768;
-/// To read-only and back.
-const CALLS: f64 = 2.0;
 
 /// Exception, the area found, the table walked, and an entry set: reading untouched memory maps the page of zeroes, which
 /// is neither allocated nor cleared.
@@ -77,31 +73,4 @@ pub fn freed_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<V
     };
     channel.ready()?;
     slope(task, (MANY - FEW) as u64, || shrink(FEW), || shrink(MANY))
-}
-
-fn there_and_back(area: &mut AnonymousArea) -> Result<u64> {
-    Ok(timed(|| area.protect(false))? + timed(|| area.protect(true))?)
-}
-
-/// Two entries for an area without a page: the area looked up, changed, and joined to its neighbours where it can be.
-pub fn area_change(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
-    let mut area = AnonymousArea::map(page_bytes())?;
-    channel.ready()?;
-    let overhead_ns = CALLS * batch::clock_overhead_ns();
-    let mut windows = batch::operations(task, overhead_ns, || there_and_back(&mut area))?;
-    windows.iter_mut().for_each(|window| window.of_each(CALLS));
-    Ok(windows)
-}
-
-/// An entry of the page table changed, with its share of the flush.
-pub fn table_entry(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
-    // Where huge pages stay on, the slope is that of the pages that there are: so are the rows'.
-    let _ = process::without_huge_pages();
-    let [mut few, mut many] =
-        [AnonymousArea::map(FEW * page_bytes())?, AnonymousArea::map(MANY * page_bytes())?];
-    few.touch();
-    many.touch();
-    channel.ready()?;
-    let units = (MANY - FEW) as u64 * CALLS as u64;
-    slope(task, units, || there_and_back(&mut few), || there_and_back(&mut many))
 }

@@ -15,7 +15,7 @@ pub const VETH: &str = "veth";
 pub fn all() -> Vec<Axis> {
     vec![
         FILE_SERVER
-            .names(|| server::ALL.iter().map(|s| s.id).collect())
+            .names(|| vec![server::ID])
             .flag("file-server", "file server")
             .help("which protocol and server the file is read through"),
         // Every path of a transfer is understood, so that one flag goes for all; see `available`.

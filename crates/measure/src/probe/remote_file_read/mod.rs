@@ -1,16 +1,14 @@
 //! `remote_file_read`: what reading 4 KiB of a file on a file server costs.
 //!
-//! A real server (NFS, SMB) runs in one network namespace and a client in user space in another;
+//! A real server (NFS) runs in one network namespace and a client in user space in another;
 //! nothing is mounted, and no kernel client is needed. It measures no server at its best: one
 //! client, one outstanding read, the server's own defaults wherever the work allows them. A file
 //! system that is already mounted is `file_read`'s business, whatever its kind.
 
 mod axes;
-mod nfs;
 mod reader;
 mod server;
 mod serving;
-mod smb;
 
 use super::prediction::{CostAccount, Inputs};
 use super::rights::{
@@ -24,7 +22,6 @@ use super::{
 };
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
 use crate::probe::transfer::axes::PATH;
-use server::Server;
 use syscost_core::axis::{Axis, Point};
 use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
@@ -56,10 +53,10 @@ impl Probe for RemoteFileRead {
         ProbeAbout {
             id: "remote_file_read",
             title: "reading 4 KiB of a file on a server",
-            method: "An NFS 4 or SMB 3 server in one network namespace serves a file of random bytes to a client library \
+            method: "An NFS 4 server in one network namespace serves a file of random bytes to a client library \
                      in another, over a veth pair. Each read is timed by itself, is one request to the server (the \
                      client caches and reads ahead nothing), and what it brings is compared with the file.",
-            source: "RFC 7530, READ; MS-SMB2, 2.2.19; CSE 221 system measurement project",
+            source: "RFC 7530, READ; CSE 221 system measurement project",
             roles: &[SERVER, READER],
             far_role: Some(SERVER),
             operation: Some(&RemoteFileRead),
@@ -74,7 +71,7 @@ impl Probe for RemoteFileRead {
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         served_alone(point.text(PATH).unwrap_or_default())?;
         directory::available(point)?;
-        Server::of(point)?.available()?;
+        server::available()?;
         namespaces::available().map(|_| ())
     }
 
@@ -114,16 +111,11 @@ impl Probe for RemoteFileRead {
 
 impl OsOperation for RemoteFileRead {
     fn row(&self, point: &Point) -> Option<Row> {
-        let server = Server::of(point).ok()?;
         let (pattern, cache) = (point.text(READ_PATTERN)?, point.text(PAGE_CACHE)?);
         let cached = if cache == axes::WARM { "cached by the server" } else { "server's page cache dropped" };
-        let row = Row::listed(format!("{}, {pattern}, {cached}", server.title));
+        let row = Row::listed(format!("NFS, {pattern}, {cached}"));
         // The published report read over its one file server; NFS is the nearest to it.
-        Some(if server.published {
-            row.as_published(file_read::PUBLISHED, format!("remote {pattern}"))
-        } else {
-            row
-        })
+        Some(row.as_published(file_read::PUBLISHED, format!("remote {pattern}")))
     }
 
     /// A request goes to the server and 4 KiB come back; between, the server reads as a local

@@ -2,7 +2,7 @@
 
 use super::super::{Channel, RoleReport, Task, batch};
 use super::axes;
-use super::server::{RemoteFile, Server};
+use super::server;
 use super::serving::Offer;
 use crate::probe::blocks::{self, BLOCK_BYTES};
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
@@ -13,6 +13,7 @@ use std::os::unix::fs::FileExt;
 use syscost_core::stats::random::Random;
 use syscost_host::clock::monotonic_ns;
 use syscost_host::{Unavailable, scratch};
+use syscost_sys::nfs_client::NfsFile;
 use syscost_sys::page_cache::{self, Advice};
 
 pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
@@ -20,7 +21,7 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let _until_closed = TcpStream::connect((offer.server.as_str(), offer.until_closed_port))
         .context("the server's worker does not answer")?;
     let facts = batch::settle_on_one_cpu();
-    let remote = (Server::of(&task.point)?.open)(&offer.server).context("the client cannot open the file")?;
+    let remote = server::open(&offer.server).context("the client cannot open the file")?;
     let mut reads = Reads::new(task, remote, &offer)?;
     let overhead_ns = batch::clock_overhead_ns();
     channel.ready()?;
@@ -30,7 +31,7 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
 
 /// Passes over the file, each block once in a pass.
 struct Reads {
-    remote: Box<dyn RemoteFile>,
+    remote: NfsFile,
     /// The served file, for the state of its cache.
     served: File,
     /// What the served file was copied from, where every byte is to be compared.
@@ -44,7 +45,7 @@ struct Reads {
 }
 
 impl Reads {
-    fn new(task: &Task, remote: Box<dyn RemoteFile>, offer: &Offer) -> Result<Reads> {
+    fn new(task: &Task, remote: NfsFile, offer: &Offer) -> Result<Reads> {
         let served = File::open(&offer.file).context("cannot open the served file here")?;
         let bytes = task.point.int(FILE_BYTES).context("a size of file")?;
         let random = task.point.text(READ_PATTERN) == Some(axes::RANDOM);

@@ -1,52 +1,30 @@
-//! The file servers: one file each, one visible list.
+//! The file server nfs-ganesha in user space (NFS 4), and its client libnfs: what both need, and how the server is started.
 //!
-//! It says what a server needs and how it is started; starting and watching it is [`super::serving`].
+//! It must not announce itself: this machine's rpcbind and D-Bus are hidden from it, and its state is kept where it is
+//! removed. Starting and watching it is [`super::serving`]. Sources: ganesha-core-config(8), ganesha-export-config(8),
+//! ganesha-vfs-config(8).
 
-use super::axes::FILE_SERVER;
-use super::{nfs, smb};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use syscost_core::axis::Point;
 use syscost_host::Unavailable;
 use syscost_host::files::Root;
 use syscost_host::settings;
 use syscost_sys::c_library;
+use syscost_sys::nfs_client::{self, NfsFile};
 
-/// An open file of a server, seen from its client.
-pub trait RemoteFile {
-    /// One request to the server; returns the bytes read.
-    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
-}
+/// Its value on the axis of file servers.
+pub const ID: &str = "nfs";
+pub const PROGRAM: &str = "ganesha.nfsd";
+/// The protocol's own: in a namespace of one's own every port is free.
+pub const PORT: u16 = 2049;
+/// Directories that it must not see: sockets of this machine's services, its own old state.
+pub const HIDDEN: [&str; 2] = ["/run", "/var/lib/nfs"];
+/// What a person installs to have all of it (Debian's names).
+const PACKAGES: &str = "nfs-ganesha nfs-ganesha-vfs libnfs-utils";
 
-/// One kind of file server with its client.
-pub struct Server {
-    pub id: &'static str,
-    /// For people: `NFS`.
-    pub title: &'static str,
-    /// The published tables' remote rows are compared with this one.
-    pub published: bool,
-    pub program: &'static str,
-    /// What a person installs to have all of it (Debian's names).
-    pub packages: &'static str,
-    /// The protocol's own: in a namespace of one's own every port is free.
-    pub port: u16,
-    /// Capabilities that it does not work without: bit and name.
-    pub rights: &'static [(u32, &'static str)],
-    /// Directories that it must not see: sockets of this machine's services, its own old state.
-    pub hidden: &'static [&'static str],
-    /// Is what it needs beside the program here?
-    pub parts: fn() -> Result<(), String>,
-    /// Writes the configuration, and says how the program is started with it.
-    pub prepare: fn(&Site, &Path) -> io::Result<Command>,
-    /// Opens the served file, from the other side.
-    pub open: fn(&str) -> io::Result<Box<dyn RemoteFile>>,
-}
-
-/// Every server, in the order of reports.
-pub const ALL: &[Server] = &[nfs::SERVER, smb::SERVER];
-
-/// Where a server may write, and what it serves.
+/// Where the server may write, and what it serves.
 pub struct Site {
     /// For configuration, logs and state.
     pub directory: PathBuf,
@@ -61,39 +39,97 @@ pub const FILE: &str = "data";
 /// Where system administration programs are, whether in the search path or not.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
-impl Server {
-    pub fn of(point: &Point) -> Result<&'static Server, Unavailable> {
-        let id = point.text(FILE_SERVER);
-        ALL.iter().find(|server| Some(server.id) == id).ok_or_else(|| Unavailable {
-            reason: "no such file server".into(),
-            remedy: "syscost list names the file servers".into(),
-        })
-    }
-
-    /// Can it be started here, and its client be loaded?
-    pub fn available(&self) -> Result<(), Unavailable> {
-        may_start(&Root::here(), self)?;
-        client_can_be_loaded(c_library::STATIC)?;
-        let missing = |reason: String| Unavailable {
-            reason,
-            remedy: format!(
-                "apt-get install --no-install-recommends {} (and see that no service of theirs is started)",
-                self.packages
-            ),
-        };
-        self.path().ok_or_else(|| missing(format!("{} is not installed", self.program)))?;
-        (self.parts)().map_err(missing)
-    }
-
-    /// The program's file.
-    pub fn path(&self) -> Option<PathBuf> {
-        let search = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&search).chain(SYSTEM_FOLDERS.map(PathBuf::from));
-        folders.map(|folder| folder.join(self.program)).find(|path| path.is_file())
-    }
+/// Can it be started here, and its client be loaded?
+pub fn available() -> Result<(), Unavailable> {
+    may_start(&Root::here())?;
+    client_can_be_loaded(c_library::STATIC)?;
+    let missing = |reason: String| Unavailable {
+        reason,
+        remedy: format!(
+            "apt-get install --no-install-recommends {PACKAGES} (and see that no service of theirs is started)"
+        ),
+    };
+    path().ok_or_else(|| missing(format!("{PROGRAM} is not installed")))?;
+    parts().map_err(missing)
 }
 
-/// The clients are shared libraries: no package helps a program that can load none.
+/// The program's file.
+pub fn path() -> Option<PathBuf> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&search).chain(SYSTEM_FOLDERS.map(PathBuf::from));
+    folders.map(|folder| folder.join(PROGRAM)).find(|path| path.is_file())
+}
+
+/// Opens the served file, from the other side.
+pub fn open(address: &str) -> io::Result<NfsFile> {
+    NfsFile::open(address, EXPORT, FILE)
+}
+
+const PLUGIN: &str = "libfsalvfs.so";
+const EXPORT: &str = "/export";
+
+fn parts() -> Result<(), String> {
+    plugins().ok_or_else(|| format!("{PLUGIN}, the server's part for local files, is not installed"))?;
+    nfs_client::available()
+}
+
+/// The folder of the server's parts: distributions put it in different places.
+fn plugins() -> Option<PathBuf> {
+    let of_triplets = fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
+    let libraries = ["/usr/lib64", "/usr/lib", "/usr/local/lib"].map(PathBuf::from);
+    libraries.into_iter().chain(of_triplets).map(|p| p.join("ganesha")).find(|p| p.join(PLUGIN).is_file())
+}
+
+/// Writes the configuration, and says how the program is started with it.
+pub fn prepare(site: &Site, program: &Path) -> io::Result<Command> {
+    let plugins = plugins().ok_or(io::ErrorKind::NotFound)?;
+    let state = site.directory.join("state");
+    fs::create_dir(&state)?;
+    let configuration = configuration(site, &plugins, &state);
+    let file = site.directory.join("ganesha.conf");
+    fs::write(&file, configuration)?;
+    let mut command = Command::new(program);
+    // -F: stays in the foreground, our child.
+    command.arg("-F").arg("-f").arg(file);
+    command.arg("-L").arg("STDOUT").arg("-p").arg(site.directory.join("ganesha.pid"));
+    Ok(command)
+}
+
+fn configuration(site: &Site, plugins: &Path, state: &Path) -> String {
+    let (address, port) = (&site.address, PORT);
+    let (export, plugins, state) = (site.export.display(), plugins.display(), state.display());
+    format!(
+        "NFS_CORE_PARAM {{
+    Protocols = 4;
+    NFS_Port = {port};
+    Bind_addr = {address};
+    Enable_NLM = false;
+    Enable_RQUOTA = false;
+    Enable_UDP = false;
+    Plugins_Dir = \"{plugins}\";
+}}
+NFSV4 {{
+    Graceless = true;
+    RecoveryBackend = fs;
+    RecoveryRoot = \"{state}\";
+}}
+NFS_KRB5 {{ Active_krb5 = false; }}
+EXPORT {{
+    Export_Id = 1;
+    Path = \"{export}\";
+    Pseudo = {EXPORT};
+    Access_Type = RO;
+    Squash = No_Root_Squash;
+    Protocols = 4;
+    Transports = TCP;
+    SecType = sys;
+    FSAL {{ Name = VFS; }}
+}}
+"
+    )
+}
+
+/// The client is a shared library: no package helps a program that can load none.
 fn client_can_be_loaded(is_static: bool) -> Result<(), Unavailable> {
     if !is_static {
         return Ok(());
@@ -104,23 +140,24 @@ fn client_can_be_loaded(is_static: bool) -> Result<(), Unavailable> {
     })
 }
 
-/// A mount namespace of its own, namespaces of the network that root made, and ids of every user.
-const SYS_ADMIN: (u32, &str) = (21, "CAP_SYS_ADMIN");
+/// Capabilities that it does not work without: files opened by handle; a mount namespace of its own, namespaces of the network
+/// that root made, and ids of every user.
+const NEEDED: [(u32, &str); 2] = [(2, "CAP_DAC_READ_SEARCH"), (21, "CAP_SYS_ADMIN")];
 
 /// Is this root of the machine, with what the server needs? Root of a user namespace may not open
 /// files by handle (open_by_handle_at(2)), and has no other users to become.
-fn may_start(root: &Root, server: &Server) -> Result<(), Unavailable> {
+fn may_start(root: &Root) -> Result<(), Unavailable> {
     let refuse = |reason: String, remedy: &str| Err(Unavailable { reason, remedy: remedy.into() });
     if settings::effective_uid(root) != Some(0) || !settings::has_every_user(root) {
-        let reason = format!("the {} server acts for every user, which only root may", server.title);
+        let reason = "the NFS server acts for every user, which only root may".into();
         return refuse(reason, "run as root, outside a user namespace");
     }
     let held = settings::status(root, "CapEff").and_then(|mask| u64::from_str_radix(&mask, 16).ok());
     let lacks = |(bit, _): &&(u32, &str)| held.is_some_and(|held| held >> bit & 1 == 0);
-    match server.rights.iter().chain([&SYS_ADMIN]).find(lacks) {
+    match NEEDED.iter().find(lacks) {
         None => Ok(()),
         Some((_, name)) => refuse(
-            format!("the {} server cannot be started without {name}", server.title),
+            format!("the NFS server cannot be started without {name}"),
             "give the container that capability (docker run --cap-add), or measure outside it",
         ),
     }
@@ -149,7 +186,7 @@ mod tests {
             let machine = Machine::empty();
             machine.write("proc/self/status", status);
             machine.write("proc/self/uid_map", uid_map);
-            may_start(&machine.root(), &nfs::SERVER).map_err(|why| why.reason)
+            may_start(&machine.root()).map_err(|why| why.reason)
         };
         assert_eq!(may(all, whole), Ok(()));
         assert!(may(all, "         0     100000      65536\n").unwrap_err().contains("only root"));
@@ -164,12 +201,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_has_a_package() {
-        for server in ALL {
-            if let Err(why) = server.available() {
-                assert!(!why.reason.is_empty() && !why.remedy.is_empty(), "{why:?}");
-            }
-            let absent = Server { program: "syscost-no-such-program", ..*server };
-            assert_eq!(absent.path(), None);
+        if let Err(why) = available() {
+            assert!(!why.reason.is_empty() && !why.remedy.is_empty(), "{why:?}");
         }
     }
 }

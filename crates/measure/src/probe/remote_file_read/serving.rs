@@ -6,7 +6,7 @@
 
 use super::super::{Channel, RoleReport, Task, directory};
 use super::axes;
-use super::server::{FILE, Server, Site};
+use super::server::{self, FILE, PORT, PROGRAM, Site};
 use crate::probe::file_read::axes::PAGE_CACHE;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 const LAST_WORDS_BYTES: usize = 1500;
 
 pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    let server = Server::of(&task.point)?;
     let mut report = RoleReport::default();
     if let Some(cpu) = server_cpu() {
         pin_this_thread(cpu)?;
@@ -48,8 +47,8 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     }
     let kept = OwnedDirectory::create(Path::new(directory::of(&task.point))).map_err(cannot_write)?;
     let site = furnish(&kept, task)?;
-    let mut running = RunningServer::start(server, &site)?;
-    running.wait_until_listening(server)?;
+    let mut running = RunningServer::start(&site)?;
+    running.wait_until_listening()?;
     let listener = TcpListener::bind((task.address.as_str(), 0)).context("cannot listen for the reader")?;
     let offer = Offer {
         file: site.export.join(FILE),
@@ -105,9 +104,9 @@ struct RunningServer {
 }
 
 impl RunningServer {
-    fn start(server: &Server, site: &Site) -> Result<RunningServer> {
-        let program = server.path().with_context(|| format!("{} has gone", server.program))?;
-        let hidden: Vec<&Path> = server.hidden.iter().map(Path::new).collect();
+    fn start(site: &Site) -> Result<RunningServer> {
+        let program = server::path().with_context(|| format!("{PROGRAM} has gone"))?;
+        let hidden: Vec<&Path> = server::HIDDEN.iter().map(Path::new).collect();
         if let Some(over) = hidden.iter().find(|hidden| site.directory.starts_with(hidden)) {
             return Err(Unavailable {
                 reason: format!("{} is hidden from a file server", over.display()),
@@ -115,7 +114,7 @@ impl RunningServer {
             }
             .into());
         }
-        let mut command = (server.prepare)(site, &program).map_err(cannot_write)?;
+        let mut command = server::prepare(site, &program).map_err(cannot_write)?;
         mount::seclude_on_exec(&mut command, &hidden)?;
         let output = site.directory.join("output");
         let file = File::create(&output).map_err(cannot_write)?;
@@ -125,14 +124,14 @@ impl RunningServer {
         Ok(RunningServer { child, output })
     }
 
-    fn wait_until_listening(&mut self, server: &Server) -> Result<()> {
+    fn wait_until_listening(&mut self) -> Result<()> {
         let started = Instant::now();
-        while !is_listening(server.port) {
+        while !is_listening(PORT) {
             if let Some(status) = self.child.try_wait()? {
-                bail!("{} ended ({status}) before it listened: {}", server.program, self.last_words());
+                bail!("{PROGRAM} ended ({status}) before it listened: {}", self.last_words());
             }
             if started.elapsed() > PATIENCE {
-                bail!("{} does not listen after {PATIENCE:?}: {}", server.program, self.last_words());
+                bail!("{PROGRAM} does not listen after {PATIENCE:?}: {}", self.last_words());
             }
             sleep(LOOK_AGAIN);
         }

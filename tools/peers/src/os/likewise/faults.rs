@@ -1,6 +1,6 @@
 //! Faults as stress-ng and lmbench make them.
 //!
-//! Sources: strace(1) of `stress-ng --userfaultfd 1`: for each fault poll, read, UFFDIO_COPY or UFFDIO_ZEROPAGE, UFFDIO_WAKE; strace(1) of `stress-ng --fault 1` (0.15.06): a file made, allocated, mapped, touched, unmapped and removed, in
+//! Sources: strace(1) of `stress-ng --fault 1` (0.15.06): a file made, allocated, mapped, touched, unmapped and removed, in
 //! every second turn removed before it is touched; lmbench lat_pagefault.c.
 
 use super::LASTS;
@@ -14,16 +14,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use syscost_core::stats::random::Random;
 use syscost_host::clock::thread_usage;
-use syscost_sys::mapping::{FileMapping, Mapping, Pages};
-use syscost_sys::readiness::PollList;
-use syscost_sys::user_fault;
+use syscost_sys::mapping::FileMapping;
 
 const PAGE: usize = 4096;
 const TURNS: usize = 3;
-/// Touched once each.
-const SERVED: usize = 8192;
-/// linux/userfaultfd.h.
-const IOCTL_WAKE: u32 = 0x8010_aa02;
 
 /// Time of a touch of a file's page that was just allocated; the calls around it are made and not timed.
 pub fn of_allocated_file(setting: &Setting<'_>) -> Result<f64> {
@@ -57,47 +51,6 @@ pub fn of_mapped_file(setting: &Setting<'_>) -> Result<f64> {
         ensure!(thread_usage()?.minor_faults > before, "the file was mapped already");
     }
     Ok(best)
-}
-
-/// Pages that another thread of this CPU answers, in turn with a copy and with zeroes; by fault, the mean.
-pub fn polled_and_woken(_: &Setting<'_>) -> Result<f64> {
-    let (memory, server) = user_fault::serve(SERVED)?;
-    std::thread::scope(|scope| {
-        // It owns the server: where it fails, faults are answered by the kernel, and the touches end.
-        let answering = scope.spawn(move || answer_all(&server));
-        let start = Instant::now();
-        let wrong = (0..SERVED).filter(|page| memory.read(*page) != content(*page)).count();
-        let ns = start.elapsed().as_nanos() as f64 / SERVED as f64;
-        answering.join().ok().context("the answering thread failed")??;
-        ensure!(wrong == 0, "{wrong} pages hold something else");
-        Ok(ns)
-    })
-}
-
-fn content(page: usize) -> u8 {
-    u8::from(page.is_multiple_of(2))
-}
-
-fn answer_all(server: &user_fault::FaultServer) -> Result<()> {
-    let ones = Mapping::anonymous(PAGE, Pages::Base).map(|mut page| {
-        page.fill(1);
-        page
-    })?;
-    // Only one that does not wait can be polled.
-    // SAFETY: a live descriptor and numbers.
-    let refused = unsafe { libc::fcntl(server.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } != 0;
-    ensure!(!refused, "fcntl: {}", last_error());
-    let mut polled = PollList::of(std::iter::once(server.as_raw_fd()));
-    // stress-ng wakes one page, always the same, though a page that was answered wakes who waits for it.
-    let mut woken = [ones.as_ptr() as u64, PAGE as u64];
-    for page in 0..SERVED {
-        ensure!(polled.wait().is_some(), "poll: {}", last_error());
-        server.answer((content(page) == 1).then_some(&ones[..]))?;
-        // SAFETY: two words, as the request has them, that live through the call.
-        let refused = unsafe { libc::ioctl(server.as_raw_fd(), IOCTL_WAKE as _, woken.as_mut_ptr()) } != 0;
-        ensure!(!refused, "UFFDIO_WAKE: {}", last_error());
-    }
-    Ok(())
 }
 
 /// Removed also where a turn fails between making and removing it.

@@ -63,7 +63,6 @@ pub const ALL: &[Likewise] = &[
     own("select_100", "lmbench", "of files that can all be written, which may not wait, the mean over 0.5 s", calls::select_of_files),
     own("stat", "lmbench", "the C library's stat of /etc, the mean over 0.5 s", calls::stat_by_path),
     own("open_close", "lmbench", "/etc/passwd, the mean over 0.5 s", calls::open_by_path),
-    own("user_fault", "stress-ng", "each fault polled for first and woken once more, the mean over 0.5 s", faults::polled_and_woken),
     own("core_to_core", "core-to-core-latency", "a compare-and-swap on both ends, mean of samples", lines::swapped),
     own("load_16k", "lmbench", NEW_PAGE, |_| memory::new_page_each_load(16 << 10)),
     own("load_512k", "lmbench", NEW_PAGE, |_| memory::new_page_each_load(512 << 10)),

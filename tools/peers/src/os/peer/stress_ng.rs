@@ -19,11 +19,6 @@ const MEASURES: &[Measure] = &[
         "one second by the wall clock over all vforks, its bookkeeping included",
     ),
     one(
-        "stress-ng --userfaultfd 1 -t 1 --metrics-brief",
-        &[figure("user_fault", |output| own_metric(output, "nanosecs per page fault"))],
-        "its handler, a process that shares its memory, polls before it reads a fault and wakes a page after it (seen with strace)",
-    ),
-    one(
         "stress-ng --fault 1 -t 1 --metrics-brief",
         &[figure("fault_anonymous", |output| own_metric(output, "nanosecs per page fault"))],
         "the touch of a shared page of a file that was just allocated: the file system finds its block and the page cache gets a \
