@@ -8,8 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use syscost_host::files::Root;
 use syscost_host::storage::mount_of;
-use syscost_measure::probe::Probe;
-use syscost_measure::probe::file_read::FileRead;
+use syscost_measure::probe::file_read::FILE_READ;
 
 /// Where distributions put it: it is in nobody's search path.
 const SFTP_SERVERS: [&str; 4] = [
@@ -78,7 +77,7 @@ fn a_mounted_directory_is_a_directory() {
         Err(why) => return common::skipped("a_mounted_directory_is_a_directory", &why),
     };
     let path = point.path().to_str().expect("UTF-8");
-    let output = common::syscost(&["check", FileRead.about().id, "--dir", path, "--file-size", "1M"]);
+    let output = common::syscost(&["check", FILE_READ.id, "--dir", path, "--file-size", "1M"]);
     let said = common::said(&output);
     assert!(output.status.success() && said.contains("verified"), "{said}");
     drop(mounted);

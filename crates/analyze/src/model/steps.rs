@@ -25,7 +25,7 @@ pub struct Steps<'a> {
 /// The cases of a run that steps are found in: looked for once, since a large run asks for thousands.
 pub fn sources(run: &Run) -> Vec<&Case> {
     let switch = switch();
-    let known = [tcp_path::TcpPath.about().id, memory_bandwidth::MemoryBandwidth.about().id];
+    let known = [tcp_path::TcpPath.about().id, memory_bandwidth::MEMORY_BANDWIDTH.id];
     let is_source = |c: &&Case| known.contains(&c.probe.as_str()) || switch.means(&c.probe, &c.point);
     run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()).filter(is_source).collect()
 }

@@ -2,41 +2,10 @@
 //! that have it, and [`dyn Probe`](Probe) answers for all.
 
 use super::Probe;
-use super::prediction::{CostAccount, Inputs};
-use super::row::{Drawing, Row};
 use std::collections::BTreeMap;
 use syscost_core::axis::{Point, Value};
 use syscost_core::sample::{Metric, Quantity};
 use syscost_host::Unavailable;
-
-/// The suite of an [`OsOperation`] that names no other: `suite = "os"` of a spec.
-const OS_SUITE: &str = "os";
-/// A second suite, so that the first keeps its time: `suite = "os-more"`.
-pub const OS_MORE_SUITE: &str = "os-more";
-
-/// An operation of the system: a row of the table of operations, or points of a curve.
-pub trait OsOperation: Sync {
-    /// The collection that the operation belongs to.
-    fn suite(&self) -> &'static str {
-        OS_SUITE
-    }
-
-    /// The case as a row of the table; `None`: it stands in none.
-    fn row(&self, point: &Point) -> Option<Row>;
-
-    /// What the case should cost, from hardware facts and other rows; `None`: nobody can say.
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount>;
-
-    /// Ways of doing the same that may cost less, of the values that its axes have.
-    fn other_ways(&self) -> &'static [OtherWay] {
-        &[]
-    }
-
-    /// Curves and heat maps of its cases.
-    fn drawings(&self) -> Vec<Drawing> {
-        Vec::new()
-    }
-}
 
 /// Another value of an axis, by which whoever pays for a row gets the same work done.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +131,7 @@ pub struct CopyTotals {
 /// What the harness, the plan and the reports ask of any probe.
 impl dyn Probe + '_ {
     pub fn suite(&self) -> Option<&'static str> {
-        self.about().operation.map(|operation| operation.suite())
+        self.about().suite
     }
 
     pub fn roles(&self) -> &'static [&'static str] {
@@ -184,22 +153,6 @@ impl dyn Probe + '_ {
 
     pub fn decisive(&self) -> &'static [&'static str] {
         self.figures().decisive
-    }
-
-    pub fn row(&self, point: &Point) -> Option<Row> {
-        self.about().operation?.row(point)
-    }
-
-    pub fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
-        self.about().operation?.predict(point, inputs)
-    }
-
-    pub fn drawings(&self) -> Vec<Drawing> {
-        self.about().operation.map(|operation| operation.drawings()).unwrap_or_default()
-    }
-
-    pub fn other_ways(&self) -> &'static [OtherWay] {
-        self.about().operation.map_or(&[], |operation| operation.other_ways())
     }
 
     pub fn applies(&self, axis: &str, point: &Point) -> bool {

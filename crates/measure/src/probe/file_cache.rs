@@ -7,11 +7,9 @@
 use super::batch::{self, BatchRecorder};
 use super::blocks;
 use super::blocks::{BLOCK_BYTES, Blocks};
-use super::prediction::{CostAccount, Inputs};
+use super::operation::{Operation, Round};
 use super::row::{Drawing, Row, Shape};
-use super::{
-    Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory, file_read,
-};
+use super::{Figures, Needs, Task, Timing, Window, directory, file_read};
 use crate::probe::file_read::axes::FILE_BYTES;
 use crate::probe::{metrics, quantities};
 use anyhow::{Context, Result, ensure};
@@ -22,8 +20,6 @@ use syscost_core::units::Unit;
 use syscost_host::{Unavailable, memory_limit};
 use syscost_sys::clock::monotonic_ns;
 use syscost_sys::disk;
-
-pub struct FileCache;
 
 const ID: &str = "file_cache";
 const LIMIT: IntAxis = IntAxis::new("cache_limit_bytes");
@@ -64,108 +60,98 @@ fn sizes(point: &Point) -> Option<(u64, u64)> {
     Some((point.int(FILE_BYTES)?, point.int(LIMIT)?))
 }
 
-impl Probe for FileCache {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: ID,
-            title: "reading a file again",
-            method: "The first bytes of one file are read from beginning to end twice, 64 KiB a system call, and the second \
-                     reading is timed, per 4 KiB. Where the file no longer fits the page cache the second reading goes to \
-                     the disk again: the knee of the curve is the size of the cache. No more is written than --cache-limit.",
-            source: "CSE 221 system measurement project; Documentation/admin-guide/mm/concepts.rst",
-            roles: &["reader"],
-            operation: Some(&FileCache),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
-
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            directory::axis(),
-            LIMIT
-                .bytes(BLOCK_BYTES, 1 << 44)
-                .flag("cache-limit", "limit of the page cache's use")
-                .help(
-                    "no larger file is written or read: the disk space and page cache that the search may \
-                     use",
-                )
-                .default_on(Of(default_limit)),
-            file_read::FILE_SIZE
-                .default_on(Of(doubling))
-                .quick_on(Ints(&[SMALLEST_BYTES, 4 * SMALLEST_BYTES])),
-        ]
-    }
-
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        directory::available(point)
-    }
-
-    fn needs(&self, point: &Point) -> Needs {
-        match sizes(point) {
-            Some((bytes, limit)) if bytes <= limit => {
-                let largest = if limit <= LARGEST_BYTES { limit } else { bytes };
-                Needs::files(vec![directory::file(point, largest, u32::MAX)])
-            }
-            _ => Needs::default(),
-        }
-    }
-
-    fn figures(&self) -> Figures {
-        Figures::of_single_operations().with(
-            quantities! {
-                "cached_share", Ratio, "share of the file's bytes in the page cache (mincore) after the first reading";
-                "file_share", Ratio, "share of the file that the second reading read before its time was over";
-            },
-            metrics! {
-                "cached_share", Ratio, Neither, "share of the file that is cached",
-                    "share of the file's bytes in the page cache after the first reading";
-            },
-        )
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        let (bytes, limit) = sizes(&task.point).context("the point has no sizes")?;
-        if bytes > limit {
-            return Err(Unavailable {
-                reason: format!(
-                    "files above {} are not written: the page cache may be larger",
-                    Unit::Bytes.format(limit as f64)
-                ),
-                remedy: "allow more with --cache-limit, up to twice the memory".into(),
-            }
-            .into());
-        }
-        let mut file = Blocks::open(task, 0, bytes, READ_BYTES, false)?;
-        let facts = batch::settle_on_one_cpu();
-        read_first(&mut file)?;
-        let cached_share = file.cached_bytes()? as f64 / bytes as f64;
-        channel.ready()?;
-        let mut window = read_again(task, &mut file)?;
-        window.quantities.insert("cached_share".into(), Some(cached_share));
-        Ok(RoleReport { windows: vec![window], facts, ..RoleReport::default() })
-    }
-
-    fn timing(&self, point: &Point, _: Timing) -> Timing {
+pub static FILE_CACHE: Operation = Operation {
+    id: ID,
+    title: "reading a file again",
+    method: "The first bytes of one file are read from beginning to end twice, 64 KiB a system call, and the second \
+             reading is timed, per 4 KiB. Where the file no longer fits the page cache the second reading goes to \
+             the disk again: the knee of the curve is the size of the cache. No more is written than --cache-limit.",
+    source: "CSE 221 system measurement project; Documentation/admin-guide/mm/concepts.rst",
+    roles: &["reader"],
+    settled: false,
+    axes,
+    available: directory::available,
+    needs,
+    figures,
+    timing: Some(|point, _| {
         let window_ns = point.int(FILE_BYTES).unwrap_or(0) / EXPECTED_BYTES_PER_NS;
         Timing { warmup_ns: 0, window_ns, windows: 1 }
+    }),
+    measure: Some(measure),
+    row: Some(row),
+    // As long as the page cache holds the file.
+    predict: Some(|point, inputs| Some(file_read::cached(inputs, point.int(FILE_BYTES)?, READ_BYTES))),
+    drawings: &[Drawing::of(
+        "Reading a file again",
+        "cost",
+        Shape::Curve { along: FILE_BYTES.id, log_y: true, levels: true },
+    )],
+    ..Operation::DEFAULTS
+};
+
+fn axes() -> Vec<Axis> {
+    vec![
+        directory::axis(),
+        LIMIT
+            .bytes(BLOCK_BYTES, 1 << 44)
+            .flag("cache-limit", "limit of the page cache's use")
+            .help(
+                "no larger file is written or read: the disk space and page cache that the search may \
+                 use",
+            )
+            .default_on(Of(default_limit)),
+        file_read::FILE_SIZE.default_on(Of(doubling)).quick_on(Ints(&[SMALLEST_BYTES, 4 * SMALLEST_BYTES])),
+    ]
+}
+
+fn needs(point: &Point) -> Needs {
+    match sizes(point) {
+        Some((bytes, limit)) if bytes <= limit => {
+            let largest = if limit <= LARGEST_BYTES { limit } else { bytes };
+            Needs::files(vec![directory::file(point, largest, u32::MAX)])
+        }
+        _ => Needs::default(),
     }
 }
 
-impl OsOperation for FileCache {
-    fn row(&self, point: &Point) -> Option<Row> {
-        let size = Unit::Bytes.format(point.int(FILE_BYTES)? as f64);
-        Some(Row::drawn(format!("a file of {size}, read again")))
-    }
+fn figures() -> Figures {
+    Figures::of_single_operations().with(
+        quantities! {
+            "cached_share", Ratio, "share of the file's bytes in the page cache (mincore) after the first reading";
+            "file_share", Ratio, "share of the file that the second reading read before its time was over";
+        },
+        metrics! {
+            "cached_share", Ratio, Neither, "share of the file that is cached",
+                "share of the file's bytes in the page cache after the first reading";
+        },
+    )
+}
 
-    /// As long as the page cache holds the file.
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
-        Some(file_read::cached(inputs, point.int(FILE_BYTES)?, READ_BYTES))
+fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let (bytes, limit) = sizes(round.point()).context("the point has no sizes")?;
+    if bytes > limit {
+        return Err(Unavailable {
+            reason: format!(
+                "files above {} are not written: the page cache may be larger",
+                Unit::Bytes.format(limit as f64)
+            ),
+            remedy: "allow more with --cache-limit, up to twice the memory".into(),
+        }
+        .into());
     }
+    let mut file = Blocks::open(round.task, 0, bytes, READ_BYTES, false)?;
+    round.settle();
+    read_first(&mut file)?;
+    let cached_share = file.cached_bytes()? as f64 / bytes as f64;
+    round.ready()?;
+    let mut window = read_again(round.task, &mut file)?;
+    window.quantities.insert("cached_share".into(), Some(cached_share));
+    Ok(vec![window])
+}
 
-    fn drawings(&self) -> Vec<Drawing> {
-        let curve = Shape::Curve { along: FILE_BYTES.id, log_y: true, levels: true };
-        vec![Drawing { title: "Reading a file again", metric: "cost", shape: curve, includes: |_| true }]
-    }
+fn row(point: &Point) -> Option<Row> {
+    let size = Unit::Bytes.format(point.int(FILE_BYTES)? as f64);
+    Some(Row::drawn(format!("a file of {size}, read again")))
 }
 
 /// The first reading, in which every block is checked.
@@ -190,7 +176,7 @@ fn read_first(file: &mut Blocks) -> Result<()> {
 }
 
 /// The second reading, as one batch.
-fn read_again(task: &Task, file: &mut Blocks) -> Result<super::Window> {
+fn read_again(task: &Task, file: &mut Blocks) -> Result<Window> {
     let overhead_ns = batch::clock_overhead_ns();
     let mut recorder = BatchRecorder::start();
     let (mut read, mut last) = (0, 0);
@@ -218,6 +204,7 @@ fn read_again(task: &Task, file: &mut Blocks) -> Result<super::Window> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::Probe;
 
     #[test]
     fn the_limit_fits_disk_and_memory() {
@@ -235,7 +222,7 @@ mod tests {
         point.set(LIMIT.id, Value::Int(128 << 20));
         for (bytes, files) in [(64u64 << 20, 1), (128 << 20, 1), (256 << 20, 0)] {
             point.set(FILE_BYTES.id, Value::Int(bytes));
-            let made = FileCache.needs(&point).files;
+            let made = FILE_CACHE.needs(&point).files;
             assert_eq!(made.len(), files, "{bytes}");
             assert!(made.iter().all(|file| file.bytes == 128 << 20), "one file for all sizes");
         }

@@ -4,10 +4,11 @@
 //! server's role only says its address.
 
 use super::network::{self, CLIENT, SERVER};
+use super::operation::OS_SUITE;
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::rights::{RAW_ICMP, Rights};
 use super::row::Row;
-use super::{Channel, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch, system_call};
+use super::{Channel, Probe, ProbeAbout, RoleReport, Task, Timing, batch, system_call};
 use crate::probe::transfer::axes::PATH;
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
@@ -32,7 +33,7 @@ const STRANGERS: usize = 16;
 
 /// The row of an echo on this path, as an input of other rows' predictions.
 pub fn echo(path: &str) -> RowRef {
-    RowRef { probe: ID, coordinates: vec![("path", Value::text(path))], metric: "cost" }
+    RowRef::cost(ID, [("path", Value::text(path))])
 }
 
 impl Probe for IcmpRoundTrip {
@@ -45,7 +46,7 @@ impl Probe for IcmpRoundTrip {
             source: "icmp(7), RFC 792, ping(8)",
             roles: network::ROLES,
             far_role: Some(SERVER),
-            operation: Some(&IcmpRoundTrip),
+            suite: Some(OS_SUITE),
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -84,9 +85,7 @@ impl Probe for IcmpRoundTrip {
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { window_ns: WINDOW_NS.max(base.window_ns), ..base }
     }
-}
 
-impl OsOperation for IcmpRoundTrip {
     fn row(&self, point: &Point) -> Option<Row> {
         Some(Row::listed(format!("56 B echoed by the kernel, {}", point.text(PATH)?)))
     }
@@ -94,12 +93,10 @@ impl OsOperation for IcmpRoundTrip {
     /// Two system calls, and the way of two packets through the stack, which no fact of a machine
     /// tells: until one does the prediction is unknown.
     fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let read = inputs.row("read_call", system_call::cost_of("read"));
-        let write = inputs.row("write_call", system_call::cost_of("write"));
-        let packet = inputs.fact("packet_through_stack", "network_stack_ns", Unit::Nanoseconds);
-        let calls = read.zip(write).map(|(read, write)| read + write);
-        let software = calls.zip(packet).map(|(calls, packet)| calls + 2.0 * packet);
-        Some(inputs.sum("read_call + write_call + 2 * packet_through_stack", Some(0.0), software))
+        inputs.row("read_call", system_call::cost_of("read"));
+        inputs.row("write_call", system_call::cost_of("write"));
+        inputs.fact("packet_through_stack", "network_stack_ns", Unit::Nanoseconds);
+        Some(inputs.software("read_call + write_call + 2 * packet_through_stack"))
     }
 }
 

@@ -4,12 +4,10 @@
 //! McVoy and Staelin, "lmbench" (1996), lat_mmap; Ren et al., "An analysis of performance evolution of Linux's core
 //! operations" (SOSP 2019), LEBench.
 
+use super::operation::{OS_MORE_SUITE, Operation, Round};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row};
-use super::{
-    Channel, Needs, OS_MORE_SUITE, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch,
-    page_fault, primitive,
-};
+use super::{Needs, Window, page_fault, primitive};
 use anyhow::{Context, Result, ensure};
 use syscost_core::axis::DefaultValues::{Ints, Names};
 use syscost_core::axis::{Axis, IntAxis, NameAxis, Point, Value};
@@ -20,35 +18,21 @@ use syscost_sys::area::{AnonymousArea, is_mapped};
 use syscost_sys::mapping::page_bytes;
 use syscost_sys::process;
 
-/// How much memory a call is about.
-pub const AREA_BYTES: IntAxis = IntAxis::new("area_bytes");
+const AREA_BYTES: IntAxis = IntAxis::new("area_bytes");
 const TOUCHED: NameAxis = NameAxis::new("touched");
 
 const ID: &str = "memory_map";
 /// The smallest area: what every other is held against.
 const LEAST_BYTES: u64 = 4096;
 
-pub struct MemoryMap;
-
-/// The axis of sizes, as probes of mappings share it.
-pub fn area_axis() -> Axis {
-    AREA_BYTES
-        .bytes(LEAST_BYTES, 1 << 40)
-        .flag("area", "area")
-        .help("size of the mapped memory")
-        .default_on(Ints(&[LEAST_BYTES, 64 << 10, 1 << 20, 16 << 20, 64 << 20]))
-        .quick_on(Ints(&[LEAST_BYTES, 1 << 20]))
-}
-
 /// Base pages of an area.
-pub fn pages_of(area_bytes: u64) -> u64 {
+fn pages_of(area_bytes: u64) -> u64 {
     area_bytes.div_ceil(page_bytes() as u64)
 }
 
 /// The row of mapping and unmapping so much memory, as an input of other rows' predictions.
 fn untouched(area_bytes: u64) -> RowRef {
-    let coordinates = vec![(TOUCHED.id, Value::text("off")), (AREA_BYTES.id, Value::Int(area_bytes))];
-    RowRef { probe: ID, coordinates, metric: "cost" }
+    RowRef::cost(ID, [(TOUCHED.id, Value::text("off")), (AREA_BYTES.id, Value::Int(area_bytes))])
 }
 
 /// Maps, touches where asked, and unmaps; the time of the three.
@@ -93,96 +77,79 @@ fn does_its_work(bytes: usize) -> Result<()> {
     anyhow::bail!("munmap returned, and the memory is still mapped")
 }
 
-impl Probe for MemoryMap {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: ID,
-            title: "mapping memory",
-            method: "The time of one mmap(2) and one munmap(2) of private anonymous memory, and of a byte written to each of its \
-                     base pages between them where it is touched. Before the windows, mincore(2) says that memory is there \
-                     until it is unmapped; each touched page has to be a page fault by the kernel's count.",
-            source: "mmap(2), munmap(2), mincore(2); lmbench lat_mmap; LEBench (SOSP 2019)",
-            roles: &["mapper"],
-            operation: Some(&MemoryMap),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static MEMORY_MAP: Operation = Operation {
+    id: ID,
+    title: "mapping memory",
+    method: "The time of one mmap(2) and one munmap(2) of private anonymous memory, and of a byte written to each of its \
+             base pages between them where it is touched. Before the windows, mincore(2) says that memory is there \
+             until it is unmapped; each touched page has to be a page fault by the kernel's count.",
+    source: "mmap(2), munmap(2), mincore(2); lmbench lat_mmap; LEBench (SOSP 2019)",
+    roles: &["mapper"],
+    suite: OS_MORE_SUITE,
+    axes,
+    needs,
+    // Some ten milliseconds each where many pages are touched.
+    timing: Some(|point, base| base.stretched(if point.on(TOUCHED) { 4 } else { 1 })),
+    measure: Some(measure),
+    row: Some(row),
+    predict: Some(predict),
+    drawings: &[Drawing::of_cost("Mapping and unmapping memory, by its size", AREA_BYTES.id)],
+    ..Operation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            TOUCHED
-                .switch()
-                .help("write to every page before it is unmapped")
-                .default_on(Names(&["off", "on"])),
-            area_axis(),
-        ]
-    }
-
-    fn needs(&self, point: &Point) -> Needs {
-        Needs::memory(if point.on(TOUCHED) { point.int(AREA_BYTES).unwrap_or(0) } else { 0 })
-    }
-
-    fn timing(&self, point: &Point, base: Timing) -> Timing {
-        // Some ten milliseconds each where many pages are touched.
-        let factor = if point.on(TOUCHED) { 4 } else { 1 };
-        Timing { window_ns: base.window_ns * factor, ..base }
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        let bytes = task.point.int(AREA_BYTES).context("no size")? as usize;
-        let touched = task.point.on(TOUCHED);
-        let mut facts = batch::settle_on_one_cpu();
-        let off = process::without_huge_pages().is_ok();
-        facts.insert("huge_pages".into(), if off { "off" } else { "as the system has them" }.into());
-        does_its_work(bytes)?;
-        channel.ready()?;
-        let windows = batch::operations(task, batch::clock_overhead_ns(), || match touched {
-            true => one_of_faults(bytes),
-            false => one(bytes, false),
-        })?;
-        Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
+fn axes() -> Vec<Axis> {
+    vec![
+        TOUCHED.switch().help("write to every page before it is unmapped").default_on(Names(&["off", "on"])),
+        AREA_BYTES
+            .bytes(LEAST_BYTES, 1 << 40)
+            .flag("area", "area")
+            .help("size of the mapped memory")
+            .default_on(Ints(&[LEAST_BYTES, 64 << 10, 1 << 20, 16 << 20, 64 << 20]))
+            .quick_on(Ints(&[LEAST_BYTES, 1 << 20])),
+    ]
 }
 
-impl OsOperation for MemoryMap {
-    fn suite(&self) -> &'static str {
-        OS_MORE_SUITE
-    }
+fn needs(point: &Point) -> Needs {
+    Needs::memory(if point.on(TOUCHED) { point.int(AREA_BYTES).unwrap_or(0) } else { 0 })
+}
 
-    fn row(&self, point: &Point) -> Option<Row> {
-        let size = Unit::Bytes.format(point.int(AREA_BYTES)? as f64);
-        let between = if point.on(TOUCHED) { "every page touched" } else { "untouched" };
-        Some(Row::listed(format!("mmap and munmap, {size}, {between}")))
-    }
+fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let bytes = round.point().int(AREA_BYTES).context("no size")? as usize;
+    let touched = round.point().on(TOUCHED);
+    let off = process::without_huge_pages().is_ok();
+    round.fact("huge_pages", if off { "off" } else { "as the system has them" });
+    does_its_work(bytes)?;
+    round.operations(|| if touched { one_of_faults(bytes) } else { one(bytes, false) })
+}
 
-    /// Of memory that nobody touches there is nothing but its description, whatever its size. A touched page is a
-    /// fault, and is given back.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let bytes = point.int(AREA_BYTES)?;
-        if !point.on(TOUCHED) && bytes == LEAST_BYTES {
-            return None;
-        }
-        let map = inputs.row("map", untouched(LEAST_BYTES));
-        if !point.on(TOUCHED) {
-            return Some(inputs.sum("map", Some(0.0), map));
-        }
-        let pages = inputs.constant("pages", pages_of(bytes) as f64, Unit::Count, "base pages of the area");
-        let fault = inputs.row("fault", page_fault::fault("minor_anonymous"));
-        let freed = inputs.row("freed_page", primitive::cost_of("freed_page"));
-        let page = fault.zip(freed).map(|(fault, freed)| fault + freed);
-        let software = map.zip(page).map(|(map, page)| map + pages * page);
-        Some(inputs.sum("map + pages * (fault + freed_page)", Some(0.0), software))
-    }
+fn row(point: &Point) -> Option<Row> {
+    let size = Unit::Bytes.format(point.int(AREA_BYTES)? as f64);
+    let between = if point.on(TOUCHED) { "every page touched" } else { "untouched" };
+    Some(Row::listed(format!("mmap and munmap, {size}, {between}")))
+}
 
-    fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing::of_cost("Mapping and unmapping memory, by its size", AREA_BYTES.id)]
+/// Of memory that nobody touches there is nothing but its description, whatever its size. A touched page is a
+/// fault, and is given back.
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+    let bytes = point.int(AREA_BYTES)?;
+    if !point.on(TOUCHED) && bytes == LEAST_BYTES {
+        return None;
     }
+    inputs.row("map", untouched(LEAST_BYTES));
+    if !point.on(TOUCHED) {
+        return Some(inputs.software("map"));
+    }
+    inputs.constant("pages", pages_of(bytes) as f64, Unit::Count, "base pages of the area");
+    inputs.row("fault", page_fault::fault("minor_anonymous"));
+    inputs.row("freed_page", primitive::cost_of("freed_page"));
+    Some(inputs.software("map + pages * (fault + freed_page)"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture::Costs;
+    use crate::probe::Probe;
 
     #[test]
     fn memory_is_there_until_it_is_unmapped_and_touches_are_faults() {
@@ -202,7 +169,7 @@ mod tests {
             let mut point = Point::default();
             point.set(TOUCHED.id, Value::text(touched));
             point.set(AREA_BYTES.id, Value::Int(bytes));
-            MemoryMap.predict(&point, Inputs::new(&known)).map(|account| account.predicted.unwrap())
+            MEMORY_MAP.predict(&point, Inputs::new(&known)).map(|account| account.predicted.unwrap())
         };
         assert_eq!(predicted("off", LEAST_BYTES), None);
         assert_eq!(predicted("off", 64 << 20), Some(1000.0));

@@ -3,21 +3,19 @@
 //! What locality is worth: a small size profits from the caches, a small stride from lines and
 //! prefetchers. Source: Bryant and O'Hallaron, Computer Systems, 3rd ed., 6.6.1.
 
-use super::batch::settle_on_one_cpu;
+use super::operation::{Operation, Round};
 use super::passes;
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::RowRef;
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
-use super::{Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing};
-use anyhow::{Context, Result, bail};
+use super::{Needs, Timing, Window};
+use anyhow::{Context, Result, ensure};
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, IntAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::{Unavailable, memory};
 use syscost_sys::mapping::{Mapping, Pages};
 use syscost_sys::stream;
-
-pub struct MemoryMountain;
 
 const ID: &str = "memory_mountain";
 const STRIDE: IntAxis = IntAxis::new("stride_bytes");
@@ -54,109 +52,85 @@ fn expected_sum(words: u64, stride: u64) -> u64 {
     indices.wrapping_mul(stride).wrapping_mul(FACTOR)
 }
 
-impl Probe for MemoryMountain {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: ID,
-            title: "memory mountain",
-            method: "One thread sums 8-byte words at a fixed stride through a working set that it has been through \
-                     before, in eight sums at once. Throughput counts the words read, not the lines moved; every sum \
-                     is checked; base pages.",
-            source: "Bryant and O'Hallaron, Computer Systems: A Programmer's Perspective, 3rd ed., 6.6.1",
-            roles: &["reader"],
-            operation: Some(&MemoryMountain),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static MEMORY_MOUNTAIN: Operation = Operation {
+    id: ID,
+    title: "memory mountain",
+    method: "One thread sums 8-byte words at a fixed stride through a working set that it has been through \
+             before, in eight sums at once. Throughput counts the words read, not the lines moved; every sum \
+             is checked; base pages.",
+    source: "Bryant and O'Hallaron, Computer Systems: A Programmer's Perspective, 3rd ed., 6.6.1",
+    roles: &["reader"],
+    axes,
+    needs: |point| Needs::memory(coordinates(point).0),
+    figures: || passes::figures("bytes of the words read, by the time that it took"),
+    // Many cells, each cheap: a tenth of the usual windows is thousands of passes over a small set, and at least one over a
+    // large one.
+    timing: Some(|_, base| Timing { warmup_ns: base.warmup_ns / 5, window_ns: base.window_ns / 8, ..base }),
+    measure: Some(measure),
+    row: Some(row),
+    // Not predicted: what prefetchers make of a stride is in no document, and no few figures predict all others.
+    predict: Some(|_, _| None),
+    drawings: &[
+        Drawing::of(
+            "Memory mountain",
+            "bandwidth",
+            Shape::Heat {
+                x: |point| point.get(STRIDE.id).cloned(),
+                y: |point| point.get(WORKING_SET.id).cloned(),
+                x_title: "stride",
+                y_title: "working set",
+                mirrored: false,
+            },
+        ),
+        Drawing::of(
+            "Memory mountain: read throughput by size, a line for each stride",
+            "bandwidth",
+            Shape::Curve { along: WORKING_SET.id, log_y: true, levels: false },
+        ),
+    ],
+    ..Operation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            working_set::axis(64, sizes, quick_sizes),
-            STRIDE
-                .bytes(WORD, 1 << 20)
-                .flag("stride", "stride")
-                .help("from one 8-byte word that is read to the next")
-                .default_on(Ints(&[16, 32, 64, 96, 128, 192, 256, 384]))
-                .quick_on(Ints(&[16, 64, 256])),
-        ]
-    }
-
-    fn needs(&self, point: &Point) -> Needs {
-        Needs::memory(coordinates(point).0)
-    }
-
-    fn figures(&self) -> Figures {
-        passes::figures("bytes of the words read, by the time that it took")
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        let (bytes, stride) = coordinates(&task.point);
-        if !stride.is_multiple_of(WORD) {
-            let reason = format!("a stride of {stride} bytes is no whole number of {WORD}-byte words");
-            return Err(Unavailable { reason, remedy: "name multiples of 8 with --stride".into() }.into());
-        }
-        let (count, stride) = ((bytes / WORD) as usize, (stride / WORD) as usize);
-        let facts = settle_on_one_cpu();
-        let mapped = Mapping::anonymous(bytes as usize, Pages::Base);
-        let mut memory = mapped.with_context(|| format!("no memory for a working set of {bytes} bytes"))?;
-        memory.populate();
-        let words = &mut memory.words()[..count];
-        (0u64..).zip(words.iter_mut()).for_each(|(i, word)| *word = i.wrapping_mul(FACTOR));
-        channel.ready()?;
-        let mut sum = 0u64;
-        let read = count.div_ceil(stride) as u64 * WORD;
-        let timed = passes::windows(task, read, |passes| {
-            for _ in 0..passes {
-                sum = sum.wrapping_add(stream::sum_of_strided(std::hint::black_box(words), stride));
-            }
-        });
-        let expected = expected_sum(count as u64, stride as u64).wrapping_mul(timed.passes);
-        if sum != expected {
-            bail!("the words add up to {sum:#x}, not {expected:#x}: not every word was read");
-        }
-        Ok(RoleReport { windows: timed.windows, facts, ..RoleReport::default() })
-    }
-
-    /// Many cells, each cheap: a tenth of the usual windows is thousands of passes over a small
-    /// set, and at least one over a large one.
-    fn timing(&self, _: &Point, base: Timing) -> Timing {
-        Timing { warmup_ns: base.warmup_ns / 5, window_ns: base.window_ns / 8, ..base }
-    }
+fn axes() -> Vec<Axis> {
+    vec![
+        working_set::axis(64, sizes, quick_sizes),
+        STRIDE
+            .bytes(WORD, 1 << 20)
+            .flag("stride", "stride")
+            .help("from one 8-byte word that is read to the next")
+            .default_on(Ints(&[16, 32, 64, 96, 128, 192, 256, 384]))
+            .quick_on(Ints(&[16, 64, 256])),
+    ]
 }
 
-impl OsOperation for MemoryMountain {
-    fn row(&self, point: &Point) -> Option<Row> {
-        let (bytes, stride) = coordinates(point);
-        Some(Row::drawn(format!("{}, stride {stride} B", Unit::Bytes.format(bytes as f64))))
+fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let (bytes, stride) = coordinates(round.point());
+    if !stride.is_multiple_of(WORD) {
+        let reason = format!("a stride of {stride} bytes is no whole number of {WORD}-byte words");
+        return Err(Unavailable { reason, remedy: "name multiples of 8 with --stride".into() }.into());
     }
+    let (count, stride) = ((bytes / WORD) as usize, (stride / WORD) as usize);
+    let mapped = Mapping::anonymous(bytes as usize, Pages::Base);
+    let mut memory = mapped.with_context(|| format!("no memory for a working set of {bytes} bytes"))?;
+    memory.populate();
+    let words = &mut memory.words()[..count];
+    (0u64..).zip(words.iter_mut()).for_each(|(i, word)| *word = i.wrapping_mul(FACTOR));
+    round.ready()?;
+    let mut sum = 0u64;
+    let read = count.div_ceil(stride) as u64 * WORD;
+    let timed = passes::windows(round.task, read, |passes| {
+        for _ in 0..passes {
+            sum = sum.wrapping_add(stream::sum_of_strided(std::hint::black_box(words), stride));
+        }
+    });
+    let expected = expected_sum(count as u64, stride as u64).wrapping_mul(timed.passes);
+    ensure!(sum == expected, "the words add up to {sum:#x}, not {expected:#x}: not every word was read");
+    Ok(timed.windows)
+}
 
-    /// What prefetchers make of a stride is in no document, and no few figures predict all others.
-    fn predict(&self, _: &Point, _: Inputs<'_>) -> Option<CostAccount> {
-        None
-    }
-
-    fn drawings(&self) -> Vec<Drawing> {
-        vec![
-            Drawing {
-                title: "Memory mountain",
-                metric: "bandwidth",
-                shape: Shape::Heat {
-                    x: |point| point.get(STRIDE.id).cloned(),
-                    y: |point| point.get(WORKING_SET.id).cloned(),
-                    x_title: "stride",
-                    y_title: "working set",
-                    mirrored: false,
-                },
-                includes: |_| true,
-            },
-            Drawing {
-                title: "Memory mountain: read throughput by size, a line for each stride",
-                metric: "bandwidth",
-                shape: Shape::Curve { along: WORKING_SET.id, log_y: true, levels: false },
-                includes: |_| true,
-            },
-        ]
-    }
+fn row(point: &Point) -> Option<Row> {
+    let (bytes, stride) = coordinates(point);
+    Some(Row::drawn(format!("{}, stride {stride} B", Unit::Bytes.format(bytes as f64))))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub mod guide;
 pub mod meter;
 pub mod named_file;
 pub mod network;
+pub mod operation;
 pub mod passes;
 pub mod prediction;
 pub mod rights;
@@ -27,16 +28,18 @@ pub mod streaming;
 pub mod working_set;
 mod extensions;
 mod figures;
+mod formula;
 mod task;
 
-pub use extensions::{
-    Alternatives, AxisRules, Copies, CopyTotals, OS_MORE_SUITE, OsOperation, OtherWay, Ruler,
-};
+pub use extensions::{Alternatives, AxisRules, Copies, CopyTotals, OtherWay, Ruler};
 pub use figures::Figures;
 pub(crate) use figures::{metrics, quantities};
+pub use operation::OS_MORE_SUITE;
 pub use task::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Timing, Window, samples_of_one_role};
 
+use prediction::{CostAccount, Inputs};
 use rights::Rights;
+use row::{Drawing, Row};
 
 /// What a probe is, for `list`, help, reports and docs.
 #[derive(Clone, Copy)]
@@ -53,8 +56,8 @@ pub struct ProbeAbout {
     pub far_role: Option<&'static str>,
     /// The axis all of whose values one pair of workers measures in a visit, as [`BlockTask::rivals`] without slices.
     pub together: Option<&'static str>,
-    /// A row of the table of operations; `None`: the probe is a study of its own.
-    pub operation: Option<&'static dyn OsOperation>,
+    /// The suite of operations that it belongs to, as a row of their table; `None`: the probe is a study of its own.
+    pub suite: Option<&'static str>,
     pub axis_rules: Option<&'static dyn AxisRules>,
     pub alternatives: Option<&'static dyn Alternatives>,
     /// What another probe's figures may be held against.
@@ -71,7 +74,7 @@ impl ProbeAbout {
         roles: &[],
         far_role: None,
         together: None,
-        operation: None,
+        suite: None,
         axis_rules: None,
         alternatives: None,
         ruler: None,
@@ -138,6 +141,28 @@ pub trait Probe: Sync {
         Rights::none()
     }
 
+    /// The case as a row of the table of operations; `None`: it stands in none.
+    fn row(&self, point: &Point) -> Option<Row> {
+        let _ = point;
+        None
+    }
+
+    /// What the case should cost, from hardware facts and other rows; `None`: nobody can say.
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
+        let _ = (point, inputs);
+        None
+    }
+
+    /// Curves and heat maps of its cases.
+    fn drawings(&self) -> &'static [Drawing] {
+        &[]
+    }
+
+    /// Ways of doing the same that may cost less, of the values that its axes have.
+    fn other_ways(&self) -> &'static [OtherWay] {
+        &[]
+    }
+
     /// Joins the roles' windows (same order as the roles) into samples, and verifies the work.
     /// Pure. `case` and `round` are filled in by the harness.
     fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
@@ -153,31 +178,31 @@ syscost_core::registry! {
         pub local_transfer::LocalTransfer,
         pub tcp_latency::TcpLatency,
         pub tcp_path::TcpPath,
-        pub timer::Timer,
-        pub procedure_call::ProcedureCall,
-        pub system_call::SystemCall,
-        pub process_create::ProcessCreate,
-        pub thread_create::ThreadCreate,
-        pub context_switch::ContextSwitch,
-        pub core_to_core::CoreToCore,
-        pub memory_latency::MemoryLatency,
-        pub memory_bandwidth::MemoryBandwidth,
-        pub memory_mountain::MemoryMountain,
-        pub page_fault::PageFault,
+        pub timer::TIMER,
+        pub procedure_call::PROCEDURE_CALL,
+        pub system_call::SYSTEM_CALL,
+        pub process_create::PROCESS_CREATE,
+        pub thread_create::THREAD_CREATE,
+        pub context_switch::CONTEXT_SWITCH,
+        pub core_to_core::CORE_TO_CORE,
+        pub memory_latency::MEMORY_LATENCY,
+        pub memory_bandwidth::MEMORY_BANDWIDTH,
+        pub memory_mountain::MEMORY_MOUNTAIN,
+        pub page_fault::PAGE_FAULT,
         pub tcp_round_trip::TcpRoundTrip,
         pub icmp_round_trip::IcmpRoundTrip,
         pub tcp_connect::TcpConnect,
         pub peak_bandwidth::PeakBandwidth,
-        pub file_cache::FileCache,
-        pub file_read::FileRead,
+        pub file_cache::FILE_CACHE,
+        pub file_read::FILE_READ,
         pub remote_file_read::RemoteFileRead,
-        pub file_contention::FileContention,
-        pub memory_map::MemoryMap,
-        pub ready_descriptor::ReadyDescriptor,
-        pub signal_to_self::SignalToSelf,
-        pub program_start::ProgramStart,
-        pub file_name::FileName,
-        pub primitive::Primitive,
+        pub file_contention::FILE_CONTENTION,
+        pub memory_map::MEMORY_MAP,
+        pub ready_descriptor::READY_DESCRIPTOR,
+        pub signal_to_self::SIGNAL_TO_SELF,
+        pub program_start::PROGRAM_START,
+        pub file_name::FILE_NAME,
+        pub primitive::PRIMITIVE,
     ];
 }
 

@@ -4,13 +4,14 @@
 //! a plain send(2) of large messages on one connection. It chooses nothing after seeing figures.
 
 use super::network::{self, LOOPBACK};
+use super::operation::OS_SUITE;
 use super::prediction::{CostAccount, Inputs};
 use super::rights::Rights;
 use super::row::Row;
 use super::transfer::Transfer;
 use super::{
-    AxisRules, Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing,
-    icmp_round_trip, memory_bandwidth,
+    AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, icmp_round_trip,
+    memory_bandwidth,
 };
 use crate::mechanism;
 use crate::probe::metrics;
@@ -64,7 +65,7 @@ impl Probe for PeakBandwidth {
             source: "tcp(7); CSE 221 system measurement project; the transfer study",
             roles: super::streaming::ROLES,
             far_role: Some(super::streaming::RECEIVER),
-            operation: Some(&PeakBandwidth),
+            suite: Some(OS_SUITE),
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -118,9 +119,7 @@ impl Probe for PeakBandwidth {
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { warmup_ns: WARMUP_NS, window_ns: WINDOW_NS, ..base }
     }
-}
 
-impl OsOperation for PeakBandwidth {
     fn row(&self, point: &Point) -> Option<Row> {
         let path = point.text(PATH)?;
         let row = Row::listed(format!("one stream, {path}"));

@@ -1,10 +1,11 @@
 //! What a case should cost, said before it is measured: a formula over named inputs.
 //!
-//! A probe writes its formula in [`OsOperation::predict`](super::OsOperation::predict) and asks for each input
+//! A probe writes its formula in [`Probe::predict`](super::Probe::predict) and asks for each input
 //! by name; an input is a hardware fact or another row's earlier result, never a sample of the case
 //! itself. The harness evaluates it before the case's first sample and records the answer with the
 //! time. An input that is not known makes the prediction unknown, with its name: nothing is guessed.
 
+use super::formula;
 use super::guide::{Guide, PROCESSOR};
 use serde::{Deserialize, Serialize};
 use syscost_core::axis::{Point, Value};
@@ -62,6 +63,10 @@ pub struct RowRef {
 }
 
 impl RowRef {
+    pub fn cost<const N: usize>(probe: &'static str, coordinates: [(&'static str, Value); N]) -> RowRef {
+        RowRef { probe, coordinates: coordinates.into(), metric: "cost" }
+    }
+
     /// Is this case the row that is meant?
     pub fn means(&self, probe: &str, point: &Point) -> bool {
         self.probe == probe && self.coordinates.iter().all(|(axis, value)| point.get(axis) == Some(value))
@@ -185,6 +190,35 @@ impl<'a> Inputs<'a> {
     /// The rows asked for so far.
     pub fn rows(&self) -> &[RowRef] {
         &self.rows
+    }
+
+    /// What a formula over the inputs asked for so far gives, in nanoseconds: a rate counts as so much a nanosecond.
+    pub fn value(&self, formula: &str) -> Option<f64> {
+        formula::value(formula, |name| {
+            let input = self.asked.iter().rfind(|input| input.name == name);
+            debug_assert!(input.is_some(), "nobody asked for {name}, which is in {formula}");
+            let Input { value, unit, .. } = input?;
+            let per = if matches!(unit, Unit::Hertz | Unit::BytesPerSecond) { 1e9 } else { 1.0 };
+            value.map(|value| value / per)
+        })
+    }
+
+    /// A cost that software makes, by this formula over the inputs.
+    pub fn software(self, formula: &str) -> CostAccount {
+        let software = self.value(formula);
+        self.sum(formula, Some(0.0), software)
+    }
+
+    /// A cost that the hardware makes.
+    pub fn hardware(self, formula: &str) -> CostAccount {
+        let hardware = self.value(formula);
+        self.sum(formula, hardware, Some(0.0))
+    }
+
+    /// Their sum: the hardware's part comes first.
+    pub fn hardware_and_software(self, hardware: &str, software: &str) -> CostAccount {
+        let parts = (self.value(hardware), self.value(software));
+        self.sum(&format!("{hardware} + {software}"), parts.0, parts.1)
     }
 
     /// A cost: what the hardware takes and what software adds. Unknown where either is.

@@ -6,12 +6,10 @@
 //! states. Huge pages are turned off for that memory, because they would hide the page tables.
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; fork(2), vfork(2), posix_spawn(3).
 
+use super::operation::{Operation, Round, Variant};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row};
-use super::{
-    Channel, Needs, OsOperation, OtherWay, Probe, ProbeAbout, RoleReport, Task, Timing, batch,
-    memory_latency, page_fault, primitive, system_call,
-};
+use super::{Needs, OtherWay, Window, memory_latency, page_fault, primitive, system_call};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -29,55 +27,34 @@ const HOW: NameAxis = NameAxis::new("how");
 
 /// The program that is executed: what lmbench-like tools take, small and without output.
 const PROGRAM: &CStr = c"/bin/true";
+/// Of a child that executes nothing.
+const STATUS: i32 = 7;
 const STACK_BYTES: usize = 64 << 10;
 /// A child's copy of the page tables takes less than this part of the memory that they map.
 const TABLES_SHARE: u64 = 100;
 
-pub struct ProcessCreate;
-
-/// One way to make a child.
-struct ChildMaker {
-    id: &'static str,
-    label: &'static str,
-    executes: bool,
-    /// Makes a child, and returns its exit status when it has ended.
-    run: fn(&mut [u8]) -> std::io::Result<i32>,
-    status: i32,
-}
-
-const fn maker(
-    id: &'static str,
-    label: &'static str,
-    run: fn(&mut [u8]) -> std::io::Result<i32>,
-) -> ChildMaker {
-    ChildMaker { id, label, executes: false, run, status: 7 }
-}
-
-/// Of a program, which says 0.
-const fn executing(
-    id: &'static str,
-    label: &'static str,
-    run: fn(&mut [u8]) -> std::io::Result<i32>,
-) -> ChildMaker {
-    ChildMaker { executes: true, status: 0, ..maker(id, label, run) }
-}
-
-const WAYS: &[ChildMaker] = &[
-    maker("fork", "fork, exit, wait", |_| child::fork_exit_wait(7)),
-    maker("vfork", "vfork, exit, wait", |stack| child::vfork_exit_wait(stack, 7)),
-    executing("posix_spawn", "posix_spawn of /bin/true, wait", |_| child::spawn_wait(PROGRAM)),
-    executing("fork_exec", "fork, exec of /bin/true, wait", |_| child::fork_exec_wait(PROGRAM)),
+const WAYS: &[Variant] = &[
+    Variant::new("fork", "fork, exit, wait", |round| {
+        measure(round, STATUS, |_| child::fork_exit_wait(STATUS))
+    }),
+    Variant::new("vfork", "vfork, exit, wait", |round| {
+        measure(round, STATUS, |stack| child::vfork_exit_wait(stack, STATUS))
+    }),
+    Variant::new("posix_spawn", "posix_spawn of /bin/true, wait", |round| {
+        measure(round, 0, |_| child::spawn_wait(PROGRAM))
+    }),
+    Variant::new("fork_exec", "fork, exec of /bin/true, wait", |round| {
+        measure(round, 0, |_| child::fork_exec_wait(PROGRAM))
+    }),
 ];
-
-fn find(point: &Point) -> Option<&'static ChildMaker> {
-    WAYS.iter().find(|how| Some(how.id) == point.text(HOW))
-}
 
 /// The row of making a child in this way with this much touched memory, as an input of other rows'
 /// predictions.
 pub fn by(how: &'static str, resident_bytes: u64) -> RowRef {
-    let coordinates = vec![(HOW.id, Value::text(how)), (RESIDENT_BYTES.id, Value::Int(resident_bytes))];
-    RowRef { probe: "process_create", coordinates, metric: "cost" }
+    RowRef::cost(
+        PROCESS_CREATE.id,
+        [(HOW.id, Value::text(how)), (RESIDENT_BYTES.id, Value::Int(resident_bytes))],
+    )
 }
 
 fn page_bytes() -> u64 {
@@ -106,160 +83,141 @@ fn resident_facts() -> BTreeMap<String, String> {
     )
 }
 
-impl Probe for ProcessCreate {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: "process_create",
-            title: "process creation",
-            method: "The time from before the call until the wait for the child returns, one child at a time; the \
-                     child exits at once, or executes /bin/true. The parent has touched the stated memory in base \
-                     pages beside its own; its resident set is recorded as the kernel reports it.",
-            source: "McVoy and Staelin, lmbench (1996), lat_proc; fork(2), clone(2), posix_spawn(3)",
-            roles: &["parent"],
-            operation: Some(&ProcessCreate),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static PROCESS_CREATE: Operation = Operation {
+    id: "process_create",
+    title: "process creation",
+    method: "The time from before the call until the wait for the child returns, one child at a time; the \
+             child exits at once, or executes /bin/true. The parent has touched the stated memory in base \
+             pages beside its own; its resident set is recorded as the kernel reports it.",
+    source: "McVoy and Staelin, lmbench (1996), lat_proc; fork(2), clone(2), posix_spawn(3)",
+    roles: &["parent"],
+    variants: (HOW, WAYS),
+    axes,
+    available,
+    needs,
+    // From 30 us to 2 ms each: enough of the slowest for a median.
+    timing: Some(|_, base| base.stretched(6)),
+    row: Some(row),
+    predict: Some(predict),
+    drawings: &[Drawing::of_cost("Making a process, by the memory of its parent", "resident_bytes")],
+    other_ways: &[
+        OtherWay { axis: HOW.id, from: "fork", to: "vfork", how: "vfork(2), for exec or exit only" },
+        OtherWay { axis: HOW.id, from: "fork_exec", to: "posix_spawn", how: "posix_spawn(3)" },
+    ],
+    ..Operation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            HOW.names(|| WAYS.iter().map(|how| how.id).collect())
-                .help("how the child is made")
-                .quick_on(Names(&["fork"])),
-            RESIDENT_BYTES
-                .bytes(4096, 1 << 40)
-                .flag("resident", "resident memory")
-                .help("memory that the parent has touched beside its own")
-                .default_on(Ints(&[1 << 20, 100 << 20]))
-                .quick_on(Ints(&[1 << 20])),
-        ]
-    }
-
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        let path = PROGRAM.to_str().unwrap_or_default();
-        if find(point).is_some_and(|how| how.executes) && !std::path::Path::new(path).exists() {
-            return Err(Unavailable {
-                reason: format!("there is no {path} to execute"),
-                remedy: "install coreutils, or busybox with its links".into(),
-            });
-        }
-        Ok(())
-    }
-
-    fn needs(&self, point: &Point) -> Needs {
-        let resident = point.int(RESIDENT_BYTES).unwrap_or(0);
-        Needs::memory(resident + resident / TABLES_SHARE)
-    }
-
-    fn timing(&self, _: &Point, base: Timing) -> Timing {
-        // From 30 us to 2 ms each: enough of the slowest for a median.
-        Timing { window_ns: base.window_ns * 6, ..base }
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        let how = find(&task.point).with_context(|| format!("no way at {}", task.point))?;
-        let resident_bytes = task.point.int(RESIDENT_BYTES).context("no resident size")?;
-        let mut facts = batch::settle_on_one_cpu();
-        let memory = Mapping::anonymous(resident_bytes as usize, Pages::Base);
-        let mut memory = memory.context("cannot get the memory")?;
-        memory.populate();
-        let mut stack = vec![0u8; STACK_BYTES];
-        facts.extend(resident_facts());
-        let overhead_ns = batch::clock_overhead_ns();
-        channel.ready()?;
-        let windows = batch::operations(task, overhead_ns, || {
-            let start = monotonic_ns();
-            let status = (how.run)(&mut stack);
-            let ns = monotonic_ns() - start;
-            let status = status.context(how.label)?;
-            ensure!(status == how.status, "a child ended with {status}, not {}", how.status);
-            Ok(ns)
-        })?;
-        // It was there all the time: nothing took it back.
-        drop(memory);
-        Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
+fn axes() -> Vec<Axis> {
+    vec![
+        HOW.names(|| PROCESS_CREATE.names()).help("how the child is made").quick_on(Names(&["fork"])),
+        RESIDENT_BYTES
+            .bytes(4096, 1 << 40)
+            .flag("resident", "resident memory")
+            .help("memory that the parent has touched beside its own")
+            .default_on(Ints(&[1 << 20, 100 << 20]))
+            .quick_on(Ints(&[1 << 20])),
+    ]
 }
 
-impl OsOperation for ProcessCreate {
-    fn other_ways(&self) -> &'static [OtherWay] {
-        const OTHERS: &[OtherWay] = &[
-            OtherWay { axis: HOW.id, from: "fork", to: "vfork", how: "vfork(2), for exec or exit only" },
-            OtherWay { axis: HOW.id, from: "fork_exec", to: "posix_spawn", how: "posix_spawn(3)" },
-        ];
-        OTHERS
+fn available(point: &Point) -> Result<(), Unavailable> {
+    let path = PROGRAM.to_str().unwrap_or_default();
+    let executes = ["posix_spawn", "fork_exec"].map(Some).contains(&point.text(HOW));
+    if executes && !std::path::Path::new(path).exists() {
+        return Err(Unavailable {
+            reason: format!("there is no {path} to execute"),
+            remedy: "install coreutils, or busybox with its links".into(),
+        });
     }
-
-    fn row(&self, point: &Point) -> Option<Row> {
-        let how = find(point)?;
-        let resident_bytes = point.int(RESIDENT_BYTES)?;
-        let row =
-            Row::listed(format!("{}; {} resident", how.label, Unit::Bytes.format(resident_bytes as f64)));
-        if how.id != "fork" || resident_bytes != 1 << 20 {
-            return Some(row);
-        }
-        Some(row.as_published("process_create", how.id).told_as("fork, exit and wait (1 MiB resident)"))
-    }
-
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
-        let resident_bytes = point.int(RESIDENT_BYTES)?;
-        match find(point)?.id {
-            "fork" => Some(predict_fork(resident_bytes, inputs)),
-            "vfork" => Some(predict_vfork(inputs)),
-            "posix_spawn" => Some(predict_program(by("vfork", resident_bytes), inputs)),
-            _ => Some(predict_program(by("fork", resident_bytes), inputs)),
-        }
-    }
-
-    fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing::of_cost("Making a process, by the memory of its parent", "resident_bytes")]
-    }
+    Ok(())
 }
 
-/// So many page faults of a kind.
-fn faults(inputs: &mut Inputs<'_>, kind: &'static str, count: f64, which: &str) -> Option<f64> {
-    let count = inputs.constant("faults", count, Unit::Count, which);
-    inputs.row("fault", page_fault::fault(kind)).map(|fault| count * fault)
+fn needs(point: &Point) -> Needs {
+    let resident = point.int(RESIDENT_BYTES).unwrap_or(0);
+    Needs::memory(resident + resident / TABLES_SHARE)
+}
+
+/// Children that are made in this way, one after another, beside the memory of the case.
+fn measure(
+    round: &mut Round<'_>,
+    expected: i32,
+    make: impl Fn(&mut [u8]) -> std::io::Result<i32>,
+) -> Result<Vec<Window>> {
+    let resident_bytes = round.point().int(RESIDENT_BYTES).context("no resident size")?;
+    let memory = Mapping::anonymous(resident_bytes as usize, Pages::Base);
+    let mut memory = memory.context("cannot get the memory")?;
+    memory.populate();
+    let mut stack = vec![0u8; STACK_BYTES];
+    round.facts.extend(resident_facts());
+    let windows = round.operations(|| {
+        let start = monotonic_ns();
+        let status = make(&mut stack);
+        let ns = monotonic_ns() - start;
+        let status = status.context("a child could not be made")?;
+        ensure!(status == expected, "a child ended with {status}, not {expected}");
+        Ok(ns)
+    })?;
+    // It was there all the time: nothing took it back.
+    drop(memory);
+    Ok(windows)
+}
+
+fn row(point: &Point) -> Option<Row> {
+    let how = PROCESS_CREATE.variant(point)?;
+    let resident_bytes = point.int(RESIDENT_BYTES)?;
+    let row = Row::listed(format!("{}; {} resident", how.label, Unit::Bytes.format(resident_bytes as f64)));
+    if how.id != "fork" || resident_bytes != 1 << 20 {
+        return Some(row);
+    }
+    Some(row.as_published("process_create", how.id).told_as("fork, exit and wait (1 MiB resident)"))
+}
+
+fn predict(point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
+    let resident_bytes = point.int(RESIDENT_BYTES)?;
+    match point.text(HOW)? {
+        "fork" => Some(predict_fork(resident_bytes, inputs)),
+        "vfork" => Some(predict_vfork(inputs)),
+        "posix_spawn" => Some(predict_program(by("vfork", resident_bytes), inputs)),
+        _ => Some(predict_program(by("fork", resident_bytes), inputs)),
+    }
 }
 
 /// A task, which here has tables of files and signals of its own, and a wait that collects it.
 fn predict_vfork(mut inputs: Inputs<'_>) -> CostAccount {
-    let task = inputs.row("task", primitive::cost_of("task"));
-    let wait = inputs.row("trap", system_call::cost_of("getppid"));
-    let software = task.zip(wait).map(|(task, wait)| task + wait);
-    inputs.sum("task + trap", Some(0.0), software)
+    inputs.row("task", primitive::cost_of("task"));
+    inputs.row("trap", system_call::cost_of("getppid"));
+    inputs.software("task + trap")
 }
 
 /// Fork of a process without memory beside its own, and each page's entry copied, write-protected and dropped.
 fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> CostAccount {
-    let base = inputs.row("fork_base", primitive::cost_of("fork_base"));
-    let page = inputs.row("fork_page", primitive::cost_of("fork_page"));
+    inputs.row("fork_base", primitive::cost_of("fork_base"));
+    inputs.row("fork_page", primitive::cost_of("fork_page"));
     let pages = (resident_bytes / page_bytes()) as f64;
-    let pages = inputs.constant("pages", pages, Unit::Count, "the touched memory in base pages");
+    inputs.constant("pages", pages, Unit::Count, "the touched memory in base pages");
     // struct page on 64-bit machines: include/linux/mm_types.h.
     let descriptor_bytes = 64.0;
-    let touches = inputs.constant(
-        "touches",
-        2.0,
-        Unit::Count,
-        "each page's count goes up when its entry is copied, and down when it is dropped: copy_present_ptes, zap_present_ptes",
-    );
+    let touches = "each page's count goes up when its entry is copied, and down when it is dropped: copy_present_ptes, \
+                   zap_present_ptes";
+    inputs.constant("touches", 2.0, Unit::Count, touches);
     // fork_page is of so few pages that a private cache holds their descriptors.
     // A machine that tells no caches: its descriptors count as cached.
     let source = "a load of a working set of 64 bytes a page, between those of the levels above";
     let bytes = (pages * descriptor_bytes) as u64;
-    let load = inputs.derived("load", Unit::Nanoseconds, source, |inputs| {
+    inputs.derived("load", Unit::Nanoseconds, source, |inputs| {
         memory_latency::levels::between(bytes, inputs).unwrap_or(0.0)
     });
-    let software = base.zip(page).map(|(base, page)| base + pages * (page + touches * load));
-    inputs.sum("fork_base + pages * (fork_page + touches * load)", Some(0.0), software)
+    inputs.software("fork_base + pages * (fork_page + touches * load)")
 }
 
 /// The child, and a dynamically linked program that it becomes.
 fn predict_program(made: RowRef, mut inputs: Inputs<'_>) -> CostAccount {
-    let made = inputs.row("child", made);
-    let faults =
-        faults(&mut inputs, "minor_file", 200.0, "pages of the program, its loader and C library, estimated");
-    let software = made.zip(faults).map(|(made, faults)| made + faults);
-    inputs.sum("child + faults * fault", Some(0.0), software)
+    inputs.row("child", made);
+    inputs.constant(
+        "faults",
+        200.0,
+        Unit::Count,
+        "pages of the program, its loader and C library, estimated",
+    );
+    inputs.row("fault", page_fault::fault("minor_file"));
+    inputs.software("child + faults * fault")
 }

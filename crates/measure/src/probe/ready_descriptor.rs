@@ -4,15 +4,12 @@
 //! other first, as they do in a server. Sources: select(2), poll(2), epoll(7); McVoy and Staelin, "lmbench" (1996),
 //! lat_select; Banga, Mogul and Druschel, "A scalable and explicit event delivery mechanism for UNIX" (1999).
 
+use super::operation::{OS_MORE_SUITE, Operation, Round};
 use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row};
-use super::{
-    Channel, Figures, OS_MORE_SUITE, OsOperation, OtherWay, Probe, ProbeAbout, RoleReport, Task, batch,
-    system_call,
-};
-use anyhow::{Context, Result, bail, ensure};
+use super::{Figures, OtherWay, Window, system_call};
+use anyhow::{Context, Result, ensure};
 use rustix::event::{EventfdFlags, eventfd};
-use std::hint::black_box;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, IntAxis, NameAxis, Point};
@@ -24,8 +21,6 @@ use syscost_sys::readiness::{PollList, SelectSet};
 
 const WAIT_CALL: NameAxis = NameAxis::new("wait_call");
 const DESCRIPTORS: IntAxis = IntAxis::new("descriptors");
-
-pub struct ReadyDescriptor;
 
 /// Finds what can be read, and says whether it is the right one.
 type Find = Box<dyn FnMut() -> bool>;
@@ -103,97 +98,73 @@ fn one_event(of: usize) -> Result<OwnedFd> {
     }
 }
 
-impl Probe for ReadyDescriptor {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: "ready_descriptor",
-            title: "waiting for descriptors",
-            method: "Of so many eventfds the last can be read; batches of the call, which may sleep, have to return this one and \
-                     no other. The cost is the 5 % quantile over batches, less the same loop without the call.",
-            source: "select(2), poll(2), epoll(7); lmbench lat_select; Banga et al. (USENIX 1999)",
-            roles: &["waiter"],
-            operation: Some(&ReadyDescriptor),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static READY_DESCRIPTOR: Operation = Operation {
+    id: "ready_descriptor",
+    title: "waiting for descriptors",
+    method: "Of so many eventfds the last can be read; batches of the call, which may sleep, have to return this one and \
+             no other. The cost is the 5 % quantile over batches, less the same loop without the call.",
+    source: "select(2), poll(2), epoll(7); lmbench lat_select; Banga et al. (USENIX 1999)",
+    roles: &["waiter"],
+    suite: OS_MORE_SUITE,
+    axes,
+    figures: Figures::of_batches,
+    measure: Some(measure),
+    row: Some(row),
+    predict: Some(predict),
+    drawings: &[Drawing::of_cost("Finding a ready descriptor, by how many are waited for", DESCRIPTORS.id)],
+    other_ways: &[
+        OtherWay { axis: WAIT_CALL.id, from: "select", to: "epoll_wait", how: "epoll_wait(2)" },
+        OtherWay { axis: WAIT_CALL.id, from: "poll", to: "epoll_wait", how: "epoll_wait(2)" },
+    ],
+    ..Operation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            WAIT_CALL
-                .names(|| CALLS.iter().map(|c| c.id).collect())
-                .flag("wait-call", "call")
-                .help("which call finds the descriptor"),
-            DESCRIPTORS
-                .count(1, 1 << 20)
-                .help("how many are waited for; one of them is ready")
-                .default_on(Ints(&[1, 10, 100, 1000]))
-                .quick_on(Ints(&[1, 100])),
-        ]
-    }
-
-    fn figures(&self) -> Figures {
-        Figures::of_batches()
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        let call = find(&task.point).with_context(|| format!("no call at {}", task.point))?;
-        let count = task.point.int(DESCRIPTORS).context("no number of descriptors")?;
-        let facts = batch::settle_on_one_cpu();
-        let events = events(count as usize)?;
-        let mut finds_it = (call.over)(&events)?;
-        let mut wrong = 0u64;
-        channel.ready()?;
-        let body = |n| (0..n).for_each(|_| wrong += u64::from(!finds_it()));
-        let windows = batch::batches(task, body, |n| (0..n).for_each(|_| black_box(())));
-        if wrong > 0 {
-            bail!("{wrong} calls did not return the one descriptor that can be read");
-        }
-        Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
+fn axes() -> Vec<Axis> {
+    vec![
+        WAIT_CALL
+            .names(|| CALLS.iter().map(|c| c.id).collect())
+            .flag("wait-call", "call")
+            .help("which call finds the descriptor"),
+        DESCRIPTORS
+            .count(1, 1 << 20)
+            .help("how many are waited for; one of them is ready")
+            .default_on(Ints(&[1, 10, 100, 1000]))
+            .quick_on(Ints(&[1, 100])),
+    ]
 }
 
-impl OsOperation for ReadyDescriptor {
-    fn suite(&self) -> &'static str {
-        OS_MORE_SUITE
-    }
+fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let call = find(round.point()).with_context(|| format!("no call at {}", round.point()))?;
+    let count = round.point().int(DESCRIPTORS).context("no number of descriptors")?;
+    let events = events(count as usize)?;
+    let finds_it = (call.over)(&events)?;
+    round.checked("a call did not return the one descriptor that can be read", finds_it)
+}
 
-    fn other_ways(&self) -> &'static [OtherWay] {
-        const OTHERS: &[OtherWay] = &[
-            OtherWay { axis: WAIT_CALL.id, from: "select", to: "epoll_wait", how: "epoll_wait(2)" },
-            OtherWay { axis: WAIT_CALL.id, from: "poll", to: "epoll_wait", how: "epoll_wait(2)" },
-        ];
-        OTHERS
-    }
+fn row(point: &Point) -> Option<Row> {
+    let (call, count) = (find(point)?.id, point.int(DESCRIPTORS)?);
+    Some(Row::listed(if count == 1 {
+        format!("{call}, 1 descriptor")
+    } else {
+        format!("{call}, one of {count} descriptors")
+    }))
+}
 
-    fn row(&self, point: &Point) -> Option<Row> {
-        let (call, count) = (find(point)?.id, point.int(DESCRIPTORS)?);
-        Some(Row::listed(if count == 1 {
-            format!("{call}, 1 descriptor")
-        } else {
-            format!("{call}, one of {count} descriptors")
-        }))
-    }
-
-    /// At each descriptor that is looked at the caller puts itself on a list under the eventfd's lock and leaves it
-    /// under the same lock: what a write and a read of an eventfd do beyond their entries.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let visited = if find(point)?.looks_at_all { point.int(DESCRIPTORS)? as f64 } else { 1.0 };
-        let trap = inputs.row("trap", system_call::cost_of("getppid"));
-        let pair = inputs.row("eventfd_pair", system_call::cost_of("eventfd_write_read"));
-        let visited = inputs.constant("visited", visited, Unit::Count, "descriptors that the call looks at");
-        let software = trap.zip(pair).map(|(trap, pair)| trap + visited * (pair - 2.0 * trap));
-        Some(inputs.sum("trap + visited * (eventfd_pair - 2 * trap)", Some(0.0), software))
-    }
-
-    fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing::of_cost("Finding a ready descriptor, by how many are waited for", DESCRIPTORS.id)]
-    }
+/// At each descriptor that is looked at the caller puts itself on a list under the eventfd's lock and leaves it
+/// under the same lock: what a write and a read of an eventfd do beyond their entries.
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+    let visited = if find(point)?.looks_at_all { point.int(DESCRIPTORS)? as f64 } else { 1.0 };
+    inputs.row("trap", system_call::cost_of("getppid"));
+    inputs.row("eventfd_pair", system_call::cost_of("eventfd_write_read"));
+    inputs.constant("visited", visited, Unit::Count, "descriptors that the call looks at");
+    Some(inputs.software("trap + visited * (eventfd_pair - 2 * trap)"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture::Costs;
+    use crate::probe::Probe;
     use syscost_core::axis::Value;
 
     #[test]
@@ -214,7 +185,7 @@ mod tests {
             let mut point = Point::default();
             point.set(WAIT_CALL.id, Value::text(call.id));
             point.set(DESCRIPTORS.id, Value::Int(100));
-            let account = ReadyDescriptor.predict(&point, Inputs::new(&known)).unwrap();
+            let account = READY_DESCRIPTOR.predict(&point, Inputs::new(&known)).unwrap();
             let visited = account.inputs.iter().find(|input| input.name == "visited").unwrap().value;
             assert_eq!(visited, Some(if call.looks_at_all { 100.0 } else { 1.0 }));
             let each = 200.0 - 2.0 * 200.0;

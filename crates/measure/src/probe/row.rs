@@ -51,9 +51,13 @@ pub struct Drawing {
 
 impl Drawing {
     /// The cost of every case along an axis of sizes or numbers, both logarithmic.
-    pub fn of_cost(title: &'static str, along: &'static str) -> Drawing {
-        let shape = Shape::Curve { along, log_y: true, levels: false };
-        Drawing { title, metric: "cost", shape, includes: |_| true }
+    pub const fn of_cost(title: &'static str, along: &'static str) -> Drawing {
+        Drawing::of(title, "cost", Shape::Curve { along, log_y: true, levels: false })
+    }
+
+    /// Of every case.
+    pub const fn of(title: &'static str, metric: &'static str, shape: Shape) -> Drawing {
+        Drawing { title, metric, shape, includes: |_| true }
     }
 }
 

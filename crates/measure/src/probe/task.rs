@@ -18,6 +18,13 @@ pub struct Timing {
     pub windows: u32,
 }
 
+impl Timing {
+    /// With windows so many times as long.
+    pub fn stretched(self, times: u64) -> Timing {
+        Timing { window_ns: self.window_ns.saturating_mul(times), ..self }
+    }
+}
+
 /// Rivals that one pair of workers plays in turns, instead of the task's point alone. After the slices each has its
 /// windows, by the task's timing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -7,13 +7,14 @@
 
 use super::batch::BatchRecorder;
 use super::network::{self, SERVER};
+use super::operation::OS_SUITE;
 use super::prediction::{CostAccount, Inputs};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::Row;
 use super::transfer::connection;
 use super::{
-    AxisRules, Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, Window, batch,
-    icmp_round_trip, primitive,
+    AxisRules, Channel, Figures, Probe, ProbeAbout, RoleReport, Task, Timing, Window, batch, icmp_round_trip,
+    primitive,
 };
 use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use crate::probe::{metrics, quantities};
@@ -59,7 +60,7 @@ impl Probe for TcpConnect {
             source: "connect(2), close(2), socket(7) on SO_LINGER; CSE 221 system measurement project; lmbench lat_connect",
             roles: network::ROLES,
             far_role: Some(SERVER),
-            operation: Some(&TcpConnect),
+            suite: Some(OS_SUITE),
             axis_rules: Some(&TcpConnect),
             ..ProbeAbout::DEFAULTS
         }
@@ -112,15 +113,7 @@ impl Probe for TcpConnect {
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { window_ns: WINDOW_NS, ..base }
     }
-}
 
-impl AxisRules for TcpConnect {
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        network::substitute(axis, value)
-    }
-}
-
-impl OsOperation for TcpConnect {
     fn row(&self, point: &Point) -> Option<Row> {
         let (path, phase) = (point.text(PATH)?, point.text(PHASE)?);
         let row = Row::listed(format!("{phase}, {path}"));
@@ -140,28 +133,26 @@ impl OsOperation for TcpConnect {
         if point.text(PHASE)? == WHOLE {
             return None;
         }
-        let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));
+        inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));
         let shared = point.text(PLACEMENT) == Some("same");
-        let wake = inputs.row("wake", primitive::cost_of(if shared { "wake_up" } else { "wake_sender" }));
-        let setup = point.text(PHASE)? == SETUP;
+        inputs.row("wake", primitive::cost_of(if shared { "wake_up" } else { "wake_sender" }));
         // On one CPU the sleeper that was woken goes first: it answers, and sleeps again, before the call returns.
-        let switch = if shared {
-            inputs.row("process_switch", primitive::cost_of("process_switch"))
-        } else {
-            Some(0.0)
-        };
-        let (formula, echoes, switches) = match (setup, shared) {
-            (true, false) => ("3/2 * icmp_echo + wake", 1.5, 0.0),
-            (true, true) => ("3/2 * icmp_echo + wake + 2 * process_switch", 1.5, 2.0),
-            (false, false) => ("icmp_echo + wake", 1.0, 0.0),
+        if shared {
+            inputs.row("process_switch", primitive::cost_of("process_switch"));
+        }
+        Some(inputs.software(match (point.text(PHASE)? == SETUP, shared) {
+            (true, false) => "3/2 * icmp_echo + wake",
+            (true, true) => "3/2 * icmp_echo + wake + 2 * process_switch",
+            (false, false) => "icmp_echo + wake",
             // The other side's own close is as much again.
-            (false, true) => ("2 * icmp_echo + wake + 2 * process_switch", 2.0, 2.0),
-        };
-        let software = match (echo, wake, switch) {
-            (Some(echo), Some(wake), Some(switch)) => Some(echoes * echo + wake + switches * switch),
-            _ => None,
-        };
-        Some(inputs.sum(formula, Some(0.0), software))
+            (false, true) => "2 * icmp_echo + wake + 2 * process_switch",
+        }))
+    }
+}
+
+impl AxisRules for TcpConnect {
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        network::substitute(axis, value)
     }
 }
 

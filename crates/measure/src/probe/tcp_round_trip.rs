@@ -4,10 +4,11 @@
 //! writes and reads, TCP_NODELAY, nothing in flight beside the exchange.
 
 use super::network::{self, SERVER};
+use super::operation::OS_SUITE;
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::{Drawing, Row, Shape};
-use super::{AxisRules, Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch};
+use super::{AxisRules, Channel, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, batch};
 use super::{context_switch, icmp_round_trip, memory_bandwidth, system_call};
 use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use anyhow::{Context, Result, ensure};
@@ -41,8 +42,7 @@ const CHECK_EVERY: u64 = 16;
 
 /// The row of an exchange as ping makes it, as an input of other rows' predictions.
 pub fn exchange(path: &str) -> RowRef {
-    let coordinates = vec![(EXCHANGE.id, Value::text(PING)), ("path", Value::text(path))];
-    RowRef { probe: ID, coordinates, metric: "cost" }
+    RowRef::cost(ID, [(EXCHANGE.id, Value::text(PING)), ("path", Value::text(path))])
 }
 
 fn bytes_axis(id: &'static str, flag: &'static str, title: &'static str, help: &'static str) -> Axis {
@@ -73,7 +73,7 @@ impl Probe for TcpRoundTrip {
             source: "tcp(7); CSE 221 system measurement project; lmbench lat_tcp",
             roles: network::ROLES,
             far_role: Some(SERVER),
-            operation: Some(&TcpRoundTrip),
+            suite: Some(OS_SUITE),
             axis_rules: Some(&TcpRoundTrip),
             ..ProbeAbout::DEFAULTS
         }
@@ -116,23 +116,7 @@ impl Probe for TcpRoundTrip {
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { window_ns: WINDOW_NS.max(base.window_ns), ..base }
     }
-}
 
-impl AxisRules for TcpRoundTrip {
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        match axis {
-            "request_bytes" => point.text(EXCHANGE) != Some(PING),
-            "response_bytes" => point.text(EXCHANGE) == Some(PAIR),
-            _ => true,
-        }
-    }
-
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        network::substitute(axis, value)
-    }
-}
-
-impl OsOperation for TcpRoundTrip {
     fn row(&self, point: &Point) -> Option<Row> {
         let path = point.text(PATH)?;
         if point.text(EXCHANGE) != Some(PING) {
@@ -154,30 +138,37 @@ impl OsOperation for TcpRoundTrip {
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let (path, (request, response)) = (point.text(PATH)?, sizes(point)?);
         let place = if point.text(PLACEMENT) == Some("same") { "same" } else { "different" };
-        let kernel = inputs.row("icmp_echo", icmp_round_trip::echo(path));
-        let switch = inputs.row("switch", context_switch::switch("process", place, "pipe"));
-        let read = inputs.row("read_call", system_call::cost_of("read"));
-        let write = inputs.row("write_call", system_call::cost_of("write"));
-        let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", COPIED_BYTES, 1));
-        let bytes = inputs.constant("bytes", (request + response) as f64, Unit::Bytes, "the case");
-        let copies = rate.map(|rate| 2.0 * bytes * 1e9 / rate);
-        let software = match (kernel, switch, read, write) {
-            (Some(kernel), Some(switch), Some(read), Some(write)) => {
-                Some(kernel + 2.0 * switch + read + write)
-            }
-            _ => None,
-        };
-        let formula = "2 * bytes / copy_rate + icmp_echo + 2 * switch + read_call + write_call";
-        Some(inputs.sum(formula, copies, software))
+        inputs.row("icmp_echo", icmp_round_trip::echo(path));
+        inputs.row("switch", context_switch::switch("process", place, "pipe"));
+        inputs.row("read_call", system_call::cost_of("read"));
+        inputs.row("write_call", system_call::cost_of("write"));
+        inputs.row("copy_rate", memory_bandwidth::rate("copy", COPIED_BYTES, 1));
+        inputs.constant("bytes", (request + response) as f64, Unit::Bytes, "the case");
+        let software = "icmp_echo + 2 * switch + read_call + write_call";
+        Some(inputs.hardware_and_software("2 * bytes / copy_rate", software))
     }
 
-    fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing {
+    fn drawings(&self) -> &'static [Drawing] {
+        &[Drawing {
             title: "TCP round trip by size, both ways",
             metric: "cost",
             shape: Shape::Curve { along: "request_bytes", log_y: true, levels: false },
             includes: |point| point.text(EXCHANGE) == Some(ECHO),
         }]
+    }
+}
+
+impl AxisRules for TcpRoundTrip {
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        match axis {
+            "request_bytes" => point.text(EXCHANGE) != Some(PING),
+            "response_bytes" => point.text(EXCHANGE) == Some(PAIR),
+            _ => true,
+        }
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        network::substitute(axis, value)
     }
 }
 

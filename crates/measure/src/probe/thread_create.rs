@@ -4,11 +4,10 @@
 //! unless it kept one of that size; no thread library of a language is in between.
 //! Sources: pthread_create(3), pthread_attr_setstacksize(3); the CSE 221 measurement project.
 
+use super::operation::{Operation, Round};
 use super::prediction::{CostAccount, Inputs};
 use super::row::Row;
-use super::{
-    Channel, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch, primitive, system_call,
-};
+use super::{Window, primitive, system_call};
 use anyhow::{Context, Result, ensure};
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, IntAxis, Point};
@@ -23,83 +22,64 @@ const USUAL_STACK_BYTES: u64 = 8 << 20;
 /// Enough for any thread on any architecture.
 const SMALL_STACK_BYTES: u64 = 128 << 10;
 
-pub struct ThreadCreate;
+pub static THREAD_CREATE: Operation = Operation {
+    id: "thread_create",
+    title: "thread creation",
+    method: "The time from before pthread_create until pthread_join returns, one thread at a time, maker and \
+             thread on one CPU. The thread adds one to a counter and returns; the counter is checked.",
+    source: "pthread_create(3), pthread_join(3); CSE 221 measurement project",
+    roles: &["maker"],
+    axes,
+    timing: Some(|_, base| base.stretched(3)),
+    measure: Some(measure),
+    row: Some(row),
+    predict: Some(predict),
+    ..Operation::DEFAULTS
+};
 
-impl Probe for ThreadCreate {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: "thread_create",
-            title: "thread creation",
-            method: "The time from before pthread_create until pthread_join returns, one thread at a time, maker and \
-                     thread on one CPU. The thread adds one to a counter and returns; the counter is checked.",
-            source: "pthread_create(3), pthread_join(3); CSE 221 measurement project",
-            roles: &["maker"],
-            operation: Some(&ThreadCreate),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
-
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            STACK_BYTES
-                .bytes(SMALL_STACK_BYTES, 1 << 30)
-                .flag("stack", "stack")
-                .help("size of the thread's stack")
-                .default_on(Ints(&[SMALL_STACK_BYTES, USUAL_STACK_BYTES]))
-                .quick_on(Ints(&[USUAL_STACK_BYTES])),
-        ]
-    }
-
-    fn timing(&self, _: &Point, base: Timing) -> Timing {
-        Timing { window_ns: base.window_ns * 3, ..base }
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        let stack_bytes = task.point.int(STACK_BYTES).context("no size of stack")?;
-        let facts = batch::settle_on_one_cpu();
-        let attributes = Attributes::with_stack(stack_bytes as usize).context("the stack's size")?;
-        let overhead_ns = batch::clock_overhead_ns();
-        let mut made = 0;
-        channel.ready()?;
-        let windows = batch::operations(task, overhead_ns, || {
-            let start = monotonic_ns();
-            let counted = pthread::create_and_join(&attributes, made);
-            let ns = monotonic_ns() - start;
-            made += 1;
-            ensure!(counted? == made, "the thread did not run");
-            Ok(ns)
-        })?;
-        Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
+fn axes() -> Vec<Axis> {
+    vec![
+        STACK_BYTES
+            .bytes(SMALL_STACK_BYTES, 1 << 30)
+            .flag("stack", "stack")
+            .help("size of the thread's stack")
+            .default_on(Ints(&[SMALL_STACK_BYTES, USUAL_STACK_BYTES]))
+            .quick_on(Ints(&[USUAL_STACK_BYTES])),
+    ]
 }
 
-impl OsOperation for ThreadCreate {
-    fn row(&self, point: &Point) -> Option<Row> {
-        let stack_bytes = point.int(STACK_BYTES)?;
-        let row = Row::listed(format!(
-            "pthread_create and join; stack of {}",
-            Unit::Bytes.format(stack_bytes as f64)
-        ));
-        let usual = stack_bytes == USUAL_STACK_BYTES;
-        Some(if usual {
-            row.as_published("thread_create", "pthread").told_as("a thread created and joined")
-        } else {
-            row
-        })
-    }
+fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let stack_bytes = round.point().int(STACK_BYTES).context("no size of stack")?;
+    let attributes = Attributes::with_stack(stack_bytes as usize).context("the stack's size")?;
+    let mut made = 0;
+    round.operations(|| {
+        let start = monotonic_ns();
+        let counted = pthread::create_and_join(&attributes, made);
+        let ns = monotonic_ns() - start;
+        made += 1;
+        ensure!(counted? == made, "the thread did not run");
+        Ok(ns)
+    })
+}
 
-    /// The kernel's task without the C library, and the library's calls.
-    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let task = inputs.row("task", primitive::cost_of("task"));
-        let trap = inputs.row("trap", system_call::cost_of("getppid"));
-        let calls = inputs.constant(
-            "calls",
-            6.0,
-            Unit::Count,
-            "beside the task: mprotect or none, two rt_sigprocmask, set_robust_list, rseq, madvise: glibc's \
-             pthread_create and start_thread",
-        );
-        let software = task.zip(trap).map(|(task, trap)| task + calls * trap);
-        Some(inputs.sum("task + calls * trap", Some(0.0), software))
-    }
+fn row(point: &Point) -> Option<Row> {
+    let stack_bytes = point.int(STACK_BYTES)?;
+    let row =
+        Row::listed(format!("pthread_create and join; stack of {}", Unit::Bytes.format(stack_bytes as f64)));
+    let usual = stack_bytes == USUAL_STACK_BYTES;
+    Some(if usual {
+        row.as_published("thread_create", "pthread").told_as("a thread created and joined")
+    } else {
+        row
+    })
+}
+
+/// The kernel's task without the C library, and the library's calls.
+fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+    inputs.row("task", primitive::cost_of("task"));
+    inputs.row("trap", system_call::cost_of("getppid"));
+    let calls = "beside the task: mprotect or none, two rt_sigprocmask, set_robust_list, rseq, madvise: glibc's \
+                 pthread_create and start_thread";
+    inputs.constant("calls", 6.0, Unit::Count, calls);
+    Some(inputs.software("task + calls * trap"))
 }

@@ -1,9 +1,11 @@
 //! `timer`: what reading each clock costs, and the loop that everything else is timed in.
 
 use super::guide::{FOG_SKYLAKE, Guide};
+use super::operation::{Operation, Round};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
-use super::{Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, batch, system_call};
+use super::{Figures, Window, batch, system_call};
+use anyhow::{Context, Result};
 use std::hint::black_box;
 use syscost_core::axis::DefaultValues::Of;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
@@ -14,8 +16,6 @@ use syscost_sys::timer as clocks;
 
 const CLOCK: NameAxis = NameAxis::new("clock");
 
-pub struct Timer;
-
 /// One way to read the time: a body that reads it N times.
 struct TimedClock {
     id: &'static str,
@@ -24,25 +24,7 @@ struct TimedClock {
     published: bool,
     /// Reads it this often; `None`: not on this processor.
     run: Option<fn(u64)>,
-    theory: Theory,
-}
-
-/// What a reading should cost.
-#[derive(Clone, Copy)]
-enum Theory {
-    /// So many core cycles on any processor, because.
-    Steps(f64, &'static str),
-    /// Core cycles, by a document of some processors.
-    Guided(&'static [(Guide, f64)]),
-    /// This clock behind a fence.
-    Fenced(&'static str),
-    /// The vDSO: the clock that it reads, if any, and its instructions.
-    Vdso {
-        reads: Option<&'static str>,
-        instructions: f64,
-    },
-    SystemCall,
-    Unpredicted,
+    predict: fn(Inputs<'_>) -> Option<CostAccount>,
 }
 
 fn repeat<T>(n: u64, read: impl Fn() -> T) {
@@ -52,8 +34,13 @@ fn repeat<T>(n: u64, read: impl Fn() -> T) {
 }
 
 impl TimedClock {
-    const fn of(id: &'static str, label: &'static str, run: Option<fn(u64)>, theory: Theory) -> TimedClock {
-        TimedClock { id, label, published: false, run, theory }
+    const fn of(
+        id: &'static str,
+        label: &'static str,
+        run: Option<fn(u64)>,
+        predict: fn(Inputs<'_>) -> Option<CostAccount>,
+    ) -> TimedClock {
+        TimedClock { id, label, published: false, run, predict }
     }
 
     const fn published(self) -> TimedClock {
@@ -61,7 +48,6 @@ impl TimedClock {
     }
 }
 
-const RDTSC: Theory = Theory::Guided(&[(FOG_SKYLAKE, 25.0)]);
 const LFENCE: &[(Guide, f64)] = &[(FOG_SKYLAKE, 4.0)];
 
 const EMPTY: Option<fn(u64)> = Some(|n| repeat(n, || ()));
@@ -69,26 +55,61 @@ const GETTIME: Option<fn(u64)> = Some(|n| repeat(n, || gettime(libc::CLOCK_MONOT
 const GETTIME_COARSE: Option<fn(u64)> = Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC_COARSE)));
 const BY_CALL: Option<fn(u64)> = Some(|n| repeat(n, syscost_sys::clock::monotonic_ns_by_system_call));
 
-const VDSO: Theory = Theory::Vdso { reads: Some("lfence_rdtsc"), instructions: 30.0 };
-const VDSO_COARSE: Theory = Theory::Vdso { reads: None, instructions: 16.0 };
-
 const CLOCKS: &[TimedClock] = &[
+    TimedClock::of("loop", "empty loop, one iteration", EMPTY, |mut inputs| {
+        inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
+        inputs.constant("cycles", 1.0, Unit::Count, "a predicted, taken branch a cycle");
+        Some(inputs.hardware("cycles / core_hertz"))
+    }),
+    TimedClock::of("rdtsc", "rdtsc", clocks::RDTSC, |mut inputs| {
+        inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
+        inputs.guided("cycles", Unit::Count, &[(FOG_SKYLAKE, 25.0)]);
+        Some(inputs.hardware("cycles / core_hertz"))
+    })
+    .published(),
+    TimedClock::of("rdtscp", "rdtscp", clocks::RDTSCP, |inputs| fenced(inputs, "rdtsc")),
+    TimedClock::of("lfence_rdtsc", "lfence; rdtsc", clocks::LFENCE_RDTSC, |inputs| fenced(inputs, "rdtsc")),
+    TimedClock::of("rdtscp_lfence", "rdtscp; lfence", clocks::RDTSCP_LFENCE, |inputs| {
+        fenced(inputs, "rdtscp")
+    }),
+    TimedClock::of("cntvct", "cntvct_el0", clocks::CNTVCT, |_| None).published(),
+    TimedClock::of("isb_cntvct", "isb; cntvct_el0", clocks::ISB_CNTVCT, |_| None),
+    TimedClock::of("clock_gettime", "clock_gettime(MONOTONIC)", GETTIME, |mut inputs| {
+        by_vdso(&mut inputs, 30.0);
+        inputs.row("counter", reading("lfence_rdtsc"));
+        Some(inputs.hardware_and_software("counter", "instructions / 2 / core_hertz"))
+    }),
     TimedClock::of(
-        "loop",
-        "empty loop, one iteration",
-        EMPTY,
-        Theory::Steps(1.0, "a predicted, taken branch a cycle"),
+        "clock_gettime_coarse",
+        "clock_gettime(MONOTONIC_COARSE)",
+        GETTIME_COARSE,
+        |mut inputs| {
+            by_vdso(&mut inputs, 16.0);
+            Some(inputs.software("instructions / 2 / core_hertz"))
+        },
     ),
-    TimedClock::of("rdtsc", "rdtsc", clocks::RDTSC, RDTSC).published(),
-    TimedClock::of("rdtscp", "rdtscp", clocks::RDTSCP, Theory::Fenced("rdtsc")),
-    TimedClock::of("lfence_rdtsc", "lfence; rdtsc", clocks::LFENCE_RDTSC, Theory::Fenced("rdtsc")),
-    TimedClock::of("rdtscp_lfence", "rdtscp; lfence", clocks::RDTSCP_LFENCE, Theory::Fenced("rdtscp")),
-    TimedClock::of("cntvct", "cntvct_el0", clocks::CNTVCT, Theory::Unpredicted).published(),
-    TimedClock::of("isb_cntvct", "isb; cntvct_el0", clocks::ISB_CNTVCT, Theory::Unpredicted),
-    TimedClock::of("clock_gettime", "clock_gettime(MONOTONIC)", GETTIME, VDSO),
-    TimedClock::of("clock_gettime_coarse", "clock_gettime(MONOTONIC_COARSE)", GETTIME_COARSE, VDSO_COARSE),
-    TimedClock::of("clock_gettime_syscall", "clock_gettime by system call", BY_CALL, Theory::SystemCall),
+    // The bare trap and, in the kernel, the same reading of the counter.
+    TimedClock::of("clock_gettime_syscall", "clock_gettime by system call", BY_CALL, |mut inputs| {
+        inputs.row("counter", reading("lfence_rdtsc"));
+        inputs.row("trap", system_call::cost_of("getppid"));
+        Some(inputs.hardware_and_software("counter", "trap"))
+    }),
 ];
+
+/// Another clock, and a fence that waits for what came before it.
+fn fenced(mut inputs: Inputs<'_>, of: &'static str) -> Option<CostAccount> {
+    inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
+    inputs.row("plain", reading(of));
+    inputs.guided("fence", Unit::Count, LFENCE);
+    Some(inputs.hardware("plain + fence / core_hertz"))
+}
+
+/// The vDSO's code, around a fenced reading of the counter where the clock is not a coarse one.
+fn by_vdso(inputs: &mut Inputs<'_>, instructions: f64) {
+    inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
+    let source = "instructions of lib/vdso/gettimeofday.c on this path, two a cycle";
+    inputs.constant("instructions", instructions, Unit::Count, source);
+}
 
 fn find(point: &Point) -> Option<&'static TimedClock> {
     CLOCKS.iter().find(|c| Some(c.id) == point.text(CLOCK))
@@ -100,126 +121,64 @@ fn here() -> Vec<Value> {
 
 /// The row of one clock, as an input of other rows' predictions.
 pub fn reading(clock: &'static str) -> RowRef {
-    RowRef { probe: "timer", coordinates: vec![(CLOCK.id, Value::text(clock))], metric: "cost" }
+    RowRef::cost(TIMER.id, [(CLOCK.id, Value::text(clock))])
 }
 
-impl Probe for Timer {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: "timer",
-            title: "reading the time",
-            method: "Batches of about 10 us read the clock in a loop; the cost is the 5 % quantile over batches, less \
-                     the same loop without the reading. The loop itself is a row of its own, with nothing subtracted.",
-            source: "Paoloni, How to benchmark code execution times (2010); vdso(7); Intel SDM vol. 3, 18.17",
-            roles: &["caller"],
-            operation: Some(&Timer),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static TIMER: Operation = Operation {
+    id: "timer",
+    title: "reading the time",
+    method: "Batches of about 10 us read the clock in a loop; the cost is the 5 % quantile over batches, less \
+             the same loop without the reading. The loop itself is a row of its own, with nothing subtracted.",
+    source: "Paoloni, How to benchmark code execution times (2010); vdso(7); Intel SDM vol. 3, 18.17",
+    axes,
+    available,
+    figures: Figures::of_batches,
+    measure: Some(measure),
+    row: Some(row),
+    predict: Some(|point, inputs| (find(point)?.predict)(inputs)),
+    ..Operation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            CLOCK
-                .names(|| CLOCKS.iter().map(|c| c.id).collect())
-                .help("how the time is read")
-                .default_on(Of(here)),
-        ]
-    }
-
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        if find(point).is_some_and(|c| c.run.is_some()) {
-            return Ok(());
-        }
-        Err(Unavailable {
-            reason: format!("this is {}, which has no such instruction", std::env::consts::ARCH),
-            remedy: "none: syscost list names the clocks of this processor".into(),
-        })
-    }
-
-    fn figures(&self) -> Figures {
-        Figures::of_batches()
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
-        let clock = find(&task.point).ok_or_else(|| anyhow::anyhow!("no clock at {}", task.point))?;
-        let run = clock.run.ok_or_else(|| anyhow::anyhow!("{} is not on this processor", clock.id))?;
-        let facts = batch::settle_on_one_cpu();
-        channel.ready()?;
-        // The loop is what is subtracted elsewhere: here only the batch's own clock reading is.
-        let empty = if clock.id == "loop" { |_| () } else { |n| repeat(n, || ()) };
-        Ok(RoleReport { windows: batch::batches(task, run, empty), facts, ..RoleReport::default() })
-    }
+fn axes() -> Vec<Axis> {
+    vec![
+        CLOCK
+            .names(|| CLOCKS.iter().map(|c| c.id).collect())
+            .help("how the time is read")
+            .default_on(Of(here)),
+    ]
 }
 
-impl OsOperation for Timer {
-    fn row(&self, point: &Point) -> Option<Row> {
-        let clock = find(point)?;
-        let row = Row::listed(clock.label);
-        let row = if clock.id == "clock_gettime" { row.told_as("clock_gettime") } else { row };
-        Some(if clock.published { row.as_published("timer_overhead", "") } else { row })
+fn available(point: &Point) -> Result<(), Unavailable> {
+    if find(point).is_some_and(|c| c.run.is_some()) {
+        return Ok(());
     }
-
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
-        match find(point)?.theory {
-            Theory::Steps(cycles, why) => {
-                Some(in_cycles(inputs, |inputs| Some(inputs.constant("cycles", cycles, Unit::Count, why))))
-            }
-            Theory::Guided(figures) => {
-                Some(in_cycles(inputs, |inputs| inputs.guided("cycles", Unit::Count, figures)))
-            }
-            Theory::Fenced(of) => Some(fenced(inputs, of)),
-            Theory::Vdso { reads, instructions } => Some(by_vdso(inputs, reads, instructions)),
-            Theory::SystemCall => Some(by_system_call(inputs)),
-            Theory::Unpredicted => None,
-        }
-    }
+    Err(Unavailable {
+        reason: format!("this is {}, which has no such instruction", std::env::consts::ARCH),
+        remedy: "none: syscost list names the clocks of this processor".into(),
+    })
 }
 
-/// So many core cycles.
-fn in_cycles(mut inputs: Inputs<'_>, cycles: impl FnOnce(&mut Inputs<'_>) -> Option<f64>) -> CostAccount {
-    let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
-    let cycles = cycles(&mut inputs);
-    let base = hertz.zip(cycles).map(|(hz, cycles)| cycles * 1e9 / hz);
-    inputs.sum("cycles / core_hertz", base, Some(0.0))
+fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let clock = find(round.point()).with_context(|| format!("no clock at {}", round.point()))?;
+    let run = clock.run.with_context(|| format!("{} is not on this processor", clock.id))?;
+    round.ready()?;
+    // The loop is what is subtracted elsewhere: here only the batch's own clock reading is.
+    let empty = if clock.id == "loop" { |_| () } else { |n| repeat(n, || ()) };
+    Ok(batch::batches(round.task, run, empty))
 }
 
-/// Another clock, and a fence that waits for what came before it.
-fn fenced(mut inputs: Inputs<'_>, of: &'static str) -> CostAccount {
-    let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
-    let plain = inputs.row("plain", reading(of));
-    let fence = inputs.guided("fence", Unit::Count, LFENCE);
-    let base = plain.zip(fence).zip(hertz).map(|((ns, fence), hz)| ns + fence * 1e9 / hz);
-    inputs.sum("plain + fence / core_hertz", base, Some(0.0))
-}
-
-/// The vDSO's code around a fenced reading of the counter.
-fn by_vdso(mut inputs: Inputs<'_>, reads: Option<&'static str>, instructions: f64) -> CostAccount {
-    let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
-    let source = "instructions of lib/vdso/gettimeofday.c on this path, two a cycle";
-    let instructions = inputs.constant("instructions", instructions, Unit::Count, source);
-    let counter = match reads {
-        Some(clock) => inputs.row("counter", reading(clock)),
-        None => Some(0.0),
-    };
-    let formula = if reads.is_some() {
-        "counter + instructions / 2 / core_hertz"
-    } else {
-        "instructions / 2 / core_hertz"
-    };
-    inputs.sum(formula, counter, hertz.map(|hz| instructions / 2.0 * 1e9 / hz))
-}
-
-/// The bare trap and, in the kernel, the same reading of the counter.
-fn by_system_call(mut inputs: Inputs<'_>) -> CostAccount {
-    let counter = inputs.row("counter", reading("lfence_rdtsc"));
-    let trap = inputs.row("trap", system_call::cost_of("getppid"));
-    inputs.sum("counter + trap", counter, trap)
+fn row(point: &Point) -> Option<Row> {
+    let clock = find(point)?;
+    let row = Row::listed(clock.label);
+    let row = if clock.id == "clock_gettime" { row.told_as("clock_gettime") } else { row };
+    Some(if clock.published { row.as_published("timer_overhead", "") } else { row })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture::Costs;
+    use crate::probe::Probe;
 
     #[test]
     fn cycles_of_one_processor_predict_no_other() {
@@ -227,7 +186,7 @@ mod tests {
             let mut point = Point::default();
             point.set(CLOCK.id, Value::text(clock));
             let costs = Costs::of(&[("timer", 7.0)]);
-            Timer.predict(&point, Inputs::new(&costs)).and_then(|account| account.predicted)
+            TIMER.predict(&point, Inputs::new(&costs)).and_then(|account| account.predicted)
         };
         assert_eq!(["rdtsc", "rdtscp", "lfence_rdtsc"].map(predicted), [None; 3]);
         assert_eq!(["loop", "clock_gettime"].map(predicted), [Some(1.0), Some(22.0)]);

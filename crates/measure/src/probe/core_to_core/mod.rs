@@ -8,14 +8,11 @@
 
 mod pairs;
 
+use super::operation::{Operation, Round};
 use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row, Shape};
-use super::{
-    Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, Window, batch, memory_latency,
-    primitive,
-};
+use super::{Channel, Figures, Task, Window, batch, memory_latency, primitive};
 use anyhow::{Context, Result, ensure};
-use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -40,8 +37,6 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 const LOOKS: u32 = 1 << 16;
 /// Hops in a round trip.
 const HOPS: f64 = 2.0;
-
-pub struct CoreToCore;
 
 /// The line that travels; nothing else lies on it, nor on the one that a prefetcher takes with it.
 #[repr(align(256))]
@@ -137,106 +132,85 @@ fn pair(point: &Point) -> Option<(usize, usize)> {
     pairs::parse(point.text(CPUS)?)
 }
 
-impl Probe for CoreToCore {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: ID,
-            title: "cache line from core to core",
-            method: "Two pinned threads answer each other through one cache line that both watch, in batches of about \
-                     10 us. The cost is half the round trip, 5 % quantile over batches, less the loop.",
-            source: "Hackenberg et al., MICRO 2009; nviennot/core-to-core-latency",
-            roles: &["asker"],
-            operation: Some(&CoreToCore),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static CORE_TO_CORE: Operation = Operation {
+    id: ID,
+    title: "cache line from core to core",
+    method: "Two pinned threads answer each other through one cache line that both watch, in batches of about \
+             10 us. The cost is half the round trip, 5 % quantile over batches, less the loop.",
+    source: "Hackenberg et al., MICRO 2009; nviennot/core-to-core-latency",
+    roles: &["asker"],
+    settled: false,
+    axes,
+    available,
+    figures: Figures::of_batches,
+    measure: Some(measure),
+    row: Some(row),
+    predict: Some(predict),
+    drawings: &[Drawing::of(
+        "A cache line's way from CPU to CPU",
+        "cost",
+        Shape::Heat {
+            x: |point| Some(Value::Int(pair(point)?.0 as u64)),
+            y: |point| Some(Value::Int(pair(point)?.1 as u64)),
+            x_title: "CPU",
+            y_title: "CPU",
+            mirrored: true,
+        },
+    )],
+    ..Operation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            CPUS.checked_text(pairs::check)
-                .flag("cpus", "CPUs")
-                .help("the pair of CPUs between which the line travels")
-                .default_on(Of(pairs::by_default))
-                .quick_on(Of(pairs::quick)),
-        ]
-    }
+fn axes() -> Vec<Axis> {
+    vec![
+        CPUS.checked_text(pairs::check)
+            .flag("cpus", "CPUs")
+            .help("the pair of CPUs between which the line travels")
+            .default_on(Of(pairs::by_default))
+            .quick_on(Of(pairs::quick)),
+    ]
+}
 
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        let topology = Topology::read();
-        let allowed = |id: usize| topology.cpus().iter().any(|cpu| cpu.id == id);
-        let missing = pair(point).and_then(|(a, b)| [a, b].into_iter().find(|cpu| !allowed(*cpu)));
-        match missing {
-            None => Ok(()),
-            Some(cpu) => Err(Unavailable {
-                reason: format!("CPU {cpu} does not exist or is not allowed to this process"),
-                remedy: format!("choose from CPUs {}, or allow more (taskset, cpuset)", topology.show()),
-            }),
-        }
-    }
-
-    fn figures(&self) -> Figures {
-        Figures::of_batches()
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        let (here, there) =
-            pair(&task.point).with_context(|| format!("no pair of CPUs at {}", task.point))?;
-        let mut windows = between(task, here, there, channel)?;
-        windows.iter_mut().for_each(|window| window.of_each(HOPS));
-        let facts = BTreeMap::from([("cpus".to_string(), format!("{here} and {there}"))]);
-        Ok(RoleReport { windows, facts, ..RoleReport::default() })
+fn available(point: &Point) -> Result<(), Unavailable> {
+    let topology = Topology::read();
+    let allowed = |id: usize| topology.cpus().iter().any(|cpu| cpu.id == id);
+    let missing = pair(point).and_then(|(a, b)| [a, b].into_iter().find(|cpu| !allowed(*cpu)));
+    match missing {
+        None => Ok(()),
+        Some(cpu) => Err(Unavailable {
+            reason: format!("CPU {cpu} does not exist or is not allowed to this process"),
+            remedy: format!("choose from CPUs {}, or allow more (taskset, cpuset)", topology.show()),
+        }),
     }
 }
 
-impl OsOperation for CoreToCore {
-    fn row(&self, point: &Point) -> Option<Row> {
-        let (a, b) = pair(point)?;
-        let label = format!("CPU {a} to CPU {b}");
-        // One line of the matrix is enough for the table; the map shows all.
-        Some(if a == 0 { Row::listed(label) } else { Row::drawn(label) })
-    }
+fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let (here, there) =
+        pair(round.point()).with_context(|| format!("no pair of CPUs at {}", round.point()))?;
+    let mut windows = between(round.task, here, there, round.channel)?;
+    windows.iter_mut().for_each(|window| window.of_each(HOPS));
+    round.fact("cpus", format!("{here} and {there}"));
+    Ok(windows)
+}
 
-    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let load = inputs.row("shared_cache_load", primitive::cost_of(memory_latency::levels::BEYOND));
-        let trips = inputs.constant(
-            "trips",
-            2.0,
-            Unit::Count,
-            "through the shared cache: the writer takes the line for itself, the reader fetches it back \
-             (MESI; Hackenberg et al. 2009)",
-        );
-        Some(inputs.sum("trips * shared_cache_load", load.map(|ns| trips * ns), Some(0.0)))
-    }
+fn row(point: &Point) -> Option<Row> {
+    let (a, b) = pair(point)?;
+    let label = format!("CPU {a} to CPU {b}");
+    // One line of the matrix is enough for the table; the map shows all.
+    Some(if a == 0 { Row::listed(label) } else { Row::drawn(label) })
+}
 
-    fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing {
-            title: "A cache line's way from CPU to CPU",
-            metric: "cost",
-            shape: Shape::Heat {
-                x: |point| Some(Value::Int(pair(point)?.0 as u64)),
-                y: |point| Some(Value::Int(pair(point)?.1 as u64)),
-                x_title: "CPU",
-                y_title: "CPU",
-                mirrored: true,
-            },
-            includes: |_| true,
-        }]
-    }
+fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+    inputs.row("shared_cache_load", primitive::cost_of(memory_latency::levels::BEYOND));
+    let trips = "through the shared cache: the writer takes the line for itself, the reader fetches it back \
+                 (MESI; Hackenberg et al. 2009)";
+    inputs.constant("trips", 2.0, Unit::Count, trips);
+    Some(inputs.hardware("trips * shared_cache_load"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Silent;
-    impl Channel for Silent {
-        fn offer(&mut self, _: serde_json::Value) -> Result<()> {
-            Ok(())
-        }
-        fn ready(&mut self) -> Result<()> {
-            Ok(())
-        }
-    }
+    use crate::probe::Probe;
 
     fn task() -> Task {
         let timing = crate::probe::Timing { warmup_ns: 1000, window_ns: 100_000, windows: 2 };
@@ -249,12 +223,14 @@ mod tests {
         let mut point = Point::default();
         point.set("cpus", pairs::by_default().swap_remove(0));
         let (here, there) = pair(&point).unwrap();
-        if let Err(why) = CoreToCore.available(&point) {
+        if let Err(why) = CORE_TO_CORE.available(&point) {
             return eprintln!("skipped: {why}");
         }
         // A thread of its own: it is moved to a CPU.
-        let windows =
-            std::thread::spawn(move || between(&task(), here, there, &mut Silent)).join().unwrap().unwrap();
+        let windows = std::thread::spawn(move || between(&task(), here, there, &mut crate::fixture::Begun))
+            .join()
+            .unwrap()
+            .unwrap();
         assert_eq!(windows.len(), 2);
         assert!(windows.iter().all(|window| window.ops >= 1.0));
     }

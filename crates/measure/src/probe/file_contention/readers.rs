@@ -6,7 +6,8 @@
 
 use super::super::batch::{self, BatchRecorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
-use super::super::{Channel, RoleReport, Task, Window};
+use super::super::operation::Round;
+use super::super::{Task, Window};
 use super::{FILE_SIZE, PROCESSES};
 use crate::probe::quantities;
 use anyhow::{Context, Result, bail, ensure};
@@ -32,25 +33,26 @@ const END: u64 = 0;
 /// A child that is told nothing for so long has no worker any more.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+pub fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let task = round.task;
     let count = task.point.int(PROCESSES).context("the point names no processes")?;
     let mut readers = Vec::new();
     for number in 0..count {
         readers.push(ReaderProcess::fork(task, number as usize)?);
     }
     // After the forks: the children shall run wherever there is room.
-    let facts = batch::settle_on_one_cpu();
+    round.settle();
     let overhead_ns = batch::clock_overhead_ns();
     drop_all(&readers)?;
-    channel.ready()?;
-    let mut report = RoleReport { facts, ..RoleReport::default() };
+    round.ready()?;
+    let mut windows = Vec::new();
     for _ in 0..task.timing.windows {
-        report.windows.push(window(task, &mut readers, overhead_ns)?);
+        windows.push(window(task, &mut readers, overhead_ns)?);
     }
     for reader in readers {
         reader.end()?;
     }
-    Ok(report)
+    Ok(windows)
 }
 
 fn drop_all(readers: &[ReaderProcess]) -> Result<()> {

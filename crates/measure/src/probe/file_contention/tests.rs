@@ -2,17 +2,9 @@
 
 use super::*;
 use crate::probe::Timing;
+use crate::probe::{Probe, Task};
+use syscost_host::Unavailable;
 use syscost_host::scratch::Scratch;
-
-struct Alone;
-impl Channel for Alone {
-    fn offer(&mut self, _: serde_json::Value) -> anyhow::Result<()> {
-        anyhow::bail!("readers offer nothing")
-    }
-    fn ready(&mut self) -> anyhow::Result<()> {
-        Ok(())
-    }
-}
 
 fn task(processes: u64, files: Vec<String>) -> Task {
     let mut point = Point::default();
@@ -32,14 +24,15 @@ fn task(processes: u64, files: Vec<String>) -> Task {
 fn every_process_reads_its_own_file_and_a_strange_file_is_noticed() {
     let mut scratch = Scratch::default();
     let point = task(3, Vec::new()).point;
-    let files = match scratch.paths(&FileContention.needs(&point).files) {
+    let files = match scratch.paths(&FILE_CONTENTION.needs(&point).files) {
         Ok(files) => files,
         Err(why) => return eprintln!("skipped: {}", why.reason),
     };
     assert_eq!(files.len(), 3);
     // The pin would stay on the test's thread.
-    let play =
-        |task: Task| std::thread::spawn(move || FileContention.play(&task, &mut Alone)).join().unwrap();
+    let play = |task: Task| {
+        std::thread::spawn(move || FILE_CONTENTION.play(&task, &mut crate::fixture::Begun)).join().unwrap()
+    };
     match play(task(3, files.clone())) {
         Ok(report) => {
             assert_eq!(report.windows.len(), 2);

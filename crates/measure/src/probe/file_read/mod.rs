@@ -13,16 +13,13 @@ use crate::probe::metrics;
 pub use axes::FILE_SIZE;
 pub use predict::cached;
 
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::operation::{Applies, Operation};
+use super::prediction::RowRef;
 use super::row::{Drawing, Row};
-use super::{
-    AxisRules, Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory,
-};
-use syscost_core::axis::{Axis, Point, Value};
+use super::{Figures, Needs, directory};
+use syscost_core::axis::{Point, Value};
 use syscost_host::Unavailable;
 use syscost_host::scratch::{self};
-
-pub struct FileRead;
 
 /// How a block is read, as another row's prediction names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,100 +63,73 @@ pub const PUBLISHED: &str = ID;
 /// From here on a file is large enough for the published rows.
 const LARGE_BYTES: u64 = 64 << 20;
 
-impl Probe for FileRead {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: ID,
-            title: "reading 4 KiB of a file",
-            method: "A file of random bytes is read in blocks of 4 KiB after its pages were dropped from the page cache \
-                     (POSIX_FADV_DONTNEED, looked up with mincore before timing). Random reads take every block at most \
-                     once, without read-ahead (POSIX_FADV_RANDOM, checked afterwards), and are timed one by one; sequential \
-                     reads are timed as one batch with the default read-ahead, and their cost is its time over its blocks.",
-            source: "posix_fadvise(2), mincore(2), open(2) on O_DIRECT; CSE 221 system measurement project",
-            roles: &["reader"],
-            operation: Some(&FileRead),
-            axis_rules: Some(&FileRead),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static FILE_READ: Operation = Operation {
+    id: ID,
+    title: "reading 4 KiB of a file",
+    method: "A file of random bytes is read in blocks of 4 KiB after its pages were dropped from the page cache \
+             (POSIX_FADV_DONTNEED, looked up with mincore before timing). Random reads take every block at most \
+             once, without read-ahead (POSIX_FADV_RANDOM, checked afterwards), and are timed one by one; sequential \
+             reads are timed as one batch with the default read-ahead, and their cost is its time over its blocks.",
+    source: "posix_fadvise(2), mincore(2), open(2) on O_DIRECT; CSE 221 system measurement project",
+    roles: &["reader"],
+    settled: false,
+    axis_rules: Some(&Applies(|axis, point| match axis {
+        _ if axis == PAGE_CACHE.id => point.text(READ_MODE) == Some(axes::BUFFERED),
+        _ if axis == READ_PATTERN.id => point.text(READ_MODE) != Some(axes::DIRECT_LARGE),
+        _ => true,
+    })),
+    axes: axes::all,
+    available,
+    needs: |point| Needs::files(vec![directory::file(point, point.int(FILE_BYTES).unwrap_or(0), 0)]),
+    figures,
+    timing: Some(reads::timing),
+    measure: Some(reads::measure),
+    row: Some(row),
+    predict: Some(predict::account),
+    drawings: &[Drawing::of_cost("Reading 4 KiB of a file", FILE_BYTES.id)],
+    ..Operation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        axes::all()
+fn available(point: &Point) -> Result<(), Unavailable> {
+    directory::available(point)?;
+    if point.text(READ_MODE) == Some(axes::BUFFERED) {
+        return Ok(());
     }
-
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        directory::available(point)?;
-        if point.text(READ_MODE) == Some(axes::BUFFERED) {
-            return Ok(());
-        }
-        scratch::allows_direct_reads(directory::of(point))
-    }
-
-    fn needs(&self, point: &Point) -> Needs {
-        Needs::files(vec![directory::file(point, point.int(FILE_BYTES).unwrap_or(0), 0)])
-    }
-
-    fn figures(&self) -> Figures {
-        Figures::of_single_operations().with(
-            reads::QUANTITIES,
-            metrics! {
-                "read_rate", BytesPerSecond, Higher, "rate",
-                    "bytes read per second of reading, from the same time as the cost",
-                    |s, _| {
-                        let ns = s.get("median_ns")? - s.get("overhead_ns")?;
-                        (ns > 0.0).then(|| super::blocks::BLOCK_BYTES as f64 * 1e9 / ns)
-                    };
-                "file_share", Ratio, Neither, "share of the file read",
-                    "share of the file that a pass read before its time was over";
-                "cached_per_read", Ratio, Neither, "blocks cached per block read",
-                    "blocks in the page cache after a pass over blocks read: 1 where nothing was read ahead";
-            },
-        )
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
-        reads::play(task, channel)
-    }
-
-    fn timing(&self, point: &Point, base: Timing) -> Timing {
-        reads::timing(point, base)
-    }
+    scratch::allows_direct_reads(directory::of(point))
 }
 
-impl AxisRules for FileRead {
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        match axis {
-            _ if axis == PAGE_CACHE.id => point.text(READ_MODE) == Some(axes::BUFFERED),
-            _ if axis == READ_PATTERN.id => point.text(READ_MODE) != Some(axes::DIRECT_LARGE),
-            _ => true,
-        }
-    }
+fn figures() -> Figures {
+    Figures::of_single_operations().with(
+        reads::QUANTITIES,
+        metrics! {
+            "read_rate", BytesPerSecond, Higher, "rate",
+                "bytes read per second of reading, from the same time as the cost",
+                |s, _| {
+                    let ns = s.get("median_ns")? - s.get("overhead_ns")?;
+                    (ns > 0.0).then(|| super::blocks::BLOCK_BYTES as f64 * 1e9 / ns)
+                };
+            "file_share", Ratio, Neither, "share of the file read",
+                "share of the file that a pass read before its time was over";
+            "cached_per_read", Ratio, Neither, "blocks cached per block read",
+                "blocks in the page cache after a pass over blocks read: 1 where nothing was read ahead";
+        },
+    )
 }
 
-impl OsOperation for FileRead {
-    fn row(&self, point: &Point) -> Option<Row> {
-        let label = axes::label(point);
-        if point.int(FILE_BYTES)? < LARGE_BYTES {
-            return Some(Row::drawn(label));
-        }
-        let row = Row::listed(label);
-        let published = match (point.text(PAGE_CACHE), point.text(READ_PATTERN)) {
-            (Some(axes::DROPPED), Some(axes::SEQUENTIAL)) => "local sequential",
-            (Some(axes::DROPPED), Some(axes::RANDOM)) => "local random",
-            _ => return Some(row),
-        };
-        let random = published == "local random";
-        let row = if random { row.told_as("a random 4 KiB read from the disk") } else { row };
-        Some(row.as_published(ID, published))
+fn row(point: &Point) -> Option<Row> {
+    let label = axes::label(point);
+    if point.int(FILE_BYTES)? < LARGE_BYTES {
+        return Some(Row::drawn(label));
     }
-
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
-        predict::account(point, inputs)
-    }
-
-    fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing::of_cost("Reading 4 KiB of a file", FILE_BYTES.id)]
-    }
+    let row = Row::listed(label);
+    let published = match (point.text(PAGE_CACHE), point.text(READ_PATTERN)) {
+        (Some(axes::DROPPED), Some(axes::SEQUENTIAL)) => "local sequential",
+        (Some(axes::DROPPED), Some(axes::RANDOM)) => "local random",
+        _ => return Some(row),
+    };
+    let random = published == "local random";
+    let row = if random { row.told_as("a random 4 KiB read from the disk") } else { row };
+    Some(row.as_published(ID, published))
 }
 
 #[cfg(test)]

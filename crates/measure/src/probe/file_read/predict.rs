@@ -17,24 +17,25 @@ pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
     match (point.text(READ_MODE)?, point.text(PAGE_CACHE)) {
         (axes::BUFFERED, Some(axes::WARM)) => Some(cached(inputs, bytes, BLOCK_BYTES)),
         (axes::BUFFERED, _) if random => {
-            let device = inputs.row("direct_read", row(ReadWay::Direct, true));
-            let software = inputs.row("cached_read", row(ReadWay::Cached, true));
-            Some(inputs.sum("direct_read + cached_read", device, software))
+            inputs.row("direct_read", row(ReadWay::Direct, true));
+            inputs.row("cached_read", row(ReadWay::Cached, true));
+            Some(inputs.hardware_and_software("direct_read", "cached_read"))
         }
         (axes::BUFFERED, _) => {
             let device = inputs.row("device_rate_read", row(ReadWay::DirectLarge, false));
             let software = inputs.row("cached_read", row(ReadWay::Cached, false));
             // Read-ahead: the device fills the next pages while these are copied; the slower of the two decides.
-            let slower = device.zip(software).map(|(device, software)| device.max(software));
-            Some(inputs.account("max(device_rate_read, cached_read)", device, software, slower))
+            let formula = "max(device_rate_read, cached_read)";
+            let slower = inputs.value(formula);
+            Some(inputs.account(formula, device, software, slower))
         }
         (axes::DIRECT, _) => {
-            let latency = inputs.fact("device_latency", "disk_read_latency_ns", Unit::Nanoseconds);
-            Some(inputs.sum("device_latency", latency, Some(0.0)))
+            inputs.fact("device_latency", "disk_read_latency_ns", Unit::Nanoseconds);
+            Some(inputs.hardware("device_latency"))
         }
         _ => {
-            let rate = inputs.fact("device_rate", "disk_read_bytes_per_second", Unit::BytesPerSecond);
-            let ns = rate.map(|rate| BLOCK_BYTES as f64 * 1e9 / rate);
+            inputs.fact("device_rate", "disk_read_bytes_per_second", Unit::BytesPerSecond);
+            let ns = inputs.value("4096 / device_rate");
             Some(inputs.sum("4 KiB / device_rate", ns, Some(0.0)))
         }
     }
@@ -42,14 +43,10 @@ pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
 
 /// 4 KiB of a cached file: copied out of the page cache, at one system call and one look-up for `call_bytes`.
 pub fn cached(mut inputs: Inputs<'_>, file_bytes: u64, call_bytes: u64) -> CostAccount {
-    let rate = inputs.row("copy_rate", memory_bandwidth::copied_from(file_bytes));
-    let call = inputs.row("cached_byte", primitive::cost_of("cached_byte"));
-    let share = inputs.constant(
-        "calls",
-        BLOCK_BYTES as f64 / call_bytes as f64,
-        Unit::Ratio,
-        "system calls for 4 KiB: the case",
-    );
-    let copy = rate.map(|rate| BLOCK_BYTES as f64 * 1e9 / rate);
-    inputs.sum("4 KiB / copy_rate + calls * cached_byte", copy, call.map(|ns| share * ns))
+    inputs.row("copy_rate", memory_bandwidth::copied_from(file_bytes));
+    inputs.row("cached_byte", primitive::cost_of("cached_byte"));
+    let share = BLOCK_BYTES as f64 / call_bytes as f64;
+    inputs.constant("calls", share, Unit::Ratio, "system calls for 4 KiB: the case");
+    let parts = (inputs.value("4096 / copy_rate"), inputs.value("calls * cached_byte"));
+    inputs.sum("4 KiB / copy_rate + calls * cached_byte", parts.0, parts.1)
 }

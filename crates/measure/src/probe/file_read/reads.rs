@@ -2,7 +2,8 @@
 
 use super::super::batch::{self, BatchRecorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
-use super::super::{Channel, RoleReport, Task, Timing, Window};
+use super::super::operation::Round;
+use super::super::{Task, Timing, Window};
 use super::axes;
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
 use crate::probe::quantities;
@@ -70,7 +71,8 @@ pub fn timing(point: &Point, base: Timing) -> Timing {
     Timing { window_ns, windows: if window_ns > WINDOW_OF_SINGLES_NS { 1 } else { 2 }, ..base }
 }
 
-pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+pub fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let task = round.task;
     let kind = ReadKind::of(&task.point);
     let bytes = task.point.int(FILE_BYTES).context("the point has no file size")?;
     let mut reader = FileReader {
@@ -86,14 +88,11 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     if kind.random && !kind.warm && !kind.direct {
         reader.file.refuse_read_ahead(&reader.order)?;
     }
-    let facts = batch::settle_on_one_cpu();
+    round.settle();
     let overhead_ns = batch::clock_overhead_ns();
     reader.verify_first(task.timing.warmup_ns)?;
-    channel.ready()?;
-    let windows = (0..task.timing.windows)
-        .map(|_| reader.window(task, overhead_ns))
-        .collect::<Result<Vec<Window>>>()?;
-    Ok(RoleReport { windows, facts, ..RoleReport::default() })
+    round.ready()?;
+    (0..task.timing.windows).map(|_| reader.window(task, overhead_ns)).collect()
 }
 
 struct FileReader {

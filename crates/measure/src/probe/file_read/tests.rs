@@ -1,18 +1,10 @@
 //! Real files: every case reads the right blocks, in the state of the cache that it names.
 
 use super::*;
+use crate::probe::Timing;
 use crate::probe::blocks::BLOCK_BYTES;
+use crate::probe::{Probe, RoleReport, Task};
 use syscost_host::scratch::Scratch;
-
-struct Alone;
-impl Channel for Alone {
-    fn offer(&mut self, _: serde_json::Value) -> anyhow::Result<()> {
-        anyhow::bail!("a reader offers nothing")
-    }
-    fn ready(&mut self) -> anyhow::Result<()> {
-        Ok(())
-    }
-}
 
 fn point(mode: &str, cache: Option<&str>, pattern: Option<&str>, bytes: u64) -> Point {
     let mut point = Point::default();
@@ -38,8 +30,8 @@ fn every_way_reads_every_byte_of_a_small_file() {
     ] {
         let point = point(mode, cache, pattern, bytes);
         let run = |point: &Point, scratch: &mut Scratch| -> anyhow::Result<RoleReport> {
-            FileRead.available(point)?;
-            let files = scratch.paths(&FileRead.needs(point).files)?;
+            FILE_READ.available(point)?;
+            let files = scratch.paths(&FILE_READ.needs(point).files)?;
             let timing = Timing { warmup_ns: 0, window_ns: 200_000_000, windows: 1 };
             let task = Task {
                 probe: ID.into(),
@@ -50,7 +42,10 @@ fn every_way_reads_every_byte_of_a_small_file() {
                 ..Task::of(point.clone(), timing)
             };
             // One pass is enough to see the whole file.
-            FileRead.play(&Task { timing: Timing { window_ns: 50_000_000, ..timing }, ..task }, &mut Alone)
+            FILE_READ.play(
+                &Task { timing: Timing { window_ns: 50_000_000, ..timing }, ..task },
+                &mut crate::fixture::Begun,
+            )
         };
         match run(&point, &mut scratch) {
             Ok(report) => {
@@ -74,5 +69,5 @@ fn a_row_named_for_predictions_is_a_row_of_the_probe() {
     assert!(!cost_of(ReadWay::Cached, true, 1 << 20, ".").means(ID, &point));
     let large = super::tests::point(axes::DIRECT_LARGE, None, None, 1 << 20);
     assert!(cost_of(ReadWay::DirectLarge, false, 1 << 20, ".").means(ID, &large));
-    assert_eq!(FileRead.row(&point).map(|row| row.listed), Some(false));
+    assert_eq!(FILE_READ.row(&point).map(|row| row.listed), Some(false));
 }

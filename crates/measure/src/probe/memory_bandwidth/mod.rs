@@ -7,17 +7,15 @@
 mod words;
 
 use super::guide::{AMD_19H, Guide, INTEL_SKYLAKE};
+use super::operation::{Operation, Round};
 use super::passes;
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::streaming::threads;
 use super::transfer::axes::THREADS;
 use super::working_set::{self, ID as WORKING_SET};
-use super::{
-    Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, memory_mountain, meter,
-};
-use anyhow::{Result, anyhow};
-use std::collections::BTreeMap;
+use super::{Needs, Window, memory_mountain, meter};
+use anyhow::{Context, Result};
 use syscost_core::axis::DefaultValues::{Names, Of};
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
@@ -25,8 +23,6 @@ use syscost_host::topology::Topology;
 use syscost_host::{Unavailable, memory};
 use syscost_sys::stream::Loops;
 use words::{BLOCK, MovedWords};
-
-pub struct MemoryBandwidth;
 
 /// Bytes a cycle in vectors of 32: two loads or one store, and what comes from the second cache.
 const LOADED: &[(Guide, f64)] = &[(AMD_19H, 64.0), (INTEL_SKYLAKE, 64.0)];
@@ -138,172 +134,158 @@ fn seats(threads: u64) -> Vec<Option<usize>> {
     (0..threads as usize).map(|i| cpus.get(i.checked_rem(cpus.len())?).map(|cpu| cpu.id)).collect()
 }
 
-impl Probe for MemoryBandwidth {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: ID,
-            title: "memory bandwidth",
-            method: "Each thread, pinned to a CPU of its own, goes through a working set of its own from end to end; \
-                     the threads begin together and their rates are added. Payload is counted once (a copy of n bytes is \
-                     n bytes, half of its working set), every byte is checked; base pages.",
-            source: "McCalpin, STREAM: sustainable memory bandwidth in high performance computers; lmbench bw_mem",
-            roles: &["mover"],
-            operation: Some(&MemoryBandwidth),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
-
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            OPERATION
-                .names(|| OPERATIONS.iter().map(|o| o.id).collect())
-                .help("what is done with the memory; nt_write stores without reading lines into a cache")
-                .default_on(Of(here))
-                .quick_on(Names(&["read", "write", "copy"])),
-            working_set::axis(2 * BLOCK as u64, sizes, || {
-                vec![Value::Int(CACHED[0]), Value::Int(in_memory())]
-            }),
-            THREADS
-                .count(1, 1024)
-                .help("threads that work at the same time, each with memory of its own")
-                .default_on(Of(thread_counts)),
-        ]
-    }
-
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        if point.text(OPERATION) != Some("nt_write") || Loops::here().has_stores_past_caches() {
-            return Ok(());
-        }
-        Err(Unavailable {
-            reason: format!("no streaming store is known here for {}", std::env::consts::ARCH),
-            remedy: "none: measure write instead".into(),
-        })
-    }
-
-    fn needs(&self, point: &Point) -> Needs {
-        let (bytes, threads) = coordinates(point);
-        Needs::memory(bytes.saturating_add(2 * 4096).saturating_mul(threads))
-    }
-
-    fn figures(&self) -> Figures {
+pub static MEMORY_BANDWIDTH: Operation = Operation {
+    id: ID,
+    title: "memory bandwidth",
+    method: "Each thread, pinned to a CPU of its own, goes through a working set of its own from end to end; \
+             the threads begin together and their rates are added. Payload is counted once (a copy of n bytes is \
+             n bytes, half of its working set), every byte is checked; base pages.",
+    source: "McCalpin, STREAM: sustainable memory bandwidth in high performance computers; lmbench bw_mem",
+    roles: &["mover"],
+    settled: false,
+    axes,
+    available,
+    needs,
+    figures: || {
         passes::figures("payload by time, all threads together; the bytes that a copy copies count once")
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        let seats = seats(coordinates(&task.point).1);
-        let operation = operation(&task.point).ok_or_else(|| anyhow!("no operation at {}", task.point))?.id;
-        let bytes = coordinates(&task.point).0 as usize;
-        let timed = threads::together(&seats, channel, |_| {
-            let mut words = MovedWords::prepare(bytes, operation)?;
-            Ok(Box::new(move || words.measure(&Loops::here(), operation, task)))
-        })?;
-        let cpus: Vec<String> = seats.iter().flatten().map(usize::to_string).collect();
-        let facts = BTreeMap::from([
-            ("cpus".to_string(), cpus.join(",")),
-            ("loops".to_string(), Loops::here().name.to_string()),
-        ]);
-        let windows = meter::join(timed.into_iter().map(|timed| timed.windows).collect());
-        Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
-
-    fn timing(&self, point: &Point, base: Timing) -> Timing {
-        // More threads than CPUs take turns of milliseconds.
+    },
+    // More threads than CPUs take turns of milliseconds.
+    timing: Some(|point, base| {
         let turns = coordinates(point).1.div_ceil(cpus());
-        Timing { window_ns: base.window_ns.saturating_mul(turns * turns), ..base }
-    }
+        base.stretched(turns * turns)
+    }),
+    measure: Some(measure),
+    row: Some(row),
+    predict: Some(predict),
+    drawings: &[
+        Drawing {
+            includes: |point| point.int(THREADS) == Some(1),
+            ..Drawing::of(
+                "Memory bandwidth by working set",
+                "bandwidth",
+                Shape::Curve { along: WORKING_SET.id, log_y: true, levels: false },
+            )
+        },
+        Drawing::of(
+            "Memory bandwidth by threads",
+            "bandwidth",
+            Shape::Curve { along: THREADS.id, log_y: false, levels: false },
+        ),
+    ],
+    ..Operation::DEFAULTS
+};
+
+fn axes() -> Vec<Axis> {
+    vec![
+        OPERATION
+            .names(|| OPERATIONS.iter().map(|o| o.id).collect())
+            .help("what is done with the memory; nt_write stores without reading lines into a cache")
+            .default_on(Of(here))
+            .quick_on(Names(&["read", "write", "copy"])),
+        working_set::axis(2 * BLOCK as u64, sizes, || vec![Value::Int(CACHED[0]), Value::Int(in_memory())]),
+        THREADS
+            .count(1, 1024)
+            .help("threads that work at the same time, each with memory of its own")
+            .default_on(Of(thread_counts)),
+    ]
 }
 
-/// The formula, and what it gives for one thread.
-fn of_one(
-    level: Option<Served>,
-    operation: &MemoryOperation,
-    set: u64,
-    inputs: &mut Inputs<'_>,
-) -> (&'static str, Option<f64>) {
-    let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
-    let says = "lines that the core waits for, for each line of payload: a store reads its line";
-    match level {
+fn available(point: &Point) -> Result<(), Unavailable> {
+    if point.text(OPERATION) != Some("nt_write") || Loops::here().has_stores_past_caches() {
+        return Ok(());
+    }
+    Err(Unavailable {
+        reason: format!("no streaming store is known here for {}", std::env::consts::ARCH),
+        remedy: "none: measure write instead".into(),
+    })
+}
+
+fn needs(point: &Point) -> Needs {
+    let (bytes, threads) = coordinates(point);
+    Needs::memory(bytes.saturating_add(2 * 4096).saturating_mul(threads))
+}
+
+fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let seats = seats(coordinates(round.point()).1);
+    let operation =
+        operation(round.point()).with_context(|| format!("no operation at {}", round.point()))?.id;
+    let bytes = coordinates(round.point()).0 as usize;
+    let task = round.task;
+    let timed = threads::together(&seats, round.channel, |_| {
+        let mut words = MovedWords::prepare(bytes, operation)?;
+        Ok(Box::new(move || words.measure(&Loops::here(), operation, task)))
+    })?;
+    let cpus: Vec<String> = seats.iter().flatten().map(usize::to_string).collect();
+    round.fact("cpus", cpus.join(","));
+    round.fact("loops", Loops::here().name);
+    Ok(meter::join(timed.into_iter().map(|timed| timed.windows).collect()))
+}
+
+fn row(point: &Point) -> Option<Row> {
+    let operation = operation(point)?;
+    let (bytes, threads) = coordinates(point);
+    let size = Unit::Bytes.format(bytes as f64);
+    let label = match threads {
+        1 => format!("{}, {size}", operation.label),
+        n => format!("{}, {size}, {n} threads", operation.label),
+    };
+    // Rows are also made elsewhere, from the record: nothing here may look at this machine.
+    let whole = bytes > CACHED[CACHED.len() - 1];
+    let row = if threads == 1 || whole { Row::listed(label) } else { Row::drawn(label) };
+    Some(match operation.published.filter(|_| threads == 1 && whole) {
+        Some(published) if operation.id == "read" => {
+            row.as_published(published, "").told_as("reading memory with one thread")
+        }
+        Some(published) => row.as_published(published, ""),
+        None => row,
+    })
+}
+
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+    let operation = operation(point)?;
+    let (bytes, threads) = coordinates(point);
+    // What is written past the caches goes to memory, of whatever size.
+    let (level, set) = match operation.id {
+        "nt_write" => (Some(Served::Beyond), memory_mountain::LARGEST),
+        _ => (served(bytes, &mut inputs), bytes.next_power_of_two().min(memory_mountain::LARGEST)),
+    };
+    inputs.constant("threads", threads as f64, Unit::Count, "this case");
+    inputs.fact("frequency", "core_hertz", Unit::Hertz);
+    if !matches!(level, Some(Served::First) | None) {
+        let says = "lines that the core waits for, for each line of payload: a store reads its line";
+        inputs.constant("fills", operation.fills, Unit::Count, says);
+    }
+    let formula = match level {
         Some(Served::First) => {
             let figures = if operation.id == "read" { LOADED } else { STORED };
-            let moved = inputs.guided("moved_per_cycle", Unit::Bytes, figures);
-            let rate = moved.zip(hertz).map(|(moved, hertz)| moved * hertz);
-            ("threads * moved_per_cycle * frequency", rate)
+            inputs.guided("moved_per_cycle", Unit::Bytes, figures);
+            "threads * moved_per_cycle * frequency"
         }
         Some(Served::Second) => {
-            let fills = inputs.constant("fills", operation.fills, Unit::Count, says);
-            let filled = inputs.guided("filled_per_cycle", Unit::Bytes, FILLED);
-            let rate = filled.zip(hertz).map(|(filled, hertz)| filled * hertz / fills);
-            ("threads * filled_per_cycle * frequency / fills", rate)
+            inputs.guided("filled_per_cycle", Unit::Bytes, FILLED);
+            "threads * filled_per_cycle * frequency / fills"
         }
         Some(Served::Beyond) => {
-            let fills = inputs.constant("fills", operation.fills, Unit::Count, says);
-            let line = inputs.constant("line", LINE as f64, Unit::Bytes, "from one word to the next");
-            let word =
-                inputs.constant("word", 8.0, Unit::Bytes, "what the memory mountain reads of each line");
-            let words = inputs.row("word_rate", memory_mountain::rate_at(set, LINE));
-            ("threads * word_rate / word * line / fills", words.map(|words| words / word * line / fills))
+            inputs.constant("line", LINE as f64, Unit::Bytes, "from one word to the next");
+            inputs.constant("word", 8.0, Unit::Bytes, "what the memory mountain reads of each line");
+            inputs.row("word_rate", memory_mountain::rate_at(set, LINE));
+            "threads * word_rate / word * line / fills"
         }
-        None => ("threads * what the cache that holds the working set gives", None),
-    }
-}
-
-impl OsOperation for MemoryBandwidth {
-    fn row(&self, point: &Point) -> Option<Row> {
-        let operation = operation(point)?;
-        let (bytes, threads) = coordinates(point);
-        let size = Unit::Bytes.format(bytes as f64);
-        let label = match threads {
-            1 => format!("{}, {size}", operation.label),
-            n => format!("{}, {size}, {n} threads", operation.label),
-        };
-        // Rows are also made elsewhere, from the record: nothing here may look at this machine.
-        let whole = bytes > CACHED[CACHED.len() - 1];
-        let row = if threads == 1 || whole { Row::listed(label) } else { Row::drawn(label) };
-        Some(match operation.published.filter(|_| threads == 1 && whole) {
-            Some(published) if operation.id == "read" => {
-                row.as_published(published, "").told_as("reading memory with one thread")
-            }
-            Some(published) => row.as_published(published, ""),
-            None => row,
-        })
-    }
-
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let operation = operation(point)?;
-        let (bytes, threads) = coordinates(point);
-        // What is written past the caches goes to memory, of whatever size.
-        let (level, set) = match operation.id {
-            "nt_write" => (Some(Served::Beyond), memory_mountain::LARGEST),
-            _ => (served(bytes, &mut inputs), bytes.next_power_of_two().min(memory_mountain::LARGEST)),
-        };
-        let together = inputs.constant("threads", threads as f64, Unit::Count, "this case");
-        let (formula, of_one) = of_one(level, operation, set, &mut inputs);
-        let rate = of_one.map(|rate| rate * together);
-        Some(inputs.account(formula, rate, None, rate))
-    }
-
-    fn drawings(&self) -> Vec<Drawing> {
-        vec![
-            Drawing {
-                title: "Memory bandwidth by working set",
-                metric: "bandwidth",
-                shape: Shape::Curve { along: WORKING_SET.id, log_y: true, levels: false },
-                includes: |point| point.int(THREADS) == Some(1),
-            },
-            Drawing {
-                title: "Memory bandwidth by threads",
-                metric: "bandwidth",
-                shape: Shape::Curve { along: THREADS.id, log_y: false, levels: false },
-                includes: |_| true,
-            },
-        ]
-    }
+        None => {
+            let formula = "threads * what the cache that holds the working set gives";
+            return Some(inputs.account(formula, None, None, None));
+        }
+    };
+    let rate = inputs.value(formula).map(|bytes_per_ns| bytes_per_ns * 1e9);
+    Some(inputs.account(formula, rate, None, rate))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::probe::prediction::{Found, Known};
+    use crate::probe::{Channel, Probe, Task, Timing};
+    use anyhow::anyhow;
 
     struct Ready(Result<(), &'static str>);
 
@@ -334,7 +316,7 @@ mod tests {
             let Some(id) = OPERATIONS.iter().map(|o| o.id).find(|id| operation.as_text() == Some(id)) else {
                 panic!("{operation} is no operation");
             };
-            let report = MemoryBandwidth.play(&task(id, 32 << 10, 2), &mut Ready(Ok(()))).unwrap();
+            let report = MEMORY_BANDWIDTH.play(&task(id, 32 << 10, 2), &mut Ready(Ok(()))).unwrap();
             assert_eq!(report.windows.len(), 2);
             let payload = if id == "copy" { 16384.0 } else { 32768.0 };
             for window in &report.windows {
@@ -345,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_round_that_does_not_start_ends_all_threads() {
-        let error = MemoryBandwidth.play(&task("read", 4096, 3), &mut Ready(Err("no start"))).unwrap_err();
+        let error = MEMORY_BANDWIDTH.play(&task("read", 4096, 3), &mut Ready(Err("no start"))).unwrap_err();
         assert!(error.to_string().contains("start"), "{error}");
     }
 
@@ -377,7 +359,7 @@ mod tests {
     fn a_core_is_predicted_by_its_own_guide_and_memory_without_one() {
         let predicted = |processor, operation, bytes| {
             let point = task(operation, bytes, 1).point;
-            MemoryBandwidth
+            MEMORY_BANDWIDTH
                 .predict(&point, Inputs::new(&Core(processor)))
                 .and_then(|account| account.predicted)
         };

@@ -7,17 +7,14 @@
 pub mod levels;
 mod order;
 
-use super::batch::{batches_of, settle_on_one_cpu};
+use super::batch::batches_of;
 use super::blocks;
-use super::prediction::{CostAccount, Inputs};
+use super::operation::{Operation, Round};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
-use super::{
-    Channel, Figures, Needs, OsOperation, OtherWay, Probe, ProbeAbout, RoleReport, Task, Timing, Window,
-};
-use anyhow::{Context, Result, bail};
+use super::{Figures, Needs, OtherWay, Task, Timing, Window};
+use anyhow::{Context, Result, ensure};
 use order::ChaseOrder;
-use std::collections::BTreeMap;
 use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
@@ -26,8 +23,6 @@ use syscost_host::files::Root;
 use syscost_host::{Unavailable, huge_pages, memory};
 use syscost_sys::chase::{self, Chain};
 use syscost_sys::mapping::{Mapping, Pages, page_bytes};
-
-pub struct MemoryLatency;
 
 const ID: &str = "memory_latency";
 const HUGE_PAGES: NameAxis = NameAxis::new("huge_pages");
@@ -77,25 +72,19 @@ fn line_bytes() -> usize {
         .unwrap_or(64)
 }
 
-/// The memory of a case, and what is known of its pages.
-fn memory_of(bytes: usize, huge_wanted: bool) -> Result<(Mapping, BTreeMap<String, String>)> {
-    let fact = |huge: Option<u64>| {
-        let said = huge.map_or("unknown".to_string(), |huge| huge.to_string());
-        BTreeMap::from([("huge_page_bytes".to_string(), said)])
-    };
+/// The memory of a case, and how much of it is in huge pages, where the kernel tells.
+fn memory_of(bytes: usize, huge_wanted: bool) -> Result<(Mapping, Option<u64>)> {
     if huge_wanted {
         let memory = huge_pages::map(bytes)?;
-        let facts = fact(huge_pages::huge_bytes_of(&memory));
-        return Ok((memory, facts));
+        let huge = huge_pages::huge_bytes_of(&memory);
+        return Ok((memory, huge));
     }
     let mapped = Mapping::anonymous(bytes, Pages::Base);
     let mut memory = mapped.with_context(|| format!("no memory for a working set of {bytes} bytes"))?;
     memory.populate();
     let huge = huge_pages::huge_bytes_of(&memory);
-    if huge.is_some_and(|huge| huge > 0) {
-        bail!("the kernel put huge pages where none were wanted");
-    }
-    Ok((memory, fact(huge)))
+    ensure!(huge.is_none_or(|huge| huge == 0), "the kernel put huge pages where none were wanted");
+    Ok((memory, huge))
 }
 
 /// A chain in random order, and where it should stand after so many loads.
@@ -133,9 +122,11 @@ impl Course {
         let steps = (self.loads % self.lines as u64) as usize;
         let expected = self.order.line_at(self.order.place_of(0) + steps);
         let found = self.chain.line();
-        if found != expected {
-            bail!("after {} loads the chain stands at line {found}, not {expected}", self.loads);
-        }
+        ensure!(
+            found == expected,
+            "after {} loads the chain stands at line {found}, not {expected}",
+            self.loads
+        );
         Ok(())
     }
 
@@ -144,121 +135,98 @@ impl Course {
     }
 }
 
-/// Windows of a chase through so much memory, and what is known of its pages.
-pub fn chase(task: &Task, bytes: u64, huge: bool, channel: &mut dyn Channel) -> Result<RoleReport> {
+/// Windows of a chase through so much memory; what is known of its pages is a fact of the round.
+pub fn chase(round: &mut Round<'_>, bytes: u64, huge: bool) -> Result<Vec<Window>> {
     let line_bytes = line_bytes();
-    let (memory, mut facts) = memory_of(bytes as usize, huge)?;
-    facts.insert("line_bytes".into(), line_bytes.to_string());
-    let mut course = Course::lay(memory, bytes as usize, line_bytes, blocks::seed(task));
+    let (memory, huge_bytes) = memory_of(bytes as usize, huge)?;
+    round.fact("line_bytes", line_bytes.to_string());
+    round.fact("huge_page_bytes", huge_bytes.map_or("unknown".to_string(), |bytes| bytes.to_string()));
+    let mut course = Course::lay(memory, bytes as usize, line_bytes, blocks::seed(round.task));
     course.warm();
-    channel.ready()?;
-    let windows = course.windows(task);
+    round.ready()?;
+    let windows = course.windows(round.task);
     course.check()?;
     // Pages can be split or joined under our feet; the figure must be of what it says.
-    let huge = huge_pages::huge_bytes_of(course.chain.memory());
-    if huge.is_some_and(|huge| Some(&huge.to_string()) != facts.get("huge_page_bytes")) {
-        bail!("the kernel changed the size of the pages while they were read");
-    }
-    Ok(RoleReport { windows, facts, ..RoleReport::default() })
+    let now = huge_pages::huge_bytes_of(course.chain.memory());
+    ensure!(
+        now.is_none() || now == huge_bytes,
+        "the kernel changed the size of the pages while they were read"
+    );
+    Ok(windows)
 }
 
 /// How a round of a chase through so much memory spends its time.
 pub fn timing_of(bytes: u64, base: Timing) -> Timing {
     // Fewer batches fit into a window where each takes a fifth of a millisecond.
-    let window_ns = if bytes > 16 * MIB { base.window_ns.saturating_mul(2) } else { base.window_ns };
-    Timing { window_ns, ..base }
+    base.stretched(if bytes > 16 * MIB { 2 } else { 1 })
 }
 
-impl Probe for MemoryLatency {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: ID,
-            title: "memory latency",
-            method: "One thread follows a chain of pointers, one in each cache line, in a random order that is one \
-                     cycle through the whole working set, so that each load waits for the one before it. The cost is \
-                     the 5 % quantile over batches of at least 1024 loads, less the bare loop, after once through the set (or a tenth of a \
-                     second of it, where that takes longer); the order is fresh in \
-                     each round, and address translation is part of the cost.",
-            source: "Drepper, What every programmer should know about memory (2007), 3.3.2; lmbench lat_mem_rd; multichase",
-            roles: &["reader"],
-            operation: Some(&MemoryLatency),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
-
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            working_set::axis(4 * KIB, sizes, quick_sizes),
-            HUGE_PAGES
-                .switch()
-                .flag("huge-pages", "huge pages")
-                .help("put transparent huge pages behind the memory, or keep them away")
-                .default_on(Names(&["off", "on"]))
-                .quick_on(Names(&["off"])),
-        ]
-    }
-
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        if point.on(HUGE_PAGES) { huge_pages::available() } else { Ok(()) }
-    }
-
-    fn needs(&self, point: &Point) -> Needs {
-        let unit = match huge_pages::bytes_of_one().filter(|_| point.on(HUGE_PAGES)) {
-            Some(bytes) => bytes,
-            None => page_bytes(),
-        };
-        Needs::memory(working_set(point).next_multiple_of(unit as u64))
-    }
-
-    fn figures(&self) -> Figures {
-        Figures::of_batches()
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        let mut facts = settle_on_one_cpu();
-        let chased = chase(task, working_set(&task.point), task.point.on(HUGE_PAGES), channel)?;
-        facts.extend(chased.facts);
-        Ok(RoleReport { windows: chased.windows, facts, ..RoleReport::default() })
-    }
-
-    fn timing(&self, point: &Point, base: Timing) -> Timing {
-        timing_of(working_set(point), base)
-    }
-}
-
-impl OsOperation for MemoryLatency {
-    fn other_ways(&self) -> &'static [OtherWay] {
-        const OTHERS: &[OtherWay] = &[OtherWay {
-            axis: HUGE_PAGES.id,
-            from: "off",
-            to: "on",
-            how: "huge pages (madvise(MADV_HUGEPAGE), or transparent_hugepage=always)",
-        }];
-        OTHERS
-    }
-
-    fn row(&self, point: &Point) -> Option<Row> {
-        let bytes = working_set(point);
-        let pages = if point.on(HUGE_PAGES) { "huge pages" } else { "base pages" };
-        let label = format!("{}, {pages}", Unit::Bytes.format(bytes as f64));
-        let row = if LISTED.contains(&bytes) { Row::listed(label) } else { Row::drawn(label) };
-        let telling = LISTED.last() == Some(&bytes) && !point.on(HUGE_PAGES);
-        Some(if telling { row.told_as("a load from memory (random order, base pages)") } else { row })
-    }
-
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+pub static MEMORY_LATENCY: Operation = Operation {
+    id: ID,
+    title: "memory latency",
+    method: "One thread follows a chain of pointers, one in each cache line, in a random order that is one \
+             cycle through the whole working set, so that each load waits for the one before it. The cost is \
+             the 5 % quantile over batches of at least 1024 loads, less the bare loop, after once through the set (or a tenth of a \
+             second of it, where that takes longer); the order is fresh in \
+             each round, and address translation is part of the cost.",
+    source: "Drepper, What every programmer should know about memory (2007), 3.3.2; lmbench lat_mem_rd; multichase",
+    roles: &["reader"],
+    axes,
+    available,
+    needs,
+    figures: Figures::of_batches,
+    timing: Some(|point, base| timing_of(working_set(point), base)),
+    measure: Some(|round| chase(round, working_set(round.point()), round.point().on(HUGE_PAGES))),
+    row: Some(row),
+    predict: Some(|point, mut inputs| {
         let load = levels::between(working_set(point), &mut inputs);
         Some(inputs.sum(levels::FORMULA, load, Some(0.0)))
-    }
+    }),
+    drawings: &[Drawing::of(
+        "Latency of dependent loads in random order",
+        "cost",
+        Shape::Curve { along: WORKING_SET.id, log_y: true, levels: true },
+    )],
+    other_ways: &[OtherWay {
+        axis: HUGE_PAGES.id,
+        from: "off",
+        to: "on",
+        how: "huge pages (madvise(MADV_HUGEPAGE), or transparent_hugepage=always)",
+    }],
+    ..Operation::DEFAULTS
+};
 
-    fn drawings(&self) -> Vec<Drawing> {
-        vec![Drawing {
-            title: "Latency of dependent loads in random order",
-            metric: "cost",
-            shape: Shape::Curve { along: WORKING_SET.id, log_y: true, levels: true },
-            includes: |_| true,
-        }]
-    }
+fn axes() -> Vec<Axis> {
+    vec![
+        working_set::axis(4 * KIB, sizes, quick_sizes),
+        HUGE_PAGES
+            .switch()
+            .flag("huge-pages", "huge pages")
+            .help("put transparent huge pages behind the memory, or keep them away")
+            .default_on(Names(&["off", "on"]))
+            .quick_on(Names(&["off"])),
+    ]
+}
+
+fn available(point: &Point) -> Result<(), Unavailable> {
+    if point.on(HUGE_PAGES) { huge_pages::available() } else { Ok(()) }
+}
+
+fn needs(point: &Point) -> Needs {
+    let unit = match huge_pages::bytes_of_one().filter(|_| point.on(HUGE_PAGES)) {
+        Some(bytes) => bytes,
+        None => page_bytes(),
+    };
+    Needs::memory(working_set(point).next_multiple_of(unit as u64))
+}
+
+fn row(point: &Point) -> Option<Row> {
+    let bytes = working_set(point);
+    let pages = if point.on(HUGE_PAGES) { "huge pages" } else { "base pages" };
+    let label = format!("{}, {pages}", Unit::Bytes.format(bytes as f64));
+    let row = if LISTED.contains(&bytes) { Row::listed(label) } else { Row::drawn(label) };
+    let telling = LISTED.last() == Some(&bytes) && !point.on(HUGE_PAGES);
+    Some(if telling { row.told_as("a load from memory (random order, base pages)") } else { row })
 }
 
 #[cfg(test)]
@@ -296,7 +264,7 @@ mod tests {
 
     #[test]
     fn memory_with_base_pages_has_no_huge_ones() {
-        let (_, facts) = memory_of(8 * MIB as usize, false).unwrap();
-        assert!(["0", "unknown"].contains(&facts["huge_page_bytes"].as_str()), "{facts:?}");
+        let (_, huge) = memory_of(8 * MIB as usize, false).unwrap();
+        assert!(huge.is_none_or(|bytes| bytes == 0), "{huge:?}");
     }
 }

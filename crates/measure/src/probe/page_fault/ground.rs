@@ -72,112 +72,66 @@ impl Ground for Anonymous {
     }
 }
 
-/// A file whose pages are dropped from the page cache: each touch reads one from the disk.
-pub struct Cold {
+/// What the pages of a mapped file are when they are touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// Dropped from the page cache: each touch reads one from the disk.
+    Cold,
+    /// In the page cache; each touched page becomes a private copy. (A page that is only read is no measure of a fault: the
+    /// kernel maps its neighbours, or the whole of a large folio, at once.)
+    Copied,
+    /// In the page cache, and read. The kernel maps what lies around a fault too (fault-around), or the whole of a large folio.
+    ReadMapped,
+}
+
+pub struct MappedFile {
     file: File,
+    state: FileState,
     mapping: Option<FileMapping>,
 }
 
-impl Cold {
-    pub fn new(file: File) -> Cold {
-        Cold { file, mapping: None }
+impl MappedFile {
+    /// Reads the file where it is to be in the page cache.
+    pub fn new(file: File, state: FileState) -> Result<MappedFile> {
+        if state != FileState::Cold {
+            std::io::copy(&mut &file, &mut std::io::sink()).context("cannot read the file")?;
+        }
+        Ok(MappedFile { file, state, mapping: None })
     }
 }
 
-impl Ground for Cold {
+impl Ground for MappedFile {
     fn clear(&mut self) -> Result<()> {
-        // Pages that somebody has mapped are not dropped.
+        // The copies of the turn before go first; and pages that somebody has mapped are not dropped.
         self.mapping = None;
-        blocks::drop_cached(&self.file, FILE_BYTES)?;
-        let mapping = FileMapping::of(&self.file, FILE_BYTES as usize).context("cannot map the file")?;
-        mapping.expect_random_access()?;
+        match self.state {
+            FileState::Cold => blocks::drop_cached(&self.file, FILE_BYTES)?,
+            _ => refuse_uncached(&self.file)?,
+        }
+        let map = if self.state == FileState::Copied { FileMapping::private_of } else { FileMapping::of };
+        let mapping = map(&self.file, FILE_BYTES as usize).context("cannot map the file")?;
+        if self.state == FileState::Cold {
+            mapping.expect_random_access()?;
+        }
         self.mapping = Some(mapping);
         Ok(())
     }
 
+    #[inline]
     fn touch(&mut self, offset: usize) {
-        if let Some(mapping) = &self.mapping {
-            black_box(mapping.read(offset));
+        match (&mut self.mapping, self.state) {
+            (Some(mapping), FileState::Copied) => mapping.touch(offset),
+            (Some(mapping), _) => _ = black_box(mapping.read(offset)),
+            (None, _) => {}
         }
     }
 
     fn faults(&self, usage: ThreadUsage) -> u64 {
-        usage.major_faults
-    }
-}
-
-/// A file in the page cache, of which each touched page becomes a private copy. (A page that is
-/// only read is no measure of a fault: the kernel maps its neighbours, or the whole of a large
-/// folio, at once.)
-pub struct Cached {
-    file: File,
-    mapping: Option<FileMapping>,
-}
-
-impl Cached {
-    /// Reads the file, so that it is in the page cache.
-    pub fn new(file: File) -> Result<Cached> {
-        std::io::copy(&mut &file, &mut std::io::sink()).context("cannot read the file")?;
-        Ok(Cached { file, mapping: None })
-    }
-}
-
-impl Ground for Cached {
-    fn clear(&mut self) -> Result<()> {
-        // The copies of the turn before go first.
-        self.mapping = None;
-        let mapping =
-            FileMapping::private_of(&self.file, FILE_BYTES as usize).context("cannot map the file")?;
-        refuse_uncached(&self.file)?;
-        self.mapping = Some(mapping);
-        Ok(())
-    }
-
-    fn touch(&mut self, offset: usize) {
-        if let Some(mapping) = &mut self.mapping {
-            mapping.touch(offset);
-        }
-    }
-
-    fn faults(&self, usage: ThreadUsage) -> u64 {
-        usage.minor_faults
-    }
-}
-
-/// A file in the page cache that is mapped and read. The kernel maps what lies around a fault too (fault-around), or the
-/// whole of a large folio.
-pub struct ReadMapped {
-    file: File,
-    mapping: Option<FileMapping>,
-}
-
-impl ReadMapped {
-    pub fn new(file: File) -> Result<ReadMapped> {
-        std::io::copy(&mut &file, &mut std::io::sink()).context("cannot read the file")?;
-        Ok(ReadMapped { file, mapping: None })
-    }
-}
-
-impl Ground for ReadMapped {
-    fn clear(&mut self) -> Result<()> {
-        self.mapping = None;
-        refuse_uncached(&self.file)?;
-        self.mapping = Some(FileMapping::of(&self.file, FILE_BYTES as usize).context("cannot map the file")?);
-        Ok(())
-    }
-
-    fn touch(&mut self, offset: usize) {
-        if let Some(mapping) = &self.mapping {
-            black_box(mapping.read(offset));
-        }
-    }
-
-    fn faults(&self, usage: ThreadUsage) -> u64 {
-        usage.minor_faults
+        if self.state == FileState::Cold { usage.major_faults } else { usage.minor_faults }
     }
 
     fn faults_at_each_touch(&self) -> bool {
-        false
+        self.state != FileState::ReadMapped
     }
 }
 
@@ -338,7 +292,7 @@ mod tests {
     #[test]
     fn a_cold_file_is_really_cold_or_refused() {
         let dir = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")).unwrap();
-        let mut cold = Cold::new(file_of(dir.path()));
+        let mut cold = MappedFile::new(file_of(dir.path()), FileState::Cold).unwrap();
         match cold.clear() {
             Ok(()) => assert_eq!(cached_bytes(&cold.file, FILE_BYTES).unwrap(), 0),
             Err(error) => {
@@ -357,7 +311,7 @@ mod tests {
             eprintln!("skipped: no /dev/shm to make a file in");
             return;
         };
-        let mut cold = Cold::new(file_of(dir.path()));
+        let mut cold = MappedFile::new(file_of(dir.path()), FileState::Cold).unwrap();
         let error = cold.clear().unwrap_err();
         assert!(error.is::<Unavailable>(), "{error}");
     }
@@ -365,7 +319,7 @@ mod tests {
     /// The trap: a mapping that is there already. Touched twice, the second turn is an error.
     #[test]
     fn a_turn_over_a_mapped_file_faults_at_least_once() {
-        struct Kept(ReadMapped);
+        struct Kept(MappedFile);
         impl Ground for Kept {
             fn clear(&mut self) -> Result<()> {
                 if self.0.mapping.is_none() { self.0.clear() } else { Ok(()) }
@@ -381,7 +335,7 @@ mod tests {
             }
         }
         let dir = tempfile::tempdir().unwrap();
-        let mut read = ReadMapped::new(file_of(dir.path())).unwrap();
+        let mut read = MappedFile::new(file_of(dir.path()), FileState::ReadMapped).unwrap();
         let (_, touches) =
             Toucher::new(&mut read, FILE_BYTES as usize, page_bytes(), 1).unwrap().turn().unwrap();
         assert_eq!(touches, FILE_BYTES as usize / page_bytes());
@@ -396,7 +350,7 @@ mod tests {
     #[test]
     fn every_touch_of_a_cached_file_is_a_fault() {
         let dir = tempfile::tempdir().unwrap();
-        let mut cached = Cached::new(file_of(dir.path())).unwrap();
+        let mut cached = MappedFile::new(file_of(dir.path()), FileState::Copied).unwrap();
         turn(&mut cached, FILE_BYTES as usize, page_bytes()).unwrap();
     }
 }

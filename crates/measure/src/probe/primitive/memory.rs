@@ -1,6 +1,6 @@
 //! Parts of the memory's levels: dependent loads in a working set that one level serves, of a size that no row has.
 
-use super::{Channel, PART, Pinned, Task, Window};
+use super::{PART, Round, Window};
 use crate::probe::memory_latency::{self, levels::Levels};
 use anyhow::{Context, Result};
 use syscost_core::units::Unit;
@@ -23,7 +23,8 @@ pub fn bytes(part: &str) -> Result<u64, Unavailable> {
 }
 
 /// A load that waits for the one before it.
-pub fn load(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
-    let part = task.point.text(PART).context("a part")?;
-    Ok(memory_latency::chase(task, bytes(part)?, false, channel)?.windows)
+pub fn load(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    let part = round.point().text(PART).context("a part")?;
+    let bytes = bytes(part)?;
+    memory_latency::chase(round, bytes, false)
 }

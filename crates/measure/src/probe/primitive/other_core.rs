@@ -1,6 +1,6 @@
 //! Waking a thread that sleeps on another core, through a pair of sockets: until it runs, and until the waker goes on.
 
-use super::{Channel, Pinned, Task, Window};
+use super::{Round, Window};
 use crate::probe::batch;
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Write};
@@ -16,12 +16,12 @@ const PAUSE_NS: u64 = 30_000;
 const LIMIT_NS: u64 = 5_000_000_000;
 
 /// Wake-up, interrupt, end of the other core's idle state, switch.
-pub fn until_it_runs(task: &Task, pins: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
-    woken(task, pins, channel, batch::clock_overhead_ns(), |wake| wake.ran - wake.start)
+pub fn until_it_runs(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    woken(round, batch::clock_overhead_ns(), |wake| wake.ran - wake.start)
 }
 
 /// Wake-up and sending of the interrupt, less the call where nobody sleeps.
-pub fn until_sender_goes_on(task: &Task, pins: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
+pub fn until_sender_goes_on(round: &mut Round<'_>) -> Result<Vec<Window>> {
     let (mut here, mut there) = UnixStream::pair().context("cannot make a pair of sockets")?;
     let mut alone = Vec::new();
     for _ in 0..200 {
@@ -31,7 +31,7 @@ pub fn until_sender_goes_on(task: &Task, pins: Pinned, channel: &mut dyn Channel
         there.read_exact(&mut [0])?;
     }
     let overhead_ns = syscost_core::stats::median(&alone).unwrap_or(0.0);
-    woken(task, pins, channel, overhead_ns, |wake| wake.sent - wake.start)
+    woken(round, overhead_ns, |wake| wake.sent - wake.start)
 }
 
 struct Wake {
@@ -40,14 +40,8 @@ struct Wake {
     ran: u64,
 }
 
-fn woken(
-    task: &Task,
-    pins: Pinned,
-    channel: &mut dyn Channel,
-    overhead_ns: f64,
-    time: impl Fn(Wake) -> u64,
-) -> Result<Vec<Window>> {
-    let (here, there) = pins.sender.zip(pins.receiver).context("both threads need a CPU")?;
+fn woken(round: &mut Round<'_>, overhead_ns: f64, time: impl Fn(Wake) -> u64) -> Result<Vec<Window>> {
+    let (here, there) = round.pins.sender.zip(round.pins.receiver).context("both threads need a CPU")?;
     let (mut waker, mut sleeper) = UnixStream::pair().context("cannot make a pair of sockets")?;
     let ran = AtomicU64::new(0);
     std::thread::scope(|scope| {
@@ -61,8 +55,8 @@ fn woken(
         });
         thread.context("cannot start a thread")?;
         pin_this_thread(here)?;
-        channel.ready()?;
-        let windows = batch::operations(task, overhead_ns, || wake(&mut waker, &ran).map(&time));
+        round.ready()?;
+        let windows = batch::operations(round.task, overhead_ns, || wake(&mut waker, &ran).map(&time));
         drop(waker);
         windows
     })

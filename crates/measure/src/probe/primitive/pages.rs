@@ -1,6 +1,6 @@
 //! Parts of memory: a fault without a page of its own, and a page without a fault.
 
-use super::{Channel, Pinned, Task, Window, slope, timed};
+use super::{Round, Window, slope, timed};
 use crate::probe::batch::BatchRecorder;
 use anyhow::{Context, Result, ensure};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -18,13 +18,13 @@ const MANY: usize = 768;
 
 /// Exception, the area found, the table walked, and an entry set: reading untouched memory maps the page of zeroes, which
 /// is neither allocated nor cleared.
-pub fn zero_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
+pub fn zero_page(round: &mut Round<'_>) -> Result<Vec<Window>> {
     let mut memory = Mapping::anonymous(FAULTS as usize * page_bytes(), Pages::Base)?;
-    channel.ready()?;
+    round.ready()?;
     let mut windows = Vec::new();
-    for _ in 0..task.timing.windows {
+    for _ in 0..round.task.timing.windows {
         let mut recorder = BatchRecorder::start();
-        while recorder.is_empty() || recorder.elapsed_ns() < task.timing.window_ns {
+        while recorder.is_empty() || recorder.elapsed_ns() < round.task.timing.window_ns {
             memory.discard()?;
             let before = thread_usage()?;
             let start = monotonic_ns();
@@ -41,13 +41,13 @@ pub fn zero_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Ve
                 }
             );
         }
-        windows.push(recorder.window(task, FAULTS as f64, Some(0.0)));
+        windows.push(recorder.window(round.task, FAULTS as f64, Some(0.0)));
     }
     Ok(windows)
 }
 
 /// A page allocated, accounted for, filled by a copy and put into the cache of a file in memory, by write(2).
-pub fn fresh_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
+pub fn fresh_page(round: &mut Round<'_>) -> Result<Vec<Window>> {
     let file = memfd_create("syscost", MemfdFlags::CLOEXEC).context("cannot make a file in memory")?;
     let file = File::from(file);
     let bytes = vec![1u8; MANY * page_bytes()];
@@ -58,12 +58,11 @@ pub fn fresh_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<V
         std::io::Seek::rewind(&mut end)?;
         Ok(ns)
     };
-    channel.ready()?;
-    slope(task, (MANY - FEW) as u64, || grow(FEW), || grow(MANY))
+    slope(round, (MANY - FEW) as u64, || grow(FEW), || grow(MANY))
 }
 
 /// A page taken out of the cache of a file in memory and given back to the kernel, by truncation.
-pub fn freed_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
+pub fn freed_page(round: &mut Round<'_>) -> Result<Vec<Window>> {
     let file = memfd_create("syscost", MemfdFlags::CLOEXEC).context("cannot make a file in memory")?;
     let file = File::from(file);
     let bytes = vec![1u8; MANY * page_bytes()];
@@ -71,6 +70,5 @@ pub fn freed_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<V
         std::os::unix::fs::FileExt::write_all_at(&file, &bytes[..pages * page_bytes()], 0)?;
         timed(|| file.set_len(0))
     };
-    channel.ready()?;
-    slope(task, (MANY - FEW) as u64, || shrink(FEW), || shrink(MANY))
+    slope(round, (MANY - FEW) as u64, || shrink(FEW), || shrink(MANY))
 }

@@ -1,7 +1,6 @@
 //! Parts of tasks: waking one, making and ending one, and what a process's memory adds.
 
-use super::{Channel, Pinned, Task, Window, slope, timed};
-use crate::probe::batch;
+use super::{Round, Window, slope, timed};
 use anyhow::{Context, Result, bail, ensure};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -25,7 +24,7 @@ const STACK_BYTES: usize = 64 << 10;
 const STATUS: i32 = 7;
 
 /// Waking and queueing of threads that wait for one futex on this CPU and preempt nobody, for each beyond the few.
-pub fn wake_up(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
+pub fn wake_up(round: &mut Round<'_>) -> Result<Vec<Window>> {
     // 0: sleep on. Threads start on the CPU of the thread that makes them, and stay there.
     let over = AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -42,8 +41,7 @@ pub fn wake_up(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<
             sleeper.context("cannot start a thread")?;
         }
         process::preempt_nobody().map_err(refused)?;
-        channel.ready()?;
-        slope(task, u64::from(MANY - FEW), || wake(&over, FEW), || wake(&over, MANY))
+        slope(round, u64::from(MANY - FEW), || wake(&over, FEW), || wake(&over, MANY))
     })
 }
 
@@ -82,10 +80,9 @@ fn wake(word: &AtomicU32, threads: u32) -> Result<u64> {
 }
 
 /// copy_process, a switch to the task and back, do_exit, and release_task, without the C library.
-pub fn task(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
+pub fn task(round: &mut Round<'_>) -> Result<Vec<Window>> {
     let mut stack = vec![0u8; STACK_BYTES];
-    channel.ready()?;
-    batch::operations(task, batch::clock_overhead_ns(), || timed(|| child::thread_exit_wait(&mut stack)))
+    round.operations(|| timed(|| child::thread_exit_wait(&mut stack)))
 }
 
 fn fork() -> Result<u64> {
@@ -96,14 +93,13 @@ fn fork() -> Result<u64> {
 }
 
 /// A task with an address space of its own: the areas and pages of this program copied, and torn down.
-pub fn fork_base(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
-    channel.ready()?;
-    batch::operations(task, batch::clock_overhead_ns(), fork)
+pub fn fork_base(round: &mut Round<'_>) -> Result<Vec<Window>> {
+    round.operations(fork)
 }
 
 /// A page-table entry copied, write-protected in the parent, and dropped: the same process with memory that its
 /// children get, and that they do not get (madvise(2), MADV_DONTFORK).
-pub fn fork_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Vec<Window>> {
+pub fn fork_page(round: &mut Round<'_>) -> Result<Vec<Window>> {
     let mut memory = Mapping::anonymous(COPIED_BYTES, Pages::Base).context("cannot get the memory")?;
     memory.populate();
     let memory = std::cell::RefCell::new(memory);
@@ -111,6 +107,5 @@ pub fn fork_page(task: &Task, _: Pinned, channel: &mut dyn Channel) -> Result<Ve
         memory.borrow_mut().for_children(copied).context("madvise for children")?;
         fork()
     };
-    channel.ready()?;
-    slope(task, (COPIED_BYTES / page_bytes()) as u64, || fork_with(false), || fork_with(true))
+    slope(round, (COPIED_BYTES / page_bytes()) as u64, || fork_with(false), || fork_with(true))
 }

@@ -10,6 +10,7 @@ mod reader;
 mod server;
 mod serving;
 
+use super::operation::OS_SUITE;
 use super::prediction::{CostAccount, Inputs};
 use super::rights::{
     FILE_HANDLES, FILL_OTHERS_DIRECTORIES, OTHER_GROUPS, OTHER_USERS, OTHERS_DIRECTORIES, OWN_MOUNTS, Rights,
@@ -17,8 +18,8 @@ use super::rights::{
 };
 use super::row::Row;
 use super::{
-    Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory, file_read, network,
-    primitive, tcp_round_trip,
+    Channel, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, directory, file_read, network, primitive,
+    tcp_round_trip,
 };
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
 use crate::probe::transfer::axes::PATH;
@@ -59,7 +60,7 @@ impl Probe for RemoteFileRead {
             source: "RFC 7530, READ; CSE 221 system measurement project",
             roles: &[SERVER, READER],
             far_role: Some(SERVER),
-            operation: Some(&RemoteFileRead),
+            suite: Some(OS_SUITE),
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -107,9 +108,7 @@ impl Probe for RemoteFileRead {
         const WINDOW_NS: u64 = 40_000_000;
         Timing { warmup_ns: base.warmup_ns.max(WARMUP_NS), window_ns: base.window_ns.max(WINDOW_NS), ..base }
     }
-}
 
-impl OsOperation for RemoteFileRead {
     fn row(&self, point: &Point) -> Option<Row> {
         let (pattern, cache) = (point.text(READ_PATTERN)?, point.text(PAGE_CACHE)?);
         let cached = if cache == axes::WARM { "cached by the server" } else { "server's page cache dropped" };
@@ -125,18 +124,12 @@ impl OsOperation for RemoteFileRead {
         let (bytes, place) = (point.int(FILE_BYTES)?, directory::of(point));
         let warm = point.text(PAGE_CACHE) == Some(axes::WARM);
         let way = if warm { file_read::ReadWay::Cached } else { file_read::ReadWay::Dropped };
-        let link = inputs.constant("wire", 0.0, Unit::Nanoseconds, "a veth pair has none: veth(4)");
-        let read = inputs.row("local_read", file_read::cost_of(way, random, bytes, place));
-        let trip = inputs.row("round_trip", tcp_round_trip::exchange(axes::VETH));
+        inputs.constant("wire", 0.0, Unit::Nanoseconds, "a veth pair has none: veth(4)");
+        inputs.row("local_read", file_read::cost_of(way, random, bytes, place));
+        inputs.row("round_trip", tcp_round_trip::exchange(axes::VETH));
         let says = "threads that a request passes: the server's worker, and the client's kernel thread that takes the answer";
-        let hand_overs = inputs.constant("hand_overs", 2.0, Unit::Count, says);
-        let woken = inputs.row("wake_other_core", primitive::cost_of("wake_other_core"));
-        let software =
-            trip.zip(read).zip(woken).map(|((trip, read), woken)| trip + read + hand_overs * woken);
-        Some(inputs.sum(
-            "wire + round_trip + local_read + hand_overs * wake_other_core",
-            Some(link),
-            software,
-        ))
+        inputs.constant("hand_overs", 2.0, Unit::Count, says);
+        inputs.row("wake_other_core", primitive::cost_of("wake_other_core"));
+        Some(inputs.hardware_and_software("wire", "round_trip + local_read + hand_overs * wake_other_core"))
     }
 }
