@@ -426,38 +426,23 @@ fn a_stage_of_refinement_that_was_planned_is_measured_on_resume() {
     assert_eq!(read()["state"], "complete");
 }
 
-/// A plain clone has no Parquet: the commands are there and say how to get it.
+/// What `compare` finds between two variants, `history` finds between neighbours; several cases are asked apart.
 #[test]
-#[cfg(not(feature = "store"))]
-fn a_build_without_the_store_says_how_to_get_it() {
-    for arguments in [&["store", "add", "."][..], &["history", "timer"]] {
-        let told = predicates::str::contains("--features store");
-        syscost(arguments).assert().code(2).stderr(told);
-    }
-}
-
-/// Labels of the store that is named are sides of the lab's comparisons too.
-#[test]
-fn the_lab_compares_and_judges_labels_of_a_store() {
-    let dir = TempDir::new().expect("temporary directory");
-    let store = dir.path().join("store");
-    let store = store.to_str().expect("readable");
-    let base = format!("{}/docs/runs/kernels/6.12", env!("CARGO_MANIFEST_DIR"));
-    let off = format!("{base}-off");
-    let compare = ["lab", "compare", "--store", store, "6.12", "6.12 mitigations=off"];
-    let gate = ["lab", "gate", "--store", store, "--baseline", "nothing"];
-    if cfg!(feature = "store") {
-        stdout(&["store", "add", "--store", store, &base, &off]);
-        assert_eq!(stdout(&compare), stdout(&["lab", "compare", &base, &off]));
-        syscost(&gate).assert().code(2).stderr(predicates::str::contains(store));
-    } else {
-        let lacks = || {
-            predicates::str::contains("no label of a store")
-                .and(predicates::str::contains("--features store"))
-        };
-        syscost(&compare).assert().code(2).stderr(lacks());
-        syscost(&gate).assert().code(2).stderr(lacks());
-    }
+fn a_history_says_between_which_runs_a_case_changed() {
+    let group = format!("{}/docs/runs/compare/planted", env!("CARGO_MANIFEST_DIR"));
+    let of = |way| stdout(&["history", &group, "--probe", "transfer", "--at", way]);
+    assert!(
+        of("mechanism=sendmsg").contains("new planted beside old planted: 1.03 [1.02, 1.04] worse"),
+        "{}",
+        of("mechanism=sendmsg")
+    );
+    let told =
+        predicates::str::contains("2 cases of this").and(predicates::str::contains("mechanism=sendmsg"));
+    syscost(&["history", &group]).assert().code(2).stderr(told);
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&["history", &group, "--at", "mechanism=send", "--json"]))
+            .expect("JSON");
+    assert_eq!(json["runs"].as_array().map(Vec::len), Some(16));
 }
 
 #[test]

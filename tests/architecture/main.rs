@@ -45,15 +45,12 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     after.split_once(end).map_or(after, |(inside, _)| inside)
 }
 
-/// What a plain build leaves out, because only a feature of the program imports it.
-const BEHIND_A_FEATURE: &[&str] = &["tools/store"];
-
 /// The crates from the ground up, as folders: the program's own comes last.
 fn crates() -> Vec<String> {
     let manifest = fs::read_to_string(top().join("Cargo.toml")).expect("Cargo.toml");
     let folders = between(&manifest, "\ndefault-members = [", "]").split('"').skip(1).step_by(2);
     let (program, rooms): (Vec<&str>, Vec<&str>) = folders.partition(|folder| *folder == ".");
-    rooms.into_iter().chain(BEHIND_A_FEATURE.iter().copied()).chain(program).map(str::to_string).collect()
+    rooms.into_iter().chain(program).map(str::to_string).collect()
 }
 
 /// The crates of ours that a manifest names under `[dependencies]`.
@@ -79,7 +76,7 @@ fn crates_import_only_those_above_them() {
 /// What measures cannot be reached from what reports: the run directory is all that they share.
 #[test]
 fn what_reports_cannot_measure() {
-    for folder in ["crates/analyze", "crates/report", "tools/course", "tools/tables", "tools/store"] {
+    for folder in ["crates/analyze", "crates/report", "tools/course", "tools/tables"] {
         let manifest = fs::read_to_string(top().join(folder).join("Cargo.toml")).expect("a manifest");
         assert!(!imported_crates(&manifest).contains(&"harness"), "{folder} imports the harness");
     }

@@ -217,7 +217,7 @@ fn two_sides_of_one_recorded_run_are_the_same_and_one_run_on_both_sides_is_refus
     assert!(!page.contains("<script"), "nothing that a page could run");
     let unknown = syscost(&["compare", "no-such-label", "--", &new]);
     assert_eq!(unknown.status.code(), Some(2), "{}", said(&unknown));
-    assert!(said(&unknown).contains("no label of a store"), "{}", said(&unknown));
+    assert!(said(&unknown).contains("cannot read no-such-label"), "{}", said(&unknown));
     let refused = syscost(&["compare", &base, "--", &base]);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("both sides"), "{}", said(&refused));

@@ -6,10 +6,10 @@ use crate::columns::ColumnsOf;
 use crate::course_args::{COURSE_EXAMPLES, CourseArgs};
 use crate::experiment_args::ExperimentArgs;
 use crate::fleet_args::{FLEET_EXAMPLES, FleetArgs};
+use crate::history_args::{HISTORY_EXAMPLES, HistoryArgs};
 use crate::lab_args::{LAB_EXAMPLES, LabArgs};
 use crate::output::Color;
 use crate::side_args::{COMPARE_EXAMPLES, CompareArgs, GATE_EXAMPLES, GateArgs, NameArgs};
-use crate::store_args::{HISTORY_EXAMPLES, HistoryArgs, STORE_EXAMPLES, StoreArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use syscost_experiment::spec::Spec;
@@ -93,10 +93,7 @@ pub enum CliCommand {
     /// Fail where runs became dearer than a budget allows, for CI jobs
     #[command(after_help = GATE_EXAMPLES)]
     Gate(GateArgs),
-    /// Keep runs as Parquet, for DuckDB, pandas and polars
-    #[command(after_help = STORE_EXAMPLES)]
-    Store(StoreArgs),
-    /// One figure over all runs of a store, and boot by boot
+    /// Follow the cost of one case over runs, and say between which it changed
     #[command(after_help = HISTORY_EXAMPLES)]
     History(HistoryArgs),
     /// Measure many hosts, alone and in pairs: which one is slow

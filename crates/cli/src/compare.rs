@@ -3,7 +3,6 @@
 use crate::args::Global;
 use crate::output;
 use crate::side_args::CompareArgs;
-use crate::stored::labelled;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -26,8 +25,8 @@ const NO_CANDIDATE: &str =
 
 pub fn run(args: &CompareArgs, global: &Global) -> Result<ExitCode> {
     let (of_base, of_candidate) = sides_of(args)?;
-    let (first, base) = side(&of_base, &args.labels.store)?;
-    let (_, candidate) = side(&of_candidate, &args.labels.store)?;
+    let (first, base) = side(&of_base)?;
+    let (_, candidate) = side(&of_candidate)?;
     if let Some(why) = refusal(&base, &candidate) {
         bail!("these runs cannot be compared: {}", sides::refused(&why));
     }
@@ -98,29 +97,15 @@ fn sides_of(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
 }
 
 /// The runs of a side, and the first of them whole.
-pub fn side(paths: &[PathBuf], store: &Path) -> Result<(Run, Vec<RunFigures>)> {
+pub fn side(paths: &[PathBuf]) -> Result<(Run, Vec<RunFigures>)> {
     let mut first = None;
     let mut figures = Vec::new();
-    for path in paths.iter().map(|path| runs_of(path, store)).collect::<Result<Vec<_>>>()?.concat() {
+    for path in paths.iter().map(|path| runs_at(path)).collect::<Result<Vec<_>>>()?.concat() {
         let run = RunDir::load(&path)?;
         figures.push(RunFigures::of(&run));
         first.get_or_insert(run);
     }
     Ok((first.context("a side has no run")?, figures))
-}
-
-/// Of a directory, or of a label where there is no such directory.
-pub fn runs_of(name: &Path, store: &Path) -> Result<Vec<PathBuf>> {
-    if name.exists() {
-        return runs_at(name);
-    }
-    let label = name.to_str().unwrap_or_default();
-    let about = || format!("there is no directory {}, and no label of a store", name.display());
-    let runs = labelled(store, label).with_context(about)?;
-    if runs.is_empty() {
-        bail!("{}: {} has no run of it", about(), store.display());
-    }
-    Ok(runs)
 }
 
 /// A run, or those of a group.

@@ -6,7 +6,7 @@ use crate::args::{Cli, CliCommand};
 use crate::output::Paint;
 use crate::{
     analyse, args, audit, axes, check, columns, compare, completions, course, doctor, explain, fleet, gate,
-    history, lab, list, man, output, plan, profile, repeat, report, run, store,
+    history, lab, list, man, output, plan, profile, repeat, report, run,
 };
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -92,7 +92,6 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         CliCommand::Report(args) => report::run(args, global)?,
         CliCommand::Compare(args) => return compare::run(args, global),
         CliCommand::Gate(args) => return gate::run(args, global),
-        CliCommand::Store(args) => store::run(args, global)?,
         CliCommand::History(args) => history::run(args, global)?,
         CliCommand::Fleet(args) => return fleet::run(args, global),
         CliCommand::Explain(args) => explain::run(args, global)?,

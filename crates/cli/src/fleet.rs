@@ -2,8 +2,8 @@
 
 use crate::args::{self, Global};
 use crate::experiment_args::ExperimentArgs;
-use crate::fleet_args::{FleetArgs, FleetCollectArgs, FleetCommand, FleetDir, FleetPlanArgs};
-use crate::{asked, output, store, text_file};
+use crate::fleet_args::{FleetArgs, FleetCommand, FleetDir, FleetPlanArgs};
+use crate::{asked, output, text_file};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::FromArgMatches;
 use serde_json::json;
@@ -158,13 +158,10 @@ fn status(args: &FleetDir, global: &Global) -> Result<()> {
     output::print(&text)
 }
 
-fn collect_runs(args: &FleetCollectArgs, global: &Global) -> Result<ExitCode> {
-    let folder = open(&args.fleet.dir)?;
+fn collect_runs(args: &FleetDir, global: &Global) -> Result<ExitCode> {
+    let folder = open(&args.dir)?;
     let tables = collect::collect(&folder)?;
     tables.write(&folder)?;
-    if let Some(place) = &args.store {
-        store::add_runs(place, &collect::runs(&folder)?)?;
-    }
     let [done, failed, open] =
         [StepState::Done, StepState::Failed, StepState::Open].map(|state| tables.count(state));
     if global.json {
@@ -175,7 +172,7 @@ fn collect_runs(args: &FleetCollectArgs, global: &Global) -> Result<ExitCode> {
         output::print(&format!(
             "{done} of {} done, {failed} failed, {open} not measured yet\nNext: syscost fleet report {}\n",
             count(tables.steps.len(), "step"),
-            args.fleet.dir.display()
+            args.dir.display()
         ))?;
     }
     Ok(ExitCode::from(u8::from(done < tables.steps.len())))

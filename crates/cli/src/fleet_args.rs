@@ -32,8 +32,8 @@ pub enum FleetCommand {
     Submit(FleetDir),
     /// What the engine says, and which steps are done
     Status(FleetDir),
-    /// Read the runs of all steps into tables, and into a store
-    Collect(FleetCollectArgs),
+    /// Read the runs of all steps into tables
+    Collect(FleetDir),
     /// Say which host is slow, from the collected tables
     Report(FleetDir),
     /// Measure one step here: what an engine starts
@@ -86,13 +86,4 @@ pub struct FleetPlanArgs {
     /// Directory to write, new or empty
     #[arg(long, value_name = "DIR", default_value = "fleet")]
     pub out: PathBuf,
-}
-
-#[derive(Args, Debug)]
-pub struct FleetCollectArgs {
-    #[command(flatten)]
-    pub fleet: FleetDir,
-    /// Add every run to this store of Parquet files too
-    #[arg(long, value_name = "DIR")]
-    pub store: Option<PathBuf>,
 }

@@ -34,10 +34,9 @@ pub struct GateTerms<'a> {
 }
 
 pub fn run(args: &GateArgs, global: &Global) -> Result<ExitCode> {
-    let (first, base) = side(&args.baseline, &args.labels.store)?;
-    let (_, candidate) = side(&args.candidate, &args.labels.store)?;
-    let confirming =
-        if args.confirm.is_empty() { None } else { Some(side(&args.confirm, &args.labels.store)?.1) };
+    let (first, base) = side(&args.baseline)?;
+    let (_, candidate) = side(&args.candidate)?;
+    let confirming = if args.confirm.is_empty() { None } else { Some(side(&args.confirm)?.1) };
     let terms = GateTerms { budget: &args.budget, undecided: args.undecided, write: &args.write };
     match judged(&terms, &base, &candidate, confirming.as_deref()) {
         Ok(answer) => told(&terms, global, &first, &answer),

@@ -1,209 +1,222 @@
-//! `history PROBE AXIS=VALUE..`: one figure over the runs of a store.
+//! `history DIR..`: what one case cost over runs, and between which neighbours that changed.
 
 use crate::args::Global;
-use crate::store_args::HistoryArgs;
-use anyhow::Result;
+use crate::compare::runs_at;
+use crate::history_args::HistoryArgs;
+use crate::output;
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use syscost_analyze::cells::Cells;
+use syscost_analyze::sides::facts::refusal;
+use syscost_analyze::sides::{RunFigures, SideComparison, compared_metric, coordinates, counts};
+use syscost_core::stats::Estimate;
+use syscost_core::units::{count, utc};
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::group::{GroupSides, members};
+use syscost_host::fingerprint::{BOOT, MACHINE};
+use syscost_measure::probe::{self, cost};
+use syscost_report::sides;
+use syscost_report::terminal::{self, TerminalLook};
+use syscost_report::text::ending::EndTable;
+
+/// Cases that are named where a question has several.
+const EXAMPLES: usize = 3;
+/// Characters of a boot that tell it from others.
+const SHORT: usize = 8;
+
+/// What one run says of the case.
+struct HistoryPoint {
+    figures: RunFigures,
+    /// Its index in the run's plan.
+    case: usize,
+    /// The probe and every coordinate.
+    cell: String,
+    metric: &'static str,
+    cost: Estimate,
+}
+
+/// What changed between two neighbours.
+struct HistoryChange {
+    before: String,
+    after: String,
+    verdict: String,
+    ratio: Option<String>,
+}
 
 pub fn run(args: &HistoryArgs, global: &Global) -> Result<()> {
-    built::show(args, global)
+    let mut points = Vec::new();
+    for path in args.dirs.iter().map(|dir| all_at(dir)).collect::<Result<Vec<_>>>()?.concat() {
+        let run = RunDir::load(&path)?;
+        if run.record.fact(MACHINE).unwrap_or_default().starts_with(&args.machine) {
+            points.extend(of_run(&run, args)?);
+        }
+    }
+    let cells: BTreeSet<&str> = points.iter().map(|point| point.cell.as_str()).collect();
+    if cells.len() > 1 {
+        let some: Vec<String> = apart(&cells).take(EXAMPLES).collect();
+        let cases = count(cells.len(), "case");
+        bail!("these runs have {cases} of this: name one by --probe and --at: {}", some.join("; "));
+    }
+    let machines: BTreeSet<_> = points.iter().map(|point| point.figures.record.fact(MACHINE)).collect();
+    if machines.len() > 1 {
+        let some: Vec<&str> = machines.into_iter().map(|hash| hash.unwrap_or("unknown")).collect();
+        bail!("machines are never pooled: name one by --machine: {}", some.join(", "));
+    }
+    let Some(cell) = cells.first() else { bail!("no run here has a figure of this case: syscost list") };
+    let sides = sides(&points);
+    let changes: Vec<HistoryChange> = sides.windows(2).map(|pair| change(&pair[0], &pair[1])).collect();
+    if global.json {
+        return output::print_json(&as_json(cell, &sides, &changes));
+    }
+    let look = TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
+    let mut text = output::entry("", 0, &format!("{} of {cell}", points[0].metric));
+    text += &terminal::table(&table(&sides), look);
+    for HistoryChange { before, after, verdict, ratio } in &changes {
+        let told = [ratio.as_deref().unwrap_or_default(), verdict].join(" ");
+        text += &output::entry("", 0, &format!("{after} beside {before}: {}", told.trim()));
+    }
+    output::print(&text)
 }
 
-#[cfg(not(feature = "store"))]
-mod built {
-    use crate::args::Global;
-    use crate::store_args::HistoryArgs;
-    use crate::stored::MISSING;
-    use anyhow::{Result, bail};
-
-    pub fn show(_: &HistoryArgs, _: &Global) -> Result<()> {
-        bail!("{}", MISSING)
+/// A run, those of a group, or those of each variant of a group.
+fn all_at(path: &Path) -> Result<Vec<PathBuf>> {
+    let about = || format!("cannot read {}", path.display());
+    let variants = GroupSides::load(path).with_context(about)?.map_or(vec![], |group| group.variants);
+    if variants.is_empty() {
+        return runs_at(path);
     }
+    let sides = variants.iter().map(|variant| members(&path.join(&variant.label)));
+    Ok(sides.collect::<std::io::Result<Vec<_>>>().with_context(about)?.concat())
 }
 
-#[cfg(feature = "store")]
-mod built {
-    use crate::args::Global;
-    use crate::output;
-    use crate::store_args::HistoryArgs;
-    use anyhow::{Context, Result, bail};
-    use serde_json::json;
-    use std::collections::BTreeSet;
-    use syscost_analyze::sides::compared_metric;
-    use syscost_core::units::{Unit, count, utc};
-    use syscost_measure::probe::{self, Probe};
-    use syscost_report::escape;
-    use syscost_report::terminal::{self, TerminalLook};
-    use syscost_report::text::ending::EndTable;
-    use syscost_store::history::{BootPoint, CellQuery, HistoryPoint, boots, cells, history};
-    use syscost_store::otava::{self, BootChange};
-
-    /// Cases that are named where a question has several.
-    const EXAMPLES: usize = 3;
-    /// Characters of a boot or machine that tell it from others.
-    const SHORT: usize = 8;
-
-    pub fn show(args: &HistoryArgs, global: &Global) -> Result<()> {
-        let query = query(args)?;
-        let (points, unread) = history(&args.store, &query)?;
-        for file in unread {
-            output::complain(&format!("warning: a file is left out, it could not be read: {file}"));
+/// The cases of a run that were asked for and have a figure.
+fn of_run(run: &Run, args: &HistoryArgs) -> Result<Vec<HistoryPoint>> {
+    let cells = Cells::of(run);
+    let mut asked = Vec::new();
+    for case in run.record.plan.cases.iter().filter(|case| case.twin_of.is_none()) {
+        if is_asked(case, args)? {
+            asked.push(case);
         }
-        let cells = cells(&points);
-        if cells.len() > 1 {
-            let some: Vec<String> = apart(&cells).take(EXAMPLES).collect();
-            bail!(
-                "{} have this figure; name one by its axes: {}",
-                count(cells.len(), "case"),
-                some.join("; ")
-            );
-        }
-        if points.is_empty() {
-            bail!("no run of {} has {} of this case", args.store.display(), query.metric);
-        }
-        let boots = boots(&points);
-        if global.json {
-            return output::print_json(&all(&points, &boots));
-        }
-        if args.csv {
-            return output::print(&csv(&points));
-        }
-        let look =
-            TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
-        output::print(&terminal::table(&table(&points), look))?;
-        output::print(&terminal::table(&by_boot(&boots), look))?;
-        output::print(&changed(otava::changes(&boots, otava::PROGRAM.as_ref())?))
     }
+    let point = |case: &&Case| {
+        let probe = probe::find(&case.probe)?;
+        let counted = counts(&run.record);
+        let metric = if counted { cost::counted_metric(probe) } else { compared_metric(probe) }?;
+        Some(HistoryPoint {
+            figures: RunFigures::of(run),
+            case: case.index,
+            cell: format!("{} {}", case.probe, coordinates(&case.point)).trim_end().to_string(),
+            metric: metric.title,
+            cost: cells.judged(case.index, metric.id)?,
+        })
+    };
+    Ok(asked.iter().filter_map(point).collect())
+}
 
-    /// What Otava says, a line a change.
-    fn changed(found: Option<Vec<BootChange>>) -> String {
-        let Some(found) = found else {
-            return "Change points: Apache Otava is not installed (pip install apache-otava).\n".into();
-        };
-        if found.is_empty() {
-            return "Change points by Apache Otava: none.\n".into();
-        }
-        let line = |change: &BootChange| {
-            let (at, boot) = (moment(change.started_unix_ns), short(&change.boot));
-            format!("Change point by Apache Otava: {:.2}x from {at} on (boot {boot}).\n", change.ratio)
-        };
-        found.iter().map(line).collect()
+/// `size=64K` means what it means as an option of `run`.
+fn is_asked(case: &Case, args: &HistoryArgs) -> Result<bool> {
+    let Some(probe) = probe::find(&case.probe) else { return Ok(false) };
+    if args.probe.as_ref().is_some_and(|id| *id != *case.probe) {
+        return Ok(false);
     }
-
-    /// Each case by the coordinates that not all have.
-    fn apart<'a>(cells: &'a BTreeSet<&str>) -> impl Iterator<Item = String> + 'a {
-        let of = |cell: &'a str| cell.split(' ').collect::<BTreeSet<&str>>();
-        let shared = cells.iter().map(|cell| of(cell)).reduce(|a, b| &a & &b).unwrap_or_default();
-        cells.iter().map(move |cell| (&of(cell) - &shared).into_iter().collect::<Vec<_>>().join(" "))
-    }
-
-    fn query(args: &HistoryArgs) -> Result<CellQuery> {
-        let probe = probe::find(&args.probe)
-            .with_context(|| format!("there is no probe {:?}: syscost list", args.probe))?;
-        let metric = match &args.metric {
-            Some(id) => id.clone(),
-            None => compared_metric(probe).context("this probe has no figure to compare")?.id.into(),
-        };
-        let coordinates = args.axes.iter().map(|text| coordinate(probe, text)).collect::<Result<Vec<_>>>()?;
-        Ok(CellQuery { probe: args.probe.clone(), metric, coordinates, machine: args.machine.clone() })
-    }
-
-    /// `size=64K` as points have it: `message_bytes=65536`
-    fn coordinate(probe: &dyn Probe, text: &str) -> Result<String> {
+    for text in &args.axes {
         let (name, value) =
             text.split_once('=').with_context(|| format!("write AXIS=VALUE, not {text:?}"))?;
         let axes = probe.axes();
-        let axis = axes.iter().find(|axis| axis.flag == name || axis.id == name);
-        let axis =
-            axis.with_context(|| format!("{} has no axis {name:?}: syscost axes", probe.about().id))?;
+        let Some(axis) = axes.iter().find(|axis| axis.flag == name || axis.id == name) else {
+            return Ok(false);
+        };
         let value = axis.parse(value).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
-        Ok(format!("{}={value}", axis.id))
-    }
-
-    fn moment(unix_ns: i64) -> String {
-        let text = utc(u64::try_from(unix_ns).unwrap_or(0) / 1_000_000_000);
-        format!("{} {}", &text[..10], &text[11..16])
-    }
-
-    fn short(text: &str) -> String {
-        text.chars().take(SHORT).collect()
-    }
-
-    fn shown(point: &HistoryPoint, value: f64) -> String {
-        let unit = serde_json::from_value::<Unit>(point.unit.clone().into());
-        unit.map_or_else(|_| format!("{value} {}", point.unit), |unit| unit.format(value))
-    }
-
-    fn table(points: &[HistoryPoint]) -> EndTable {
-        let row = |point: &HistoryPoint| {
-            vec![
-                moment(point.started_unix_ns),
-                shown(point, point.value),
-                format!("{} - {}", shown(point, point.interval.0), shown(point, point.interval.1)),
-                short(point.boot.as_deref().unwrap_or("-")),
-                point.label.as_deref().or(point.revision.as_deref()).unwrap_or_default().into(),
-            ]
-        };
-        let columns = ["run", "value", "CI", "boot", "label"].map(String::from).to_vec();
-        EndTable { title: None, columns, rows: points.iter().map(row).collect(), note: None }
-    }
-
-    fn by_boot(boots: &[BootPoint]) -> EndTable {
-        let row = |boot: &BootPoint| {
-            vec![
-                moment(boot.started_unix_ns),
-                short(&boot.machine),
-                short(&boot.boot),
-                boot.runs.to_string(),
-                format!("{:.3}", boot.relative),
-            ]
-        };
-        let columns = ["boot of", "machine", "boot", "runs", "relative"].map(String::from).to_vec();
-        let note = Some("relative: to the mean over the machine's boots".to_string());
-        EndTable { title: None, columns, rows: boots.iter().map(row).collect(), note }
-    }
-
-    fn csv(points: &[HistoryPoint]) -> String {
-        let mut text =
-            "started_unix_ns,machine,boot,run,label,revision,point,unit,value,ci_low,ci_high\n".to_string();
-        for point in points {
-            let name = |text: &Option<String>| text.clone().unwrap_or_default();
-            let words = [
-                point.started_unix_ns.to_string(),
-                point.machine.clone(),
-                name(&point.boot),
-                point.run.clone(),
-                name(&point.label),
-                name(&point.revision),
-                point.point.clone(),
-                point.unit.clone(),
-            ];
-            let numbers = [point.value, point.interval.0, point.interval.1].map(|value| value.to_string());
-            let mut writer = ::csv::Writer::from_writer(Vec::new());
-            let row = words.iter().map(|text| escape::cell(text).into_owned()).chain(numbers);
-            writer.write_record(row).expect("in memory");
-            text +=
-                &String::from_utf8(writer.into_inner().expect("in memory")).expect("only text was written");
+        if case.point.get(axis.id) != Some(&value) {
+            return Ok(false);
         }
-        text
     }
+    Ok(true)
+}
 
-    fn all(points: &[HistoryPoint], boots: &[BootPoint]) -> serde_json::Value {
-        let point = |p: &HistoryPoint| {
-            json!({
-                "started_unix_ns": p.started_unix_ns, "machine": p.machine, "boot": p.boot, "run": p.run, "label": p.label,
-                "revision": p.revision, "point": p.point, "unit": p.unit, "value": p.value,
-                "ci_low": p.interval.0, "ci_high": p.interval.1,
-            })
-        };
-        let boot = |b: &BootPoint| {
-            json!({
-                "machine": b.machine, "boot": b.boot, "started_unix_ns": b.started_unix_ns, "runs": b.runs,
-                "relative": b.relative,
-            })
-        };
-        json!({
-            "runs": points.iter().map(point).collect::<Vec<_>>(),
-            "boots": boots.iter().map(boot).collect::<Vec<_>>(),
-        })
+/// Each case by what not all have.
+fn apart<'a>(cells: &'a BTreeSet<&str>) -> impl Iterator<Item = String> + 'a {
+    let of = |cell: &'a str| cell.split(' ').collect::<BTreeSet<&str>>();
+    let shared = cells.iter().map(|cell| of(cell)).reduce(|a, b| &a & &b).unwrap_or_default();
+    cells.iter().map(move |cell| (&of(cell) - &shared).into_iter().collect::<Vec<_>>().join(" "))
+}
+
+/// What a run is called; its boot where nobody called it anything.
+fn name(point: &HistoryPoint) -> String {
+    let names = &point.figures.record.names;
+    let called: Vec<&str> =
+        [&names.label, &names.revision, &names.group].into_iter().flatten().map(String::as_str).collect();
+    match called.as_slice() {
+        [] => format!("boot {}", short(point.figures.record.fact(BOOT))),
+        called => called.join(" "),
     }
+}
+
+fn short(boot: Option<&str>) -> String {
+    boot.unwrap_or("-").chars().take(SHORT).collect()
+}
+
+/// Runs of one name, in the order of their first ones: those that took turns are neighbours too.
+fn sides(points: &[HistoryPoint]) -> Vec<Vec<&HistoryPoint>> {
+    let mut points: Vec<&HistoryPoint> = points.iter().collect();
+    points.sort_by_key(|point| point.figures.record.started_unix_ns);
+    let mut sides: Vec<Vec<&HistoryPoint>> = Vec::new();
+    for point in points {
+        match sides.iter_mut().find(|side| name(side[0]) == name(point)) {
+            Some(side) => side.push(point),
+            None => sides.push(vec![point]),
+        }
+    }
+    sides
+}
+
+/// By the inference of `compare`: the family is every case that the runs share.
+fn change(before: &[&HistoryPoint], after: &[&HistoryPoint]) -> HistoryChange {
+    let figures = |side: &[&HistoryPoint]| side.iter().map(|one| one.figures.clone()).collect::<Vec<_>>();
+    let (base, candidate) = (figures(before), figures(after));
+    let (before, after, case) = (name(before[0]), name(after[0]), before[0].case);
+    if let Some(why) = refusal(&base, &candidate) {
+        return HistoryChange { before, after, verdict: sides::refused(&why), ratio: None };
+    }
+    let compared = SideComparison::of(&base, &candidate);
+    let change = compared.changes.iter().find(|change| change.case == case);
+    let verdict = change.map_or("no figure of both".into(), |change| sides::verdict(change, &compared));
+    HistoryChange { before, after, verdict, ratio: change.map(|change| sides::interval(&change.decision)) }
+}
+
+fn table(sides: &[Vec<&HistoryPoint>]) -> EndTable {
+    let row = |point: &&HistoryPoint| {
+        let text = utc(point.figures.record.started_unix_ns / 1_000_000_000);
+        let (cost, unit) = (&point.cost, point.cost.unit);
+        vec![
+            format!("{} {}", &text[..10], &text[11..16]),
+            unit.format(cost.value),
+            format!("{} - {}", unit.format(cost.low), unit.format(cost.high)),
+            name(point),
+            short(point.figures.record.fact(BOOT)),
+        ]
+    };
+    let columns = ["run", "value", "CI", "name", "boot"].map(String::from).to_vec();
+    EndTable { title: None, columns, rows: sides.iter().flatten().map(row).collect(), note: None }
+}
+
+fn as_json(cell: &str, sides: &[Vec<&HistoryPoint>], changes: &[HistoryChange]) -> serde_json::Value {
+    let run = |point: &&HistoryPoint| {
+        let record = &point.figures.record;
+        json!({
+            "started_unix_ns": record.started_unix_ns, "machine": record.fact(MACHINE), "boot": record.fact(BOOT),
+            "run": record.id, "name": name(point), "metric": point.metric, "unit": point.cost.unit,
+            "value": point.cost.value, "ci_low": point.cost.low, "ci_high": point.cost.high,
+        })
+    };
+    let change = |one: &HistoryChange| json!({ "before": one.before, "after": one.after, "ratio": one.ratio, "verdict": one.verdict });
+    json!({
+        "case": cell,
+        "runs": sides.iter().flatten().map(run).collect::<Vec<_>>(),
+        "changes": changes.iter().map(change).collect::<Vec<_>>(),
+    })
 }

@@ -1,7 +1,7 @@
 //! Options of the lab: what its guests are, what is compared of several, and what a gate allows.
 
 use crate::experiment_args::ExperimentArgs;
-use crate::side_args::{LabelArgs, budget, target};
+use crate::side_args::{budget, target};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -119,12 +119,9 @@ Exit status:
 
 #[derive(Args, Debug)]
 pub struct LabCompareArgs {
-    /// The base and its rivals, or labels of runs in the store; a directory of several runs is all of
-    /// these
+    /// The base and its rivals; a directory of several runs is all of these
     #[arg(value_name = "DIR", required = true)]
     pub runs: Vec<PathBuf>,
-    #[command(flatten)]
-    pub labels: LabelArgs,
     /// Write kernels.csv, and a page for each rival, into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -132,11 +129,9 @@ pub struct LabCompareArgs {
 
 #[derive(Args, Debug)]
 pub struct LabGateArgs {
-    /// A run of `syscost lab --count instructions`, or a label of such runs in the store
+    /// A run of `syscost lab --count instructions`
     #[arg(long, value_name = "BASE", required = true)]
     pub baseline: Vec<PathBuf>,
-    #[command(flatten)]
-    pub labels: LabelArgs,
     /// The kernel to judge, as `lab --kernel` takes it [default: the newest that apt offers]
     #[arg(long, value_name = "KERNEL")]
     pub kernel: Option<String>,

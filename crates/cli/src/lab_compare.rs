@@ -1,7 +1,7 @@
 //! `lab compare`: counted guests side by side, a column for each kernel.
 
 use crate::args::Global;
-use crate::compare::runs_of;
+use crate::compare::runs_at;
 use crate::lab_args::LabCompareArgs;
 use crate::output;
 use anyhow::{Context, Result, anyhow, bail};
@@ -23,7 +23,7 @@ const TABLE: &str = "kernels.csv";
 pub fn run(args: &LabCompareArgs, global: &Global) -> Result<ExitCode> {
     let mut places = Vec::new();
     for place in &args.runs {
-        let mut runs = runs_of(place, &args.labels.store)?;
+        let mut runs = runs_at(place)?;
         // A directory of several guests names them by their kernels; they ran one after the other.
         if runs.len() > 1 {
             let started = |run: &PathBuf| RunDir::record(run).map_or(0, |record| record.started_unix_ns);

@@ -20,7 +20,7 @@ use syscost_sys::signals;
 const INTERRUPTED: u8 = 130;
 
 pub fn run(args: &LabGateArgs, global: &Global, command: Vec<String>) -> Result<ExitCode> {
-    let (first, base) = side(&args.baseline, &args.labels.store)?;
+    let (first, base) = side(&args.baseline)?;
     if !base.iter().all(|run| counts(&run.record)) {
         bail!(
             "the baseline counts no instructions: make it with syscost lab --count instructions --out BASE"

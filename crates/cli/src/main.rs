@@ -22,6 +22,7 @@ mod fleet;
 mod fleet_args;
 mod gate;
 mod history;
+mod history_args;
 mod lab;
 mod lab_args;
 mod lab_compare;
@@ -41,9 +42,6 @@ mod report;
 mod run;
 mod side_args;
 mod side_by_side;
-mod store;
-mod store_args;
-mod stored;
 mod sought;
 mod text_file;
 

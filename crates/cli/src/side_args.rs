@@ -1,6 +1,5 @@
 //! Options of what compares runs with runs.
 
-use crate::store_args::STORE;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use syscost_core::units::parse_fraction;
@@ -37,14 +36,6 @@ fn short_name(text: &str) -> Result<String, String> {
     if good { Ok(text.into()) } else { Err(format!("a name has 1 to {MOST} printable characters")) }
 }
 
-/// Where a label of a side is looked up.
-#[derive(Args, Debug)]
-pub struct LabelArgs {
-    /// The store whose labels are meant
-    #[arg(long, value_name = "DIR", default_value = STORE)]
-    pub store: PathBuf,
-}
-
 pub const COMPARE_EXAMPLES: &str = "\
 Examples:
   syscost run os --repeat 8 --label base --out base
@@ -52,7 +43,6 @@ Examples:
   syscost compare base -- new
   syscost compare --out DIR base-1 base-2 -- new-1 new-2
   syscost compare GROUP        the two variants of `run --variants`
-  syscost compare --store syscost-store linux-6.1 -- linux-6.12     labels
 
 The replicate is the run, or the boot where the sides ran on different boots.
 One boot a side is undecided. An answer is one of: worse, better, same (within
@@ -60,15 +50,12 @@ One boot a side is undecided. An answer is one of: worse, better, same (within
 
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Directories of runs or groups to compare with, or labels of runs in the store
+    /// Directories of runs or groups to compare with
     #[arg(value_name = "BASE", required = true)]
     pub base: Vec<PathBuf>,
-    /// Directories or labels of what may have changed, after --; none: BASE is a group of two
-    /// variants
+    /// Directories of what may have changed, after --; none: BASE is a group of two variants
     #[arg(value_name = "CANDIDATE", last = true)]
     pub candidate: Vec<PathBuf>,
-    #[command(flatten)]
-    pub labels: LabelArgs,
     /// Write comparison.html and comparisons.csv into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -94,21 +81,18 @@ Exit status:
 
 #[derive(Args, Debug)]
 pub struct GateArgs {
-    /// A directory of a run or group to compare with, or a label of runs in the store (repeat it for
-    /// more)
+    /// A directory of a run or group to compare with (repeat it for more)
     #[arg(long, value_name = "BASE", required = true)]
     pub baseline: Vec<PathBuf>,
     /// By how much costs may grow: 5%, or of a probe or `cpu` (CPU time of a message) alone: cpu=5%
     #[arg(long, value_name = "[KIND=]SHARE", required = true, value_parser = budget)]
     pub budget: Vec<(Option<String>, f64)>,
-    /// Directories or labels of what may have become dearer
+    /// Directories of what may have become dearer
     #[arg(value_name = "CANDIDATE", required = true)]
     pub candidate: Vec<PathBuf>,
     /// Further runs of the candidate: a case is over its budget only if it is in these, too
     #[arg(long, value_name = "DIR")]
     pub confirm: Vec<PathBuf>,
-    #[command(flatten)]
-    pub labels: LabelArgs,
     /// What an undecided gate ends with
     #[arg(long, value_enum, value_name = "END", default_value = "exit")]
     pub undecided: WhenUndecided,

@@ -8,7 +8,7 @@ use crate::folder::FleetFolder;
 use crate::plan::FleetStep;
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use syscost_analyze::sides::compared_metric;
 use syscost_core::sample::Metric;
 use syscost_experiment::run::Record;
@@ -64,12 +64,6 @@ pub fn collect(folder: &FleetFolder) -> Result<FleetTables> {
         tables.steps.push(outcome);
     }
     Ok(tables)
-}
-
-/// The directories of runs that count.
-pub fn runs(folder: &FleetFolder) -> Result<Vec<PathBuf>> {
-    let steps = folder.plan.steps()?;
-    Ok(steps.iter().filter(|step| folder.is_done(step)).map(|step| folder.run_of(step)).collect())
 }
 
 fn read(run: &Path, step: &FleetStep) -> Result<(Record, Vec<FleetFigure>)> {
