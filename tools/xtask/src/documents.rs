@@ -9,15 +9,10 @@
 //! | `figure: RUN` | a picture of what rivals cost relative to the control, and sentences of it, up to `result: end` |
 //! | `section: RUN#ID` | the sentences of one section of its report (where it has no answers: its method), up to `result: end` |
 //! | `tables: RUN#ID` | the tables of one section of its report, up to `result: end` |
-//! | `conditions: RECORD` | the cost model's errors by condition, up to `result: end` |
-//! | `predictions: RECORD` | rows within a factor of two of their prediction, by condition, up to `result: end` |
-//! | `groups: RECORD` | how often comparisons of runs side by side find what was planted, up to `result: end` |
 //! | `kernels: RUN RUN..` | what kernels cost more than the first of them, in instructions, up to `result: end` |
-//! | `mutants: RECORD` | how many promises' tests notice that they are broken, up to `result: end` |
-//! | `perf: FOLDER` | the shares of a profile beside those of perf(1), up to `result: end` |
 
 use crate::deciding::StudyRecord;
-use crate::{Generated, Tree, conditions, figure, groups, machine, mutants, perf, predictions, tables};
+use crate::{Generated, Tree, figure, machine, tables};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
@@ -29,20 +24,7 @@ use syscost_report::{Block, Entry, Table, build, sides};
 
 /// Runs that documents show.
 const RUNS: &str = "docs/runs/";
-const MARKS: [&str; 12] = [
-    "predictions",
-    "begin",
-    "result",
-    "section",
-    "tables",
-    "studies",
-    "figure",
-    "perf",
-    "groups",
-    "conditions",
-    "mutants",
-    "kernels",
-];
+const MARKS: [&str; 7] = ["begin", "result", "section", "tables", "studies", "figure", "kernels"];
 const END: &str = "<!-- result: end -->";
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
@@ -82,12 +64,7 @@ fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
                 let record = StudyRecord::load(&tree.root.join(name))?;
                 (record.page(name.strip_prefix("docs/").unwrap_or(name)), END.into())
             }
-            "conditions" => (conditions::page(&tree.root.join(name))?, END.into()),
-            "predictions" => (predictions::page(&tree.root.join(name))?, END.into()),
-            "groups" => (groups::page(&tree.root.join(name))?, END.into()),
             "kernels" => (compared(tree, name, folder)?, END.into()),
-            "mutants" => (mutants::page(&tree.root.join(name))?, END.into()),
-            "perf" => (perf::page(&tree.root.join(name))?, END.into()),
             "tables" => (shown(tree, name, folder, &section_tables, "\n")?, END.into()),
             _ => (shown(tree, name, folder, &sentences, ">\n")?, END.into()),
         };

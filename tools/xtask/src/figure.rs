@@ -1,6 +1,7 @@
 //! The picture of README.md and the sentences under it: what each rival costs relative to the control, by
 //! message size, over all thread counts. Made of `comparisons.csv`, as anybody could.
 
+use crate::rivals::{self, RivalScope};
 use crate::{Generated, Tree};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -75,43 +76,20 @@ fn control(run: &Run) -> Result<&str> {
 fn ratios(run: &Run, analysis: &Analysis) -> Result<Ratios> {
     let control = control(run)?;
     let mut ratios = Ratios::new();
-    let text = comparisons::text(run, analysis);
-    for row in csv::Reader::from_reader(text.as_bytes()).deserialize() {
-        let row: BTreeMap<String, String> = row?;
-        let is = |column: &str, value: &str| row[column] == value;
-        let (Some(a), Some(b)) =
-            (coordinate(&row["a_is"], "mechanism"), coordinate(&row["b_is"], "mechanism"))
-        else {
-            continue;
-        };
-        let compared = is("family", "mechanism") && is("scope", "over_threads") && is("metric", METRIC);
-        if !compared || (a == control) == (b == control) {
+    for pair in rivals::beside(control, METRIC, &comparisons::text(run, analysis))? {
+        if pair.scope != RivalScope::OverThreads {
             continue;
         }
-        let size = coordinate(&row["shared"], "message_bytes").context("rivals share a size")?.parse()?;
-        let rival = if b == control { a } else { b };
-        let ratio = ratio(&row, b == control)?;
-        ratios.entry(rival.to_string()).or_default().insert(size, ratio);
+        let (low, high) = pair.ci_low.zip(pair.ci_high).context("a ratio has an interval")?;
+        let (value, level, n, unit) = (pair.ratio, pair.ci_level, pair.rounds, Unit::Ratio);
+        let ratio = Ratio {
+            estimate: Estimate { value, low, high, level, n, unit },
+            significant: pair.verdict.differs(),
+        };
+        ratios.entry(pair.rival).or_default().insert(pair.message_bytes, ratio);
     }
     ensure!(!ratios.is_empty(), "the run compares nothing with {control}");
     Ok(ratios)
-}
-
-/// A row's ratio, turned so that the control is below.
-fn ratio(row: &BTreeMap<String, String>, control_below: bool) -> Result<Ratio> {
-    let figure = |column: &str| row[column].parse::<f64>().with_context(|| format!("{column}: {row:?}"));
-    let (value, low, high) = (figure("ratio")?, figure("ci_low")?, figure("ci_high")?);
-    let (value, low, high) =
-        if control_below { (value, low, high) } else { (1.0 / value, 1.0 / high, 1.0 / low) };
-    let (level, n) = (figure("ci_level")?, row["rounds"].parse()?);
-    Ok(Ratio {
-        estimate: Estimate { value, low, high, level, n, unit: Unit::Ratio },
-        significant: matches!(row["verdict"].as_str(), "faster" | "slower"),
-    })
-}
-
-fn coordinate<'t>(text: &'t str, axis: &str) -> Option<&'t str> {
-    text.split(' ').filter_map(|word| word.split_once('=')).find(|(name, _)| *name == axis).map(|(_, v)| v)
 }
 
 fn plot(run: &Run, ratios: &Ratios) -> Result<Plot> {

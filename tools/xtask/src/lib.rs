@@ -3,20 +3,14 @@
 //! `cargo xtask regenerate` writes these files; tests/generated.rs compares them.
 
 pub mod answers;
-pub mod beside;
-pub mod conditions;
 pub mod course;
 pub mod deciding;
 pub mod documents;
 pub mod figure;
-pub mod groups;
-pub mod mutants;
-pub mod perf;
-pub mod predictions;
 pub mod program;
 pub mod reports;
+mod rivals;
 mod tables;
-pub mod timings;
 
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};

@@ -8,8 +8,6 @@ use std::sync::LazyLock;
 #[serde(deny_unknown_fields)]
 pub struct StudyDefinitions {
     pub control: String,
-    /// Two rivals whose crossing is looked for.
-    crossing: (String, String),
     #[serde(rename = "study")]
     pub studies: Vec<DecidingStudy>,
 }
@@ -33,10 +31,4 @@ pub fn defined() -> &'static StudyDefinitions {
     static DEFINED: LazyLock<StudyDefinitions> =
         LazyLock::new(|| toml::from_str(include_str!("studies.toml")).expect("a test reads it"));
     &DEFINED
-}
-
-impl StudyDefinitions {
-    pub fn cross(&self, rival: &str, against: &str) -> bool {
-        (self.crossing.0.as_str(), self.crossing.1.as_str()) == (rival, against)
-    }
 }

@@ -10,12 +10,13 @@ mod shown;
 pub use record::StudyRecord;
 
 use crate::Tree;
+use crate::rivals::RivalVerdict;
 use anyhow::{Context, Result, bail, ensure};
 use definition::{DecidingStudy, defined};
 use record::StudyFacts;
 use rows::{PlannedRival, Plants, Recording, StudyRow};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use syscost_core::axis::Point;
 use syscost_experiment::run::{Record, Run, RunDir};
@@ -28,95 +29,43 @@ const VARIABLE: &str = "SYSCOST_PLANT";
 /// Facts of run.json that say where a study was measured.
 const MACHINE: &[&str] = &["cpu_model", "cpus_online", "hypervisor", "kernel_release"];
 
-/// What was asked on the command line.
-pub struct DecidingOptions {
-    pub only: Vec<String>,
-    pub runs: Option<u32>,
-    pub time_limit: Option<String>,
-    pub append: bool,
-    /// From the root, as `record`.
-    pub binary: PathBuf,
-    pub record: String,
-}
-
-impl DecidingOptions {
-    pub fn parse(words: &[&str]) -> Result<DecidingOptions> {
-        let mut options = DecidingOptions {
-            only: defined().studies.iter().map(|study| study.name.clone()).collect(),
-            runs: None,
-            time_limit: None,
-            append: false,
-            binary: "target/release/syscost".into(),
-            record: FOLDER.into(),
-        };
-        let mut words = words.iter().copied();
-        while let Some(word) = words.next() {
-            if word == "--append" {
-                options.append = true;
-                continue;
-            }
-            let value = words.next().with_context(|| format!("{word}: unknown, or it lacks a value"))?;
-            match word {
-                "--only" => options.only = value.split(',').map(str::to_string).collect(),
-                "--runs" => options.runs = Some(value.parse().context("--runs takes a number")?),
-                "--time-limit" => options.time_limit = Some(value.into()),
-                "--binary" => options.binary = value.into(),
-                "--record" => options.record = value.into(),
-                _ => bail!("unknown option {word}"),
-            }
-        }
-        for name in &options.only {
-            ensure!(defined().studies.iter().any(|study| study.name == *name), "no study is called {name}");
-        }
-        Ok(options)
+/// Runs these studies (all for none; the record of others stays), and saves what each said before the next begins.
+pub fn run(tree: &Tree, only: &[&str], tell: &dyn Fn(&str)) -> Result<()> {
+    let known = |name: &&&str| defined().studies.iter().any(|study| study.name == **name);
+    if let Some(name) = only.iter().find(|name| !known(name)) {
+        bail!("no study is called {name}");
     }
-}
-
-/// Runs the studies that were asked, and saves what each said before the next begins.
-pub fn run(tree: &Tree, options: &DecidingOptions, tell: &dyn Fn(&str)) -> Result<StudyRecord> {
-    let folder = tree.root.join(&options.record);
-    let mut record = if options.append { StudyRecord::load(&folder)? } else { StudyRecord::default() };
-    for study in defined().studies.iter().filter(|study| options.only.contains(&study.name)) {
+    let folder = tree.root.join(FOLDER);
+    let mut record = if only.is_empty() { StudyRecord::default() } else { StudyRecord::load(&folder)? };
+    let asked = |study: &&DecidingStudy| only.is_empty() || only.contains(&study.name.as_str());
+    for study in defined().studies.iter().filter(asked) {
         record.forget(&study.name);
-        for number in 1..=options.runs.unwrap_or(study.runs) {
-            let limit = options.time_limit.as_deref().unwrap_or(&study.time_limit);
-            let (facts, rows, machine) = study.run(&tree.program, limit, number)?;
+        for number in 1..=study.runs {
+            let (facts, rows, machine) = study.run(&tree.program, number)?;
             if record.facts.studies.is_empty() {
                 record.facts.machine = machine;
             } else {
-                ensure!(
-                    record.facts.machine == machine,
-                    "the record is of another machine: leave out --append"
-                );
+                ensure!(record.facts.machine == machine, "the record is of another machine: run all studies");
             }
-            tell(&format!(
-                "{} {number}: {:.0} s, {} of {} decided",
-                study.name,
-                facts.seconds,
-                rows.iter().filter(|row| row.verdict != rows::StudyVerdict::Undecided).count(),
-                rows.len(),
-            ));
+            let decided = rows.iter().filter(|row| row.verdict != RivalVerdict::Undecided).count();
+            let (name, seconds, of) = (&study.name, facts.seconds, rows.len());
+            tell(&format!("{name} {number}: {seconds:.0} s, {decided} of {of} decided"));
             record.facts.studies.push(facts);
             record.rows.extend(rows);
             record.save(&folder)?;
         }
     }
-    Ok(record)
+    Ok(())
 }
 
 type StudyMachine = BTreeMap<String, Option<String>>;
 
 impl DecidingStudy {
     /// In a folder of its own, which is gone afterwards.
-    fn run(
-        &self,
-        program: &Path,
-        limit: &str,
-        number: u32,
-    ) -> Result<(StudyFacts, Vec<StudyRow>, StudyMachine)> {
+    fn run(&self, program: &Path, number: u32) -> Result<(StudyFacts, Vec<StudyRow>, StudyMachine)> {
         let scratch = tempfile::tempdir()?;
         let dir = scratch.path().join("run");
-        let asked = ["run", "default", "--time-limit", limit];
+        let asked = ["run", "default", "--time-limit", self.time_limit.as_str()];
         let mut command = Command::new(program);
         command.args(asked).args(["--quiet", "--out"]).arg(&dir).stdout(Stdio::null());
         command.env_remove(VARIABLE).envs(self.environment());
@@ -229,18 +178,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_named_and_refused() {
-        let words = ["--only", "aa,long", "--runs", "1", "--append", "--binary", "/x"];
-        let options = DecidingOptions::parse(&words).unwrap();
-        assert_eq!((options.only.len(), options.runs, options.append), (2, Some(1), true));
-        assert_eq!((options.binary.to_str(), options.record.as_str()), (Some("/x"), FOLDER));
-        assert_eq!(DecidingOptions::parse(&[]).unwrap().only.len(), defined().studies.len());
-        for wrong in [&["--only", "other"][..], &["--runs"], &["--runs", "many"], &["--new", "x"]] {
-            assert!(DecidingOptions::parse(wrong).is_err(), "{wrong:?}");
-        }
-    }
-
-    #[test]
     fn what_is_planted_is_in_the_environment() {
         let of = |name| defined().studies.iter().find(|study| study.name == name).unwrap().environment();
         let planted = "msg_zerocopy=send+15,pack_send=send+5,send_fields=send+0,sendmsg=send+8";
@@ -251,7 +188,7 @@ mod tests {
     #[test]
     fn a_spinning_process_ends_with_its_owner() {
         let spinning = SpinningProcess::start().unwrap();
-        let process = PathBuf::from(format!("/proc/{}", spinning.0.id()));
+        let process = std::path::PathBuf::from(format!("/proc/{}", spinning.0.id()));
         assert!(process.exists());
         drop(spinning);
         assert!(!process.exists());

@@ -1,16 +1,16 @@
 //! What the rows of `studies.csv` show, beside what was asked of it beforehand.
 
 use super::definition::defined;
-use super::rows::{StudyRow, StudyScope, StudyVerdict};
-use std::collections::{BTreeMap, BTreeSet};
-use syscost_core::units::short_bytes;
+use super::rows::StudyRow;
+use crate::rivals::{RivalScope, RivalVerdict};
+use std::collections::BTreeMap;
 
 /// Of each of the two families of a metric (points; over threads): half of 5 %.
 const FAMILY_ERROR: f64 = 0.05 / 2.0;
 /// Below it the false answers are significantly more than the stated rate allows.
 const SIGNIFICANT: f64 = 0.05;
-const SCOPES: [(StudyScope, &str); 2] =
-    [(StudyScope::Point, "point"), (StudyScope::OverThreads, "size over threads")];
+const SCOPES: [(RivalScope, &str); 2] =
+    [(RivalScope::Point, "point"), (RivalScope::OverThreads, "size over threads")];
 
 /// So many of so many.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -54,9 +54,7 @@ pub fn range(values: &[f64], scale: f64, unit: &str) -> String {
 
 /// The tables, each with an empty line after it: targets first, evidence after them.
 pub fn text(rows: &[StudyRow]) -> String {
-    [targets(rows), identical(rows), planted(rows), decided(rows), crossings(rows)]
-        .map(|table| table + "\n")
-        .concat()
+    [targets(rows), identical(rows), planted(rows), decided(rows)].map(|table| table + "\n").concat()
 }
 
 fn table(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
@@ -69,13 +67,13 @@ fn table(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
 fn against_control<'a>(
     rows: &'a [StudyRow],
     studies: &'a [&str],
-    scope: StudyScope,
+    scope: RivalScope,
 ) -> impl Iterator<Item = &'a StudyRow> {
     let known = move |row: &&StudyRow| studies.contains(&row.study.as_str()) && row.scope == scope;
-    rows.iter().filter(known).filter(|row| !defined().cross(&row.rival, &row.against))
+    rows.iter().filter(known).filter(|row| row.against == defined().control)
 }
 
-fn planted_by(rows: &[StudyRow], percent: f64, scope: StudyScope) -> impl Iterator<Item = &StudyRow> {
+fn planted_by(rows: &[StudyRow], percent: f64, scope: RivalScope) -> impl Iterator<Item = &StudyRow> {
     against_control(rows, &["planted"], scope).filter(move |row| row.planted_percent == Some(percent))
 }
 
@@ -105,7 +103,7 @@ fn covered<'a>(rows: &[StudyRow], some: impl Iterator<Item = &'a StudyRow>) -> F
 }
 
 fn is_decided(row: &StudyRow) -> bool {
-    row.verdict != StudyVerdict::Undecided
+    row.verdict != RivalVerdict::Undecided
 }
 
 fn targets(rows: &[StudyRow]) -> String {
@@ -113,13 +111,13 @@ fn targets(rows: &[StudyRow]) -> String {
         let met = met.map_or("not measured", |met| if met { "met" } else { "**not met**" });
         format!("{asked} | {shown} | {met}")
     };
-    let (point, over) = (StudyScope::Point, StudyScope::OverThreads);
+    let (point, over) = (RivalScope::Point, RivalScope::OverThreads);
     let chance = false_answers(rows, &["aa", "aa_busy"], point);
     let chance_over = false_answers(rows, &["aa", "aa_busy"], over);
     let holds = |chance: &FalseAnswers| chance.p().map(|p| p >= SIGNIFICANT);
     let enough = chance.answers.of >= 200;
     let found = |percent, scope| {
-        FoundPart::of(planted_by(rows, percent, scope), |row| row.verdict == StudyVerdict::Slower)
+        FoundPart::of(planted_by(rows, percent, scope), |row| row.verdict == RivalVerdict::Slower)
     };
     let (ten, five) = (found(15.0, point), found(8.0, over));
     let all_planted = || SCOPES.into_iter().flat_map(|(scope, _)| against_control(rows, &["planted"], scope));
@@ -138,8 +136,6 @@ fn targets(rows: &[StudyRow]) -> String {
         line(asked, of_runs(&parts), least(&parts, target))
     };
     let again = Agreement::of(rows);
-    let crossing = crossing_by_run(rows);
-    let crossing_found = crossing.values().filter(|between| between.is_some()).count();
     table(
         "asked | shown | ",
         [
@@ -169,11 +165,6 @@ fn targets(rows: &[StudyRow]) -> String {
             share_line("120 s: 90 % decided by point", "long", point, 0.9),
             share_line("120 s: 97 % decided by size over threads", "long", over, 0.97),
             line(
-                "The crossing of pack_send and sendmsg is found as an interval, in each run",
-                FoundPart { of: crossing.len(), found: crossing_found }.text(),
-                (!crossing.is_empty()).then_some(crossing_found == crossing.len()),
-            ),
-            line(
                 "No verdict turns round between two runs",
                 format!("{} of {} compared", again.turned, again.compared),
                 (again.compared > 0).then_some(again.turned == 0),
@@ -202,7 +193,7 @@ impl FalseAnswers {
     }
 }
 
-fn false_answers(rows: &[StudyRow], studies: &[&str], scope: StudyScope) -> FalseAnswers {
+fn false_answers(rows: &[StudyRow], studies: &[&str], scope: RivalScope) -> FalseAnswers {
     // What was not reached cannot err.
     let measured = || against_control(rows, studies, scope).filter(|row| row.rounds > 0);
     let mut families: BTreeMap<(&str, u32), bool> = BTreeMap::new();
@@ -212,7 +203,7 @@ fn false_answers(rows: &[StudyRow], studies: &[&str], scope: StudyScope) -> Fals
     FalseAnswers {
         answers: FoundPart::of(measured(), |row| row.verdict.differs()),
         families: FoundPart { of: families.len(), found: families.values().filter(|any| **any).count() },
-        same: FoundPart::of(measured(), |row| row.verdict == StudyVerdict::Same),
+        same: FoundPart::of(measured(), |row| row.verdict == RivalVerdict::Same),
     }
 }
 
@@ -259,7 +250,7 @@ fn planted(rows: &[StudyRow]) -> String {
                 of().filter_map(|row| Some((row.ci_high? / row.ci_low?).ln() / 2.0 * 100.0)).collect();
             let width =
                 syscost_core::stats::median(&widths).map_or("-".into(), |width| format!("±{width:.1} %"));
-            let found = FoundPart::of(of(), |row| row.verdict == StudyVerdict::Slower).text();
+            let found = FoundPart::of(of(), |row| row.verdict == RivalVerdict::Slower).text();
             let inside = covered(rows, of()).text();
             format!("{percent} % | {by} | {planted} | {lasting} | {found} | {inside} | {width}")
         })
@@ -269,7 +260,7 @@ fn planted(rows: &[StudyRow]) -> String {
 }
 
 /// How much was decided of each run.
-fn by_run(rows: &[StudyRow], study: &str, scope: StudyScope) -> BTreeMap<u32, FoundPart> {
+fn by_run(rows: &[StudyRow], study: &str, scope: RivalScope) -> BTreeMap<u32, FoundPart> {
     let mut runs: BTreeMap<u32, FoundPart> = BTreeMap::new();
     for row in against_control(rows, &[study], scope) {
         let part = runs.entry(row.run).or_default();
@@ -286,7 +277,7 @@ fn decided(rows: &[StudyRow]) -> String {
             let runs: Vec<f64> =
                 by_run(rows, study, scope).values().filter_map(|part| part.share()).collect();
             let differs = FoundPart::of(all(), |row| row.verdict.differs()).text();
-            let same = FoundPart::of(all(), |row| row.verdict == StudyVerdict::Same).text();
+            let same = FoundPart::of(all(), |row| row.verdict == RivalVerdict::Same).text();
             let decided = FoundPart::of(all(), is_decided).text();
             format!("{time} | {by} | {} | {decided} | {differs} | {same}", range(&runs, 100.0, "%"))
         })
@@ -307,11 +298,11 @@ struct Agreement {
 impl Agreement {
     fn of(rows: &[StudyRow]) -> Agreement {
         type Question<'a> = (bool, u64, Option<u64>, &'a str);
-        let mut questions: BTreeMap<Question, Vec<StudyVerdict>> = BTreeMap::new();
+        let mut questions: BTreeMap<Question, Vec<RivalVerdict>> = BTreeMap::new();
         for (scope, _) in SCOPES {
             for row in against_control(rows, &["default"], scope) {
                 let question =
-                    (scope == StudyScope::Point, row.message_bytes, row.threads, row.rival.as_str());
+                    (scope == RivalScope::Point, row.message_bytes, row.threads, row.rival.as_str());
                 questions.entry(question).or_default().push(row.verdict);
             }
         }
@@ -326,65 +317,14 @@ impl Agreement {
         agreement
     }
 
-    fn see(&mut self, one: StudyVerdict, other: StudyVerdict) {
+    fn see(&mut self, one: RivalVerdict, other: RivalVerdict) {
         self.compared += 1;
         self.turned += usize::from(one.differs() && other.differs() && one != other);
-        for first in [one, other].into_iter().filter(|verdict| *verdict != StudyVerdict::Undecided) {
+        for first in [one, other].into_iter().filter(|verdict| *verdict != RivalVerdict::Undecided) {
             let second = if first == one { other } else { one };
             self.again = self.again.with(first == second);
         }
     }
-}
-
-/// Between which sizes pack + send and one-copy cross, by study and run: the last size at which the first is `faster` before
-/// the first at which it is `slower`, over threads; `None`: no such two.
-fn crossing_by_run(rows: &[StudyRow]) -> BTreeMap<u32, Option<(u64, u64)>> {
-    let mut runs: BTreeMap<u32, BTreeMap<u64, StudyVerdict>> = BTreeMap::new();
-    let crosses = |row: &&StudyRow| defined().cross(&row.rival, &row.against);
-    for row in rows
-        .iter()
-        .filter(crosses)
-        .filter(|row| row.study == "default" && row.scope == StudyScope::OverThreads)
-    {
-        runs.entry(row.run).or_default().insert(row.message_bytes, row.verdict);
-    }
-    let between = |sizes: &BTreeMap<u64, StudyVerdict>| {
-        let after = *sizes.iter().find(|(_, verdict)| **verdict == StudyVerdict::Slower)?.0;
-        let before = sizes.range(..after).rev().find(|(_, verdict)| **verdict == StudyVerdict::Faster)?;
-        Some((*before.0, after))
-    };
-    runs.iter().map(|(run, sizes)| (*run, between(sizes))).collect()
-}
-
-fn crossings(rows: &[StudyRow]) -> String {
-    let over = |row: &&StudyRow| row.study == "default" && row.scope == StudyScope::OverThreads;
-    let pair = |row: &&StudyRow| defined().cross(&row.rival, &row.against);
-    let of: Vec<&StudyRow> = rows.iter().filter(over).filter(pair).collect();
-    let sizes: BTreeSet<u64> = of.iter().map(|row| row.message_bytes).collect();
-    let found = crossing_by_run(rows);
-    let cell = |run: u32, size: u64| {
-        let row = of.iter().find(|row| row.run == run && row.message_bytes == size);
-        row.map_or("-".into(), |row| {
-            let word = match row.verdict {
-                StudyVerdict::Undecided => "?",
-                StudyVerdict::Same => " same",
-                StudyVerdict::Faster | StudyVerdict::Slower => "",
-            };
-            row.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}{word}"))
-        })
-    };
-    let lines = found.iter().map(|(run, between)| {
-        let cells: Vec<String> = sizes.iter().map(|size| cell(*run, *size)).collect();
-        let between = between
-            .map_or("not found".into(), |(from, to)| format!("{} to {}", short_bytes(from), short_bytes(to)));
-        format!("{run} | {} | {between}", cells.join(" | "))
-    });
-    if sizes.is_empty() {
-        return String::new();
-    }
-    let heading: Vec<String> = sizes.iter().map(|size| short_bytes(*size)).collect();
-    let table = table(&format!("run | {} | crossing", heading.join(" | ")), lines);
-    format!("CPU of pack_send over sendmsg, over threads (`?`: undecided):\n\n{table}")
 }
 
 #[cfg(test)]

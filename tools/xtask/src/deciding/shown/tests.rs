@@ -2,12 +2,12 @@
 
 use super::*;
 
-fn row(study: &str, run: u32, rival: &str, message_bytes: u64, verdict: StudyVerdict) -> StudyRow {
+fn row(study: &str, run: u32, rival: &str, message_bytes: u64, verdict: RivalVerdict) -> StudyRow {
     StudyRow {
         study: study.into(),
         run,
         metric: "total_cpu_ns_per_byte".into(),
-        scope: StudyScope::OverThreads,
+        scope: RivalScope::OverThreads,
         message_bytes,
         threads: None,
         rival: rival.into(),
@@ -29,7 +29,7 @@ fn line<'a>(page: &'a str, begins: &str) -> &'a str {
         .unwrap_or_else(|| panic!("{page}"))
 }
 
-use StudyVerdict::{Faster, Same, Slower, Undecided};
+use RivalVerdict::{Faster, Same, Slower, Undecided};
 
 #[test]
 fn the_chance_of_so_many_false_answers_is_exact() {
@@ -43,7 +43,7 @@ fn the_chance_of_so_many_false_answers_is_exact() {
 fn identical_rivals_that_differ_are_false_and_counted_by_run() {
     let mut rows: Vec<StudyRow> =
         (1..=3).flat_map(|run| (0..100).map(move |n| row("aa", run, "sendmsg", n, Same))).collect();
-    rows.iter_mut().for_each(|row| row.scope = StudyScope::Point);
+    rows.iter_mut().for_each(|row| row.scope = RivalScope::Point);
     let asked = "Identical rivals, at least 200";
     assert!(line(&text(&rows), asked).contains("| 0 of 300 (0.0 %) | met |"));
     rows.push(StudyRow { rounds: 0, ..rows[0].clone() });
@@ -113,7 +113,7 @@ fn the_run_that_decides_least_is_held_against_the_target() {
 
 #[test]
 fn runs_agree_where_they_answer_the_same_and_turn_where_they_contradict() {
-    let answers = |verdicts: &[StudyVerdict]| {
+    let answers = |verdicts: &[RivalVerdict]| {
         let rows: Vec<StudyRow> = verdicts
             .iter()
             .zip(1..)
@@ -129,23 +129,4 @@ fn runs_agree_where_they_answer_the_same_and_turn_where_they_contradict() {
     assert_eq!(answers(&[Slower, Faster, Slower]), agreement(6, 2, 2, 3));
     let other_size = [row("default", 1, "sendmsg", 64, Slower), row("default", 2, "sendmsg", 256, Faster)];
     assert_eq!(Agreement::of(&other_size), Agreement::default());
-}
-
-#[test]
-fn a_crossing_is_between_the_last_faster_and_the_first_slower_size() {
-    let run = |run, verdicts: &[StudyVerdict]| -> Vec<StudyRow> {
-        let sizes = [64u64, 1024, 16384, 65536];
-        let one = |(size, verdict): (&u64, &StudyVerdict)| {
-            let row = row("default", run, "pack_send", *size, *verdict);
-            StudyRow { against: "sendmsg".into(), ..row }
-        };
-        sizes.iter().zip(verdicts).map(one).collect()
-    };
-    let rows = [run(1, &[Faster, Faster, Undecided, Slower]), run(2, &[Same, Undecided, Undecided, Slower])]
-        .concat();
-    assert_eq!(crossing_by_run(&rows), BTreeMap::from([(1, Some((1024, 65536))), (2, None)]));
-    let page = text(&rows);
-    assert!(line(&page, "1 | 1.100").ends_with("| 1.100? | 1.100 | 1K to 64K |"), "{page}");
-    assert!(line(&page, "The crossing").contains("| 1 of 2 (50.0 %) | **not met** |"), "{page}");
-    assert!(line(&page, "60 s | size").contains("| - |"), "the pair that crosses is not against the control");
 }
