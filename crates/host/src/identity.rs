@@ -88,6 +88,7 @@ mod tests {
         assert_eq!(apart(("cpu_governor", "powersave")), None, "a setting is no machine");
         assert_eq!(apart(("memory_bytes", "8100000000")), None);
         assert!(apart(("memory_bytes", "16000000000")).is_some());
+        assert!(apart(("memory_bytes", "7400000000")).is_some(), "a sixteenth is kept or lent, no more");
         let ugly = apart(("cpu_model", "\u{1b}[2J\n")).unwrap();
         assert!(!ugly.contains(char::is_control), "{ugly:?}");
     }

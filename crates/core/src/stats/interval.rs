@@ -160,6 +160,15 @@ mod tests {
         assert!(needs_more(&[], 0.05, 0.95, 0, 6));
     }
 
+    #[test]
+    fn one_look_is_enough_only_where_it_is_the_first() {
+        // Nine values leave out one at each end, eight none: narrow at nine, wide at eight.
+        let values = [100.0, 100.5, 99.5, 100.2, 99.8, 100.1, 100.3, 130.0, 99.9];
+        assert!(narrow(&values, 0.05, 0.95) && !narrow(&values[..8], 0.05, 0.95));
+        assert!(!needs_more(&values, 0.05, 0.95, 9, 40), "the first look has no luck to choose by");
+        assert!(needs_more(&values, 0.05, 0.95, 6, 40), "a second narrow one confirms a later look");
+    }
+
     proptest! {
         #[test]
         fn the_value_lies_in_its_interval(v in prop::collection::vec(-1e12f64..1e12, 1..60), level in 0f64..1.0) {

@@ -56,6 +56,18 @@ mod tests {
     }
 
     #[test]
+    fn beyond_three_spreads_an_outlier_is_extreme() {
+        // Quartiles 25 and 75, spread 50: 3.5 spreads beyond, and 8 median deviations.
+        let values: Vec<f64> = (0..100).map(f64::from).chain([250.0]).collect();
+        assert_eq!(outliers(&values)[100], Outlier::Extreme);
+        let near: Vec<f64> = [10.0; 10].into_iter().chain((0..30).map(|i| 10.0 + f64::from(i % 3))).collect();
+        assert!(outliers(&near).iter().all(|label| *label == Outlier::None));
+        // Quartiles 10 and 11, median deviation 0: 2.5 spreads beyond.
+        let mild: Vec<f64> = [10.0; 70].into_iter().chain([11.0; 29]).chain([13.5]).collect();
+        assert_eq!(outliers(&mild)[99], Outlier::Mild);
+    }
+
+    #[test]
     fn clean_samples_get_few_labels() {
         let mut random = Random::new(21);
         let runs = 1_000;

@@ -255,6 +255,22 @@ mod tests {
         assert!(seen.iter().all(|n| *n >= 90), "{seen:?}");
     }
 
+    /// Where a third of the rounds or more follow a change, they are a level; fewer say nothing of one.
+    #[test]
+    fn a_level_that_holds_for_a_third_of_the_rounds_is_steady() {
+        let mut random = Random::new(8);
+        let mut counted = |tail: u32| {
+            let of = |_| {
+                let level = |i: u32| if i < 30 - tail { 120.0 } else { 100.0 };
+                let values: Vec<f64> = (0..30).map(|i| level(i) + noise(&mut random)).collect();
+                usize::from(matches!(steadiness(&values, 0.01), Steadiness::Shift { .. }))
+            };
+            (0..100).map(of).sum::<usize>()
+        };
+        let (twelve, seven) = (counted(12), counted(7));
+        assert!(twelve >= 90 && seven <= 10, "{twelve}, {seven}");
+    }
+
     #[test]
     fn short_and_constant_series() {
         assert_eq!(steadiness(&[1.0; 7], 0.05), Steadiness::TooFew);
