@@ -53,14 +53,8 @@ pub fn compare(places: &[PathBuf], out: Option<&Path>, global: &Global) -> Resul
         for (number, rival) in all.rivals.iter().enumerate() {
             let candidate = std::slice::from_ref(&rival.figures);
             let differing = differing(base, candidate);
-            let page = ComparedSides {
-                compared: &rival.comparison,
-                beyond: None,
-                first,
-                base,
-                candidate,
-                differing: &differing,
-            };
+            let page =
+                ComparedSides { compared: &rival.comparison, first, base, candidate, differing: &differing };
             let name = format!("{}-{}.html", number + 1, kernels::file_name(&rival.label));
             place.replace(&name, html::page(&page.report()).as_bytes())?;
         }

@@ -2,7 +2,6 @@
 //!
 //! | first comment | what follows it, up to the last comment |
 //! |---|---|
-//! | `begin: TABLE` | a table of the registries, up to `end: TABLE` |
 //! | `result: RUN` | what the terminal shows of a recorded run, up to `result: end` |
 //! | `result: RUN beside OTHER...` | the same with the figures of other runs, named from docs/runs |
 //! | `studies: FOLDER` | what the studies of `cargo xtask deciding` in FOLDER show, up to `result: end` |
@@ -12,7 +11,7 @@
 //! | `kernels: RUN RUN..` | what kernels cost more than the first of them, in instructions, up to `result: end` |
 
 use crate::deciding::StudyRecord;
-use crate::{Generated, Tree, figure, machine, tables};
+use crate::{Generated, Tree, figure, machine};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
@@ -24,7 +23,7 @@ use syscost_report::{Block, Entry, Table, build, sides};
 
 /// Runs that documents show.
 const RUNS: &str = "docs/runs/";
-const MARKS: [&str; 7] = ["begin", "result", "section", "tables", "studies", "figure", "kernels"];
+const MARKS: [&str; 6] = ["result", "section", "tables", "studies", "figure", "kernels"];
 const END: &str = "<!-- result: end -->";
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
@@ -50,27 +49,23 @@ fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
         let comment = &rest[at..];
         let (kind, name) = comment[5..].split_once(": ").context("a comment has a kind")?;
         let name = name.split(" -->").next().context("a comment ends")?;
-        let (content, end) = match kind {
-            "begin" => {
-                let table = tables::of(name).with_context(|| format!("no table {name:?}"))?;
-                (table, format!("<!-- end: {name} -->"))
-            }
-            "result" => (result(tree, name, folder)?, END.into()),
+        let content = match kind {
+            "result" => result(tree, name, folder)?,
             "figure" => {
                 let measured = measured(&tree.load(name)?, name, folder)?;
-                (format!("{}\n{measured}", figure::text(tree, name)?), END.into())
+                format!("{}\n{measured}", figure::text(tree, name)?)
             }
             "studies" => {
                 let record = StudyRecord::load(&tree.root.join(name))?;
-                (record.page(name.strip_prefix("docs/").unwrap_or(name)), END.into())
+                record.page(name.strip_prefix("docs/").unwrap_or(name))
             }
-            "kernels" => (compared(tree, name, folder)?, END.into()),
-            "tables" => (shown(tree, name, folder, &section_tables, "\n")?, END.into()),
-            _ => (shown(tree, name, folder, &sentences, ">\n")?, END.into()),
+            "kernels" => compared(tree, name, folder)?,
+            "tables" => shown(tree, name, folder, &section_tables, "\n")?,
+            _ => shown(tree, name, folder, &sentences, ">\n")?,
         };
-        let after = comment.find(&end).with_context(|| format!("{kind}: {name} lacks {end}"))?;
-        out += &format!("{}<!-- {kind}: {name} -->\n{content}{end}", &rest[..at]);
-        rest = &comment[after + end.len()..];
+        let after = comment.find(END).with_context(|| format!("{kind}: {name} lacks {END}"))?;
+        out += &format!("{}<!-- {kind}: {name} -->\n{content}{END}", &rest[..at]);
+        rest = &comment[after + END.len()..];
     }
     Ok(out + rest)
 }

@@ -10,7 +10,6 @@ pub mod figure;
 pub mod program;
 pub mod reports;
 mod rivals;
-mod tables;
 
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
