@@ -5,7 +5,6 @@ use crate::common;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use syscost_core::sample::Sample;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::{LoadError, ResumeError, RunDir, State, WriteError};
 
@@ -292,20 +291,12 @@ fn an_impossible_sample_spoils_its_whole_batch_and_nothing_else() {
 }
 
 #[test]
-fn a_run_of_before_time_stamps_is_read_and_resumed_as_it_is() {
-    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/small-run");
+fn a_run_of_before_the_first_release_is_refused_by_that_word() {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/small-run/run.json");
+    let mut record: serde_json::Value = serde_json::from_slice(&fs::read(recorded).unwrap()).unwrap();
+    record.as_object_mut().unwrap().remove("sessions");
     let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path().join("older");
-    fs::create_dir(&path).unwrap();
-    for file in ["run.json", "samples.csv"] {
-        fs::copy(recorded.join(file), path.join(file)).unwrap();
-    }
-    let before = fs::read_to_string(path.join("samples.csv")).unwrap();
-    assert!(!before.contains("start_ns"));
-    let (mut dir, run) = RunDir::resume(&path).unwrap();
-    let last = run.samples.last().unwrap().clone();
-    assert!(run.samples.iter().all(|sample| sample.start_ns.is_none()));
-    dir.append(&[Sample { start_ns: Some(5), ..last.clone() }]).unwrap();
-    drop(dir);
-    assert_eq!(RunDir::load(&path).unwrap().samples.last(), Some(&last));
+    fs::write(scratch.path().join("run.json"), record.to_string()).unwrap();
+    let error = RunDir::load(scratch.path()).unwrap_err().to_string();
+    assert!(error.contains("`sessions`") && error.contains("before the first release"), "{error}");
 }

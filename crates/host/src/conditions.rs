@@ -126,7 +126,7 @@ pub struct Conditions {
     pub frequency_hertz: Option<f64>,
     /// Thermal throttling, and periods in which the CPU quota was used up.
     pub throttled: Option<u64>,
-    /// Absent in older runs.
+    /// Absent where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnUse>,
 }

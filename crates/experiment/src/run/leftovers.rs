@@ -11,7 +11,7 @@ use std::path::Path;
 use syscost_sys::{place, process};
 
 /// Kinds of files that are replaced as a whole, through a temporary one beside them.
-const REPLACED: [&str; 9] = ["json", "csv", "parquet", "html", "svg", "pdf", "py", "md", "1"];
+const REPLACED: [&str; 8] = ["json", "csv", "parquet", "html", "svg", "py", "md", "1"];
 
 /// The temporary file through which this process replaces a file of this name.
 pub(super) fn temporary(name: &str) -> String {
