@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use syscost_host::remote::frame::{self, AgentMessage, Answer, Ask, CONTROL, Hello};
+use syscost_host::remote::frame::{self, AgentAnswer, AgentMessage, Ask, CONTROL, Hello};
 use syscost_host::remote::incoming::Incoming;
 
 const MARK: &str = "syscost-mark";
@@ -21,7 +21,7 @@ const LONGEST_WORDS: usize = 600;
 struct HandedOn {
     system: Option<String>,
     hello: Option<Box<Hello>>,
-    answer: Option<Answer>,
+    answer: Option<AgentAnswer>,
     output: Vec<u8>,
     last_words: Option<String>,
     is_gone: bool,

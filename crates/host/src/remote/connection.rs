@@ -4,7 +4,7 @@
 //! One connection carries everything, so a round pays for no handshake and nothing has to be found and
 //! removed later: when this process, the one that leads there, or the network ends, both ends see it.
 
-use super::frame::{self, AgentQuestion, Answer, Ask, CONTROL, Hello};
+use super::frame::{self, AgentAnswer, AgentQuestion, Ask, CONTROL, Hello};
 use super::incoming::{Incoming, lock};
 use super::target::Target;
 use super::{HEARTBEAT, patience, plain};
@@ -158,7 +158,7 @@ impl Connection {
         frame::typed(answer?.map_err(|why| io::Error::other(plain(&why)))?)
     }
 
-    fn answer_to(&self, question: Ask) -> io::Result<Answer> {
+    fn answer_to(&self, question: Ask) -> io::Result<AgentAnswer> {
         self.send(CONTROL, &serde_json::to_vec(&question).map_err(io::Error::other)?)?;
         let end = Instant::now() + patience::left(ANSWER_LIMIT);
         let mut heard = self.incoming.wait_until(end, |heard| heard.answer.is_some());

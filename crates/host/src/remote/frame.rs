@@ -67,14 +67,14 @@ pub enum AgentQuestion {
 }
 
 /// What the question asks for, as it is or as [`typed`] has it; or why there is no answer.
-pub type Answer = Result<Value, String>;
+pub type AgentAnswer = Result<Value, String>;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentMessage {
     Reply {
         number: u64,
-        answer: Answer,
+        answer: AgentAnswer,
     },
     /// A worker is gone; its own last words.
     Ended {

@@ -1,7 +1,7 @@
 //! What comes over a line, and where it goes: the greeting, answers to whoever asked, output to its worker. Who sends it
 //! may lie.
 
-use super::frame::{self, AgentMessage, Answer, CONTROL, Hello};
+use super::frame::{self, AgentAnswer, AgentMessage, CONTROL, Hello};
 use super::plain;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -18,7 +18,7 @@ pub struct Heard {
     pub hello: Option<Box<Hello>>,
     /// The question that is waited for. An answer to another is nobody's, and is not kept; nor is a second one.
     asked: Option<u64>,
-    pub answer: Option<Answer>,
+    pub answer: Option<AgentAnswer>,
     streams: BTreeMap<u32, Arc<UnixStream>>,
     last_words: BTreeMap<u32, String>,
 }
