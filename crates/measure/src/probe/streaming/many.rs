@@ -234,9 +234,8 @@ mod tests {
         loop {
             pieces += 1;
             let open = crowd.take_next().unwrap();
-            let sum = |of: fn(SourceCounts) -> u64| {
-                crowd.streams.iter().map(|(_, s)| of(s.counts())).sum::<u64>()
-            };
+            let sum =
+                |of: fn(SourceCounts) -> u64| crowd.streams.iter().map(|(_, s)| of(s.counts())).sum::<u64>();
             let before = asked.get();
             let counts = crowd.counts();
             assert_eq!(asked.get(), before, "no stream is asked");

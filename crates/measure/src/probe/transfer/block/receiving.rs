@@ -124,12 +124,7 @@ struct Arriving {
 
 impl Arriving {
     /// The first piece has arrived, after so much of other turns.
-    fn begin(
-        before: SourceCounts,
-        after: SourceCounts,
-        closed_cpu_ns: u64,
-        meter: &mut Meter,
-    ) -> Arriving {
+    fn begin(before: SourceCounts, after: SourceCounts, closed_cpu_ns: u64, meter: &mut Meter) -> Arriving {
         let from = meter.stamp();
         let (to_ns, first_bytes) = (from.ns(), after.bytes - before.bytes);
         Arriving { from, closed_cpu_ns, before, first_bytes, after, to_ns }
