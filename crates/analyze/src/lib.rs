@@ -25,6 +25,7 @@ pub mod refine;
 pub mod sides;
 
 #[cfg(any(test, feature = "synthetic"))]
+#[path = "../tests/synthetic/mod.rs"]
 pub mod synthetic;
 
 pub use answer::CellRef;

@@ -1,6 +1,5 @@
 //! What keeps a case from being faster, and what moving the same bytes costs without TCP.
 
-pub mod floor;
 pub mod limiter;
 pub mod own_cost;
 mod side_cpus;
