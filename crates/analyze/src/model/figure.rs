@@ -7,8 +7,6 @@ use crate::cells::Cell;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     pub ns: f64,
-    /// The same in each round that all of its cells have.
-    pub rounds: Vec<(u32, f64)>,
     /// Over the names of steps: `(large - middle) / 53248`.
     pub formula: String,
     pub cells: Vec<CellRef>,
@@ -16,10 +14,10 @@ pub struct Figure {
 
 impl Figure {
     pub fn of(name: &str, cell: &Cell, of: CellRef) -> Figure {
-        Figure { ns: cell.estimate.value, rounds: cell.rounds.pairs(), formula: name.into(), cells: vec![of] }
+        Figure { ns: cell.estimate.value, formula: name.into(), cells: vec![of] }
     }
 
-    /// What is left without the other. Below nothing is noise, which rounds keep so that their mean is right.
+    /// What is left without the other. Below nothing is noise.
     pub fn minus(&self, other: &Figure) -> Figure {
         let left = self.with(other, "-", |a, b| a - b);
         Figure { ns: left.ns.max(0.0), ..left }
@@ -34,11 +32,9 @@ impl Figure {
         self.with(count, "*", |a, b| a * b)
     }
 
-    /// For one of what the other one counts; rounds that have none of it say nothing.
+    /// For one of what the other one counts.
     pub fn per(&self, count: &Figure) -> Option<Figure> {
-        let mut quotient = self.with(count, "/", |a, b| a / b);
-        quotient.rounds.retain(|(_, ns)| ns.is_finite());
-        quotient.ns.is_finite().then_some(quotient)
+        Some(self.with(count, "/", |a, b| a / b)).filter(|quotient| quotient.ns.is_finite())
     }
 
     pub fn over(&self, n: f64) -> Figure {
@@ -51,24 +47,14 @@ impl Figure {
 
     /// By another formula.
     pub fn each(&self, formula: String, of: impl Fn(f64) -> f64) -> Figure {
-        let rounds = self.rounds.iter().map(|(round, ns)| (*round, of(*ns))).collect();
-        Figure { ns: of(self.ns), rounds, formula, cells: self.cells.clone() }
+        Figure { ns: of(self.ns), formula, cells: self.cells.clone() }
     }
 
     fn with(&self, other: &Figure, sign: &str, of: impl Fn(f64, f64) -> f64) -> Figure {
         let mut cells = self.cells.clone();
         cells.extend(other.cells.iter().filter(|cell| !self.cells.contains(cell)).cloned());
-        // A long run has thousands of rounds, in ascending order.
-        let both = |(round, ns): &(u32, f64)| {
-            let at = other.rounds.binary_search_by_key(round, |(known, _)| *known).ok()?;
-            Some((*round, of(*ns, other.rounds[at].1)))
-        };
-        Figure {
-            ns: of(self.ns, other.ns),
-            rounds: self.rounds.iter().filter_map(both).collect(),
-            formula: format!("({} {sign} {})", self.formula, other.formula),
-            cells,
-        }
+        let formula = format!("({} {sign} {})", self.formula, other.formula);
+        Figure { ns: of(self.ns, other.ns), formula, cells }
     }
 }
 
@@ -76,22 +62,15 @@ impl Figure {
 mod tests {
     use super::*;
 
-    fn figure(rounds: [f64; 3], ns: f64) -> Figure {
-        let rounds = rounds.into_iter().enumerate().map(|(round, ns)| (round as u32, ns)).collect();
-        Figure { ns, rounds, formula: "a".into(), cells: Vec::new() }
+    fn figure(ns: f64) -> Figure {
+        Figure { ns, formula: "a".into(), cells: Vec::new() }
     }
 
     #[test]
-    fn a_round_without_a_sleep_has_no_price_of_one_and_the_others_have() {
-        let paid = figure([600.0, 0.0, 900.0], 700.0);
-        let price = paid.per(&figure([2.0, 0.0, 3.0], 2.0)).expect("there are sleeps");
-        assert_eq!((price.ns, &price.rounds[..]), (350.0, &[(0, 300.0), (2, 300.0)][..]));
-        assert_eq!(paid.per(&figure([0.0; 3], 0.0)), None);
-    }
-
-    #[test]
-    fn what_is_below_nothing_is_noise_of_a_round_and_no_cost() {
-        let left = figure([5.0, 3.0, 7.0], 4.0).minus(&figure([4.0, 6.0, 4.0], 5.0));
-        assert_eq!((left.ns, &left.rounds[..]), (0.0, &[(0, 1.0), (1, -3.0), (2, 3.0)][..]));
+    fn a_formula_is_carried_along_and_what_is_left_is_no_less_than_nothing() {
+        let price = figure(700.0).minus(&figure(100.0)).over(2.0);
+        assert_eq!((price.ns, price.formula.as_str()), (300.0, "(a - a) / 2"));
+        assert_eq!(figure(1.0).minus(&figure(3.0)).ns, 0.0);
+        assert!(figure(1.0).per(&figure(0.0)).is_none(), "of nothing there is no price");
     }
 }

@@ -13,7 +13,7 @@ use syscost_experiment::run::Run;
 use syscost_measure::probe::prediction::RowRef;
 use syscost_measure::probe::tcp_path::{self, steps};
 use syscost_measure::probe::working_set;
-use syscost_measure::probe::{Probe, context_switch, memory_bandwidth};
+use syscost_measure::probe::{Probe, memory_bandwidth};
 
 /// The unit costs for cases at one place.
 pub struct Steps<'a> {
@@ -24,15 +24,9 @@ pub struct Steps<'a> {
 
 /// The cases of a run that steps are found in: looked for once, since a large run asks for thousands.
 pub fn sources(run: &Run) -> Vec<&Case> {
-    let switch = switch();
     let known = [tcp_path::TcpPath.about().id, memory_bandwidth::MEMORY_BANDWIDTH.id];
-    let is_source = |c: &&Case| known.contains(&c.probe.as_str()) || switch.means(&c.probe, &c.point);
+    let is_source = |c: &&Case| known.contains(&c.probe.as_str());
     run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()).filter(is_source).collect()
-}
-
-/// Two processes that take turns on one CPU.
-fn switch() -> RowRef {
-    context_switch::switch("process", "same", "pipe")
 }
 
 impl<'a> Steps<'a> {
@@ -61,13 +55,6 @@ impl<'a> Steps<'a> {
     /// How often it slept in a turn.
     pub fn sleeps(&self, step: &'static str) -> Option<Figure> {
         self.find(&tcp_path::sleeps(step), &format!("{step}.sleeps"))
-    }
-
-    /// A switch to another thread on the same CPU, wherever this is.
-    pub fn switch(&self) -> Option<Figure> {
-        let row = switch();
-        let cell = self.sources.iter().find_map(|case| self.cell(case, &row))?;
-        Some(self.figure(row.probe, cell))
     }
 
     /// What a byte costs that send(2) copies into the kernel. Where the kernel makes a segment of each packet, all steps but the

@@ -1,7 +1,6 @@
 //! The model on runs whose primitives are known: what it adds up, and what it never looks at.
 
 use super::*;
-use crate::limits::floor::floor;
 use crate::synthetic;
 use crate::whole::Analysis;
 use syscost_core::axis::Value;
@@ -127,26 +126,6 @@ fn accounts(mechanism: &str, sizes: &[u64]) -> (Run, Vec<Account>) {
     let model = Model::of(&run, &Cells::of(&run));
     assert_eq!(model.accounts.len(), sizes.len());
     (run, model.accounts)
-}
-
-#[test]
-fn a_message_is_held_against_one_call_and_one_copy_by_round() {
-    let run = run("send", &[64, 65536], 20_000.0);
-    let cells = Cells::of(&run);
-    let sources = super::steps::sources(&run);
-    for (case, bytes) in run.record.plan.cases.iter().zip([64.0, 65536.0]) {
-        let floor = floor(&sources, &cells, case, &case.point, 0.95).unwrap();
-        let call = truth(steps::APPEND).0;
-        let expected = call + bytes * 1e9 / 1e10;
-        assert!((floor.at_best.value / expected - 1.0).abs() < 1e-9, "{floor:?}");
-        assert_eq!((floor.call_ns, floor.at_best.n), (call, 6));
-        assert!(near(floor.wake_ns.expect("it is timed"), 4000.0));
-        let cost = cells.cell(case.index, "total_cpu_ns_per_message").unwrap().estimate.value;
-        assert!((floor.worse.value / (cost / expected) - 1.0).abs() < 1e-6);
-    }
-    let alone: Vec<&Case> = sources.into_iter().filter(|case| case.probe != "memory_bandwidth").collect();
-    let case = &run.record.plan.cases[0];
-    assert_eq!(floor(&alone, &cells, case, &case.point, 0.95), None, "without a copy nothing is said");
 }
 
 /// A run with one account for each of these ratios of measured over predicted.
