@@ -70,7 +70,7 @@ fn the_table_is_one_that_analyse_reads() {
         Command::new(env!("CARGO_BIN_EXE_syscost")).args(["analyse", "--json"]).arg(&path).output().unwrap();
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
     let document: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
-    assert_eq!(document[0]["rows"], 24);
+    assert_eq!(document[0]["rows"].as_array().map(Vec::len), Some(24));
     let remarks = document[0]["remarks"].to_string();
     assert!(!remarks.contains("impossible"), "{remarks}");
 }

@@ -188,25 +188,26 @@ run, never from the case itself. The run needs the steps of the path, as `syscos
 
 const ANALYSE_EXAMPLES: &str = "\
 Examples:
-  syscost analyse results.csv                    all that one table says
-  syscost analyse *.csv --seconds 5 --threads 4  one row a file; what all share
+  syscost analyse results.csv                    what it says and contradicts
+  syscost analyse theirs.csv --column throughput=Speed:Mbit/s
+  syscost analyse wide.csv --wide threads=throughput:Gbit/s
+  syscost analyse *.csv --name '{mechanism}_{size}_{threads}' --seconds 5
   syscost analyse *.csv --csv > summary.csv
-  syscost analyse theirs.csv --mapping theirs.toml
 
-Reads separated tables, long or wide (sizes, threads or mechanisms as columns),
-results.csv of syscost, the JSON of iperf3 -J, and what netperf's omni test
-writes with -k. An ambiguous heading is refused.
+Reads CSV, TSV and tables between pipes (Markdown) with a line of headings,
+results.csv of syscost, and what these write: iperf3 -J, netperf -k,
+fio --output-format=json, sockperf, neper, lmbench's summary,
+perf stat -x, and -j, hyperfine --export-json, Google Benchmark's JSON.
+A heading that is not known is left out, or asked for where something depends
+on it. Everything else is refused.
+
+Roles: mechanism, variant, operation, unit, size, threads, run, throughput,
+message_rate, latency, cycles_per_byte, cycles, instructions, l1_misses,
+llc_misses, cache_misses, context_switches, bytes, messages, elapsed, runs,
+base_hardware, software_overhead, predicted, measured, ignored.
 
 Exit status: 0 no contradictions; 1 a table contradicts itself; 2 a file could
-not be read (the others were analysed), or wrong usage.
-
-A mapping file explains what syscost does not know:
-  [columns]
-  \"Speed\" = { is = \"throughput\", unit = \"Gbit/s\" }
-  [mechanisms]
-  \"variant B\" = \"zero-copy\"
-  [fixed]
-  threads = \"4\"";
+not be read (the others were analysed), or wrong usage.";
 
 #[derive(Args, Debug)]
 pub struct ListArgs {
@@ -343,28 +344,38 @@ pub struct ExplainArgs {
 
 #[derive(Args, Debug)]
 pub struct AnalyseArgs {
-    /// Tables (CSV, Markdown, JSON) or what iperf3, netperf, sockperf, neper,
-    /// perf stat and fio wrote
+    /// Tables (CSV, TSV, Markdown), folders of them, or what a tool wrote
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// One row a file, as CSV
-    #[arg(long)]
-    pub csv: bool,
+    /// What a heading is: throughput='Speed (net)':Mbit/s
+    #[arg(long, value_name = "ROLE=HEADING[:UNIT]")]
+    pub column: Vec<String>,
+    /// Headings are values of one role, their cells figures of another:
+    /// threads=throughput:Gbit/s
+    #[arg(long, value_name = "ROLE=QUANTITY[:UNIT]")]
+    pub wide: Option<String>,
+    /// What names of files say; files of the same columns are one table then:
+    /// '{mechanism}_{size}_{threads}'
+    #[arg(long, value_name = "PATTERN")]
+    pub name: Option<String>,
+    /// What a name in the tables stands for: B=zero-copy, mine=send_fields
+    #[arg(long, value_name = "NAME=MECHANISM", value_delimiter = ',')]
+    pub means: Vec<String>,
     /// Threads of tables without such a column
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub threads: Option<u64>,
     /// Duration of a run in seconds, for tables without such a column
     #[arg(long, value_name = "S", value_parser = positive)]
     pub seconds: Option<f64>,
-    /// Unit of figures that have none: Gbit/s, MB/s, us ...
-    #[arg(long, value_name = "UNIT", value_delimiter = ',')]
-    pub unit: Vec<String>,
-    /// What a name of the tables stands for: two_copy=send_fields
-    #[arg(long, value_name = "NAME=MECHANISM", value_delimiter = ',')]
-    pub means: Vec<String>,
-    /// What headings and names mean that syscost does not know (TOML)
-    #[arg(long, value_name = "FILE")]
-    pub mapping: Option<PathBuf>,
+    /// The decimal mark, where a table leaves it open: . or ,
+    #[arg(long, value_name = "MARK")]
+    pub decimal: Option<String>,
+    /// Print every row that was read
+    #[arg(long)]
+    pub rows: bool,
+    /// One row a file, as CSV
+    #[arg(long)]
+    pub csv: bool,
 }
 
 fn positive(text: &str) -> Result<f64, String> {

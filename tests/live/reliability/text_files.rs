@@ -48,11 +48,9 @@ fn a_text_beyond_its_limit_is_refused_and_never_read_in_part() {
     let text = |path: &Path| path.to_str().expect("UTF-8").to_string();
     let rows = "mechanism,message_bytes,throughput_gbps\nsend,64,1.5\n";
     let table = text(&large(folder.path(), "table.csv", rows, (16 << 20) + 1));
-    let mapping = text(&large(folder.path(), "mapping.toml", "[fixed]\nthreads = \"1\"\n", (16 << 20) + 1));
     let whole = text(&large(folder.path(), "whole.csv", rows, rows.len() as u64));
     let experiment = text(&large(folder.path(), "mine.toml", "#", 64 << 30));
     refused(&["analyse", &table], &["table.csv", "larger than 16 MiB"]);
-    refused(&["analyse", &whole, "--mapping", &mapping], &["mapping.toml", "larger than 16 MiB"]);
     refused(&["analyse", "/dev/zero"], &["/dev/zero", "larger than 16 MiB"]);
     refused(&["plan", &experiment], &["mine.toml", "larger than 1 MiB", "syscost list"]);
     refused(&["run", "/dev/zero"], &["/dev/zero", "larger than 1 MiB"]);
@@ -112,14 +110,11 @@ fn a_pipe_that_nobody_writes_to_is_refused_and_one_that_speaks_is_read() {
     // SAFETY: mkfifo reads the terminated string.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
     let (pipe, run) = (pipe.to_str().expect("UTF-8"), small_run());
-    let table = folder.path().join("table.csv");
-    std::fs::write(&table, "mechanism,message_bytes,throughput_gbps\nsend,64,1.5\n").expect("a table");
-    let (table, run) = (table.to_str().expect("UTF-8"), run.to_str().expect("UTF-8"));
+    let run = run.to_str().expect("UTF-8");
     std::thread::scope(|scope| {
         for arguments in [
             &["plan", pipe][..],
             &["analyse", pipe],
-            &["analyse", table, "--mapping", pipe],
             &["report", run, "--out", folder.path().to_str().expect("UTF-8"), "--beside", pipe],
         ] {
             let arguments: Vec<String> = arguments.iter().map(|word| word.to_string()).collect();

@@ -1,6 +1,6 @@
 //! A table in one row: what it holds, what contradicts itself, and which questions it cannot answer.
 
-use super::overtakes::Overtake;
+use super::compare::TableComparisons;
 use super::remark::{Remark, RemarkKind};
 use super::{PublishedRow, PublishedTable, TableColumn};
 use serde::Serialize;
@@ -24,28 +24,25 @@ pub enum TableGap {
 }
 
 impl TableGap {
-    /// In a row of many tables, and what it means there.
-    pub fn short(self) -> (&'static str, &'static str) {
+    /// In a row of many tables.
+    pub fn short(self) -> &'static str {
         match self {
-            TableGap::Significance => ("sig", "which differences are significant"),
-            TableGap::Rivals => ("who", "who is faster"),
-            TableGap::Sizes => ("size", "what size does"),
-            TableGap::Threads => ("thr", "what threads do"),
-            TableGap::Latency => ("lat", "latency"),
-            TableGap::CpuCost => ("cpu", "CPU cost"),
-            TableGap::CacheMisses => ("miss", "cache misses"),
-            TableGap::ContextSwitches => ("ctx", "context switches"),
+            TableGap::Significance => "which differences are significant",
+            TableGap::Rivals => "who is faster",
+            TableGap::Sizes => "what size does",
+            TableGap::Threads => "what threads do",
+            TableGap::Latency => "latency",
+            TableGap::CpuCost => "CPU cost",
+            TableGap::CacheMisses => "cache misses",
+            TableGap::ContextSwitches => "context switches",
         }
     }
 
-    /// What is missing, for one table.
+    /// What is missing, for one table; who is faster has a reason of its own.
     pub fn reason(self) -> &'static str {
         match self {
             TableGap::Significance => "significance: fewer than 5 runs a cell and no spread are read",
-            TableGap::Rivals => {
-                "who is faster: no two names whose roles are known (--means NAME=zero-copy) have a speed or a measured latency at \
-                 one size and thread count"
-            }
+            TableGap::Rivals => "who is faster",
             TableGap::Sizes => "what size does: one size, or no column read as such",
             TableGap::Threads => "what threads do: one thread count, or no column read as such",
             TableGap::Latency => "latency: no column read as such, or it says no more than the throughput",
@@ -70,7 +67,7 @@ pub struct TableSummary {
 }
 
 impl TableSummary {
-    pub fn of(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake]) -> TableSummary {
+    pub fn of(table: &PublishedTable, remarks: &[Remark], comparisons: &TableComparisons) -> TableSummary {
         let runs = runs(table);
         let of = |kind| remarks.iter().filter(move |r| r.kind == kind);
         TableSummary {
@@ -83,7 +80,7 @@ impl TableSummary {
                 .into_iter()
                 .collect(),
             unexpected: of(RemarkKind::Unexpected).count(),
-            cannot_say: gaps(table, remarks, overtakes, runs.values().copied().max().unwrap_or(0)),
+            cannot_say: gaps(table, remarks, comparisons, runs.values().copied().max().unwrap_or(0)),
         }
     }
 }
@@ -95,7 +92,7 @@ type CellKey<'t> = (Vec<&'t str>, [Option<u64>; 2], Option<usize>);
 /// a column that was left out may tell them apart; nor are rows of different figures.
 pub fn runs(table: &PublishedTable) -> BTreeMap<CellKey<'_>, u64> {
     let told = table.has(TableColumn::MessageBytes) || table.has(TableColumn::Repetition);
-    let apart = !table.left_out.is_empty() && !told;
+    let apart = !table.not_read.is_empty() && !told;
     let mut runs: BTreeMap<CellKey, BTreeMap<TableColumn, u64>> = BTreeMap::new();
     for row in &table.rows {
         let names = [TableColumn::Mechanism, TableColumn::Operation, TableColumn::Variant];
@@ -112,7 +109,12 @@ pub fn runs(table: &PublishedTable) -> BTreeMap<CellKey<'_>, u64> {
     runs.into_iter().map(|(key, cell)| (key, cell.into_values().max().unwrap_or(0))).collect()
 }
 
-fn gaps(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], most_runs: u64) -> Vec<TableGap> {
+fn gaps(
+    table: &PublishedTable,
+    remarks: &[Remark],
+    comparisons: &TableComparisons,
+    most_runs: u64,
+) -> Vec<TableGap> {
     let any = |column| table.rows.iter().any(|row| row.figure(column).is_some());
     let counted = |column| table.rows.iter().any(|row| row.value(column).is_some_and(|count| count > 0.0));
     let many = |column| {
@@ -129,15 +131,12 @@ fn gaps(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], most
             TableGap::Significance,
             (rivals || table.has(TableColumn::Measured))
                 && most_runs < FEWEST_RUNS
-                && !table.has(TableColumn::Spread),
+                && table.rows.iter().all(|row| row.scatter.is_empty()),
         ),
-        (TableGap::Rivals, rivals && overtakes.is_empty()),
+        (TableGap::Rivals, rivals && comparisons.all.is_empty()),
         (TableGap::Sizes, rivals && !many(TableColumn::MessageBytes)),
         (TableGap::Threads, rivals && !many(TableColumn::Threads)),
-        (
-            TableGap::Latency,
-            rivals && (computed || !any(TableColumn::Latency) && !any(TableColumn::BareLatency)),
-        ),
+        (TableGap::Latency, rivals && (computed || !any(TableColumn::Latency))),
         (TableGap::CpuCost, rivals && ![CyclesPerByte, CpuPercent, CpuTime].into_iter().any(any)),
         (TableGap::CacheMisses, rivals && !misses.into_iter().any(counted)),
         (TableGap::ContextSwitches, rivals && !counted(TableColumn::ContextSwitches)),
@@ -148,12 +147,13 @@ fn gaps(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], most
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::overtakes::overtakes;
+    use crate::compare::compare;
     use crate::remark::{remarks, table};
 
     fn of(text: &str) -> TableSummary {
         let table = table(text);
-        TableSummary::of(&table, &remarks(&table), &overtakes(&table))
+        let remarks = remarks(&table);
+        TableSummary::of(&table, &remarks, &compare(&table, &remarks))
     }
 
     #[test]

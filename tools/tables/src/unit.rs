@@ -2,8 +2,6 @@
 //!
 //! A small `b` is bits and a capital `B` is bytes; `K` of a size is 1024 bytes, `M` of a rate a million.
 
-use super::english;
-
 /// What a unit measures; its factor leads to the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dimension {
@@ -56,8 +54,7 @@ const CALLS: &[&str] = &[
 
 /// Reads a unit: one word, or one `/` or `per` another.
 pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
-    let english = english::english(text);
-    let text = english.trim().trim_matches(['(', ')', '[', ']']).trim();
+    let text = text.trim().trim_matches(['(', ')', '[', ']']).trim();
     let scale = |dimension, factor| Ok(UnitScale { dimension, factor });
     let Some((what, of)) = ratio(text) else {
         return match text.to_ascii_lowercase().as_str() {
@@ -77,6 +74,10 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
         (Some(_), ..) if second && what.ends_with('B') && text.ends_with("PS") => {
             Err(NoUnit::Ambiguous("bits or bytes per second: write Gbit/s or GB/s"))
         }
+        // `mb/s` is written for either; `mbps` for bits alone.
+        (Some(_), ..) if second && !text.ends_with("ps") && ["kb", "mb", "gb"].contains(&what.as_str()) => {
+            Err(NoUnit::Ambiguous("bits or bytes per second: Mbit/s or MB/s, Gbit/s or GB/s"))
+        }
         (Some(_), ..) if second && ["kib", "mib", "gib"].contains(&what.as_str()) => {
             Err(NoUnit::Ambiguous("bits or bytes per second: write Mibit/s or MiB/s"))
         }
@@ -90,21 +91,6 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
     }
 }
 
-/// `name (inside)`
-pub fn bracketed(text: &str) -> Option<(&str, &str)> {
-    let (name, inside) = text.trim().strip_suffix([')', ']'])?.rsplit_once(['(', '['])?;
-    Some((name.trim(), inside.trim()))
-}
-
-/// `(in cycles)`, `clock cycles`
-pub fn cycles(text: &str) -> Option<UnitScale> {
-    let text = text.trim_matches(['(', ')', '[', ']', ' ']);
-    let words = ["in ", "CPU ", "cpu ", "clock "]
-        .iter()
-        .fold(text, |rest, word| rest.strip_prefix(word).unwrap_or(rest));
-    parse(words).ok().filter(|unit| unit.dimension == Dimension::Cycles)
-}
-
 /// `MB/s`, `us per msg`, `MB_per_s`; in `Gbps` the p is "per".
 fn ratio(text: &str) -> Option<(String, String)> {
     if let Some((what, of)) = text.split_once('/') {
@@ -113,6 +99,11 @@ fn ratio(text: &str) -> Option<(String, String)> {
     let words: Vec<&str> = text.split([' ', '_', '-']).filter(|word| !word.is_empty()).collect();
     if let Some(at) = words.iter().position(|word| word.eq_ignore_ascii_case("per")) {
         return Some((words[..at].join(" "), words[at + 1..].join(" ")));
+    }
+    if let [what @ .., "s" | "sec" | "second"] = &words[..]
+        && !what.is_empty()
+    {
+        return Some((what.join(" "), "s".into()));
     }
     // Operations, not octets.
     let op = text.strip_suffix("ops").map(|prefix| format!("{prefix}op"));
@@ -215,12 +206,10 @@ pub fn count(text: &str) -> Result<UnitScale, NoUnit> {
 }
 
 /// What a file writes between whole and decimal digits; the other mark groups thousands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DecimalMark {
     #[default]
-    #[serde(rename = ".")]
     Point,
-    #[serde(rename = ",")]
     Comma,
 }
 
@@ -235,11 +224,6 @@ pub fn number(text: &str, mark: DecimalMark) -> Option<(f64, f64, Option<&str>)>
     let plain = ungrouped(digits, mark)?;
     let value: f64 = plain.parse().ok()?;
     let unit = unit.trim();
-    // `32*1024 B`: a product of whole numbers is known as exactly as they are.
-    if let Some((second, rounding, unit)) = unit.strip_prefix(['*', '×']).and_then(|rest| number(rest, mark))
-    {
-        return [value, second].iter().all(|n| n.fract() == 0.0).then_some((value * second, rounding, unit));
-    }
     Some((value, half_unit(&plain), Some(unit).filter(|u| !u.is_empty())))
 }
 
@@ -339,8 +323,6 @@ mod tests {
         assert_eq!(n("1,024 B"), Some((1024.0, 0.5, Some("B"))));
         assert_eq!(n("5.2e6"), Some((5.2e6, 0.5 * 10f64.powi(5), None)));
         assert_eq!(n("-3"), Some((-3.0, 0.5, None)));
-        assert_eq!(n("32*1024 B"), Some((32768.0, 0.5, Some("B"))));
-        assert_eq!((n("64 × 1024").map(|(value, ..)| value), n("1.5*2")), (Some(65536.0), None));
         for bad in ["", "n/a", "1,5", "1.2.3", "--4"] {
             assert_eq!(n(bad), None, "{bad}");
         }

@@ -11,10 +11,10 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use syscost_tables::overtakes::{Overtake, overtakes, sentences};
+use syscost_tables::compare::{TableComparisons, compare, sentences};
 use syscost_tables::remark::{Remark, remarks};
 use syscost_tables::summary::TableSummary;
-use syscost_tables::{self as table, ColumnMapping, PublishedTable, TableColumn};
+use syscost_tables::{self as table, BadTable, PublishedRow, PublishedTable, ReadingOptions};
 
 /// Beyond this a file is no table of results.
 const MOST_BYTES: u64 = 16 << 20;
@@ -27,7 +27,7 @@ const BAD_FILE: u8 = 2;
 struct AnalysedTable {
     table: PublishedTable,
     remarks: Vec<Remark>,
-    overtakes: Vec<Overtake>,
+    comparisons: TableComparisons,
     summary: TableSummary,
 }
 
@@ -39,15 +39,16 @@ struct BadFile {
 
 impl AnalysedTable {
     fn of(table: PublishedTable) -> AnalysedTable {
-        let (remarks, overtakes) = (remarks(&table), overtakes(&table));
-        let summary = TableSummary::of(&table, &remarks, &overtakes);
-        AnalysedTable { table, remarks, overtakes, summary }
+        let remarks = remarks(&table);
+        let comparisons = compare(&table, &remarks);
+        let summary = TableSummary::of(&table, &remarks, &comparisons);
+        AnalysedTable { table, remarks, comparisons, summary }
     }
 }
 
 pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
-    let mapping = mapping(args)?;
-    let (tables, bad) = tables(&args.files, &mapping);
+    let options = options(args)?;
+    let (tables, bad) = tables(&args.files, &options);
     let analysed: Vec<AnalysedTable> = tables.into_iter().map(AnalysedTable::of).collect();
     if global.json {
         let good = analysed.iter().map(document);
@@ -56,7 +57,7 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
     } else if args.csv {
         output::print(&many::csv(&analysed, &bad))?;
     } else if let [one] = &analysed[..] {
-        output::print(&one::told(one, Paint::stdout(global.color)))?;
+        output::print(&one::told(one, args.rows, Paint::stdout(global.color)))?;
     } else if !analysed.is_empty() {
         output::print(&many::told(&analysed, &bad, Paint::stdout(global.color)))?;
     }
@@ -71,40 +72,46 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
     })
 }
 
-/// What headings and names mean, and what the assignment fixes for every file.
-fn mapping(args: &AnalyseArgs) -> Result<ColumnMapping> {
-    let mut mapping = match &args.mapping {
-        Some(path) => {
-            let text = text_file::read(path, MOST_BYTES, "mapping file", "name a smaller part of it")?;
-            ColumnMapping::from_toml(&text, &path.display().to_string())?
-        }
-        None => ColumnMapping::default(),
-    };
-    if let Some(threads) = args.threads {
-        mapping.give(TableColumn::Threads, threads);
-    }
-    if let Some(seconds) = args.seconds {
-        mapping.give(TableColumn::Elapsed, format!("{seconds} s"));
+/// What the reader of the tables says of them.
+fn options(args: &AnalyseArgs) -> Result<ReadingOptions> {
+    let mut options = ReadingOptions::default();
+    (options.threads, options.seconds) = (args.threads, args.seconds);
+    for column in &args.column {
+        options.give_column(column).map_err(|why| anyhow!("--column {why}"))?;
     }
     for meaning in &args.means {
-        mapping.give_meaning(meaning).map_err(|why| anyhow!("--means {why}"))?;
+        options.give_meaning(meaning).map_err(|why| anyhow!("--means {why}"))?;
     }
-    for unit in &args.unit {
-        mapping.give_unit(unit).map_err(|why| anyhow!("--unit {why}: Gbit/s, MB/s, us, ms are some"))?;
+    if let Some(wide) = &args.wide {
+        options.give_wide(wide).map_err(|why| anyhow!("--wide {why}"))?;
     }
-    Ok(mapping)
+    if let Some(name) = &args.name {
+        options.give_name(name).map_err(|why| anyhow!("--name {why}"))?;
+    }
+    if let Some(mark) = &args.decimal {
+        options.give_decimal(mark).map_err(|why| anyhow!("--decimal {why}"))?;
+    }
+    Ok(options)
 }
 
-/// One table a file; files of one kind, each of another case, are one table together.
-fn tables(files: &[PathBuf], mapping: &ColumnMapping) -> (Vec<PublishedTable>, Vec<BadFile>) {
+/// The tables of each file; with `--name`, those of the same columns are one.
+fn tables(files: &[PathBuf], options: &ReadingOptions) -> (Vec<PublishedTable>, Vec<BadFile>) {
     let (mut tables, mut bad) = (Vec::new(), Vec::new());
     for path in files.iter().flat_map(|path| files_of(path)) {
-        match read(&path, mapping) {
-            Ok(table) => tables.push(table),
-            Err(error) => bad.push(BadFile { name: path.display().to_string(), error: format!("{error:#}") }),
+        let name = path.display().to_string();
+        match read(&path, options) {
+            Err(error) => bad.push(BadFile { name, error: format!("{error:#}") }),
+            Ok(all) => {
+                for one in all {
+                    match one {
+                        Ok(table) => tables.push(table),
+                        Err(error) => bad.push(BadFile { name: name.clone(), error: error.to_string() }),
+                    }
+                }
+            }
         }
     }
-    (table::together(tables), bad)
+    (table::together(tables, options), bad)
 }
 
 /// What people name files of results.
@@ -128,22 +135,32 @@ fn files_of(path: &Path) -> Vec<PathBuf> {
     if inside.is_empty() { itself() } else { inside }
 }
 
-fn read(path: &Path, mapping: &ColumnMapping) -> Result<PublishedTable> {
+fn read(path: &Path, options: &ReadingOptions) -> Result<Vec<Result<PublishedTable, BadTable>>> {
     if path.is_dir() {
         bail!("{} is a directory without tables: for a recorded run, `syscost report {0}`", path.display());
     }
     let name = path.display().to_string();
     let bytes = text_file::bytes(path, MOST_BYTES, "table of results", "name a smaller part of it")?;
-    Ok(table::read(&name, &table::decode(&name, bytes)?, mapping)?)
+    Ok(table::read(&name, &table::decode(&name, bytes)?, options))
 }
 
 fn document(one: &AnalysedTable) -> serde_json::Value {
-    let AnalysedTable { table, remarks, overtakes, summary } = one;
+    let AnalysedTable { table, remarks, comparisons, summary } = one;
+    let rows: Vec<serde_json::Value> = table.rows.iter().map(row).collect();
     json!({
-        "file": table.name, "rows": table.rows.len(), "columns": table.columns, "understood": table.understood,
-        "left_out": table.left_out, "unknown_names": table.unknown, "empty_cells": table.empty,
-        "sources": table.sources, "summary": summary, "remarks": remarks, "overtakes": overtakes, "answers": sentences(overtakes),
+        "file": table.name, "columns": table.columns, "headings": table.headings, "rows": rows, "understood": table.understood,
+        "not_read": table.not_read, "empty_cells": table.empty, "sources": table.sources, "summary": summary,
+        "remarks": remarks, "comparisons": comparisons.all, "answers": sentences(table, &comparisons.all),
     })
+}
+
+/// A row as it was read, in base units.
+fn row(row: &PublishedRow) -> serde_json::Value {
+    let mut of: serde_json::Map<String, serde_json::Value> =
+        row.texts.iter().map(|(column, text)| (column.id(), json!(text))).collect();
+    of.extend(row.figures.iter().map(|(column, figure)| (column.id(), json!(figure.value))));
+    of.insert("line".into(), json!(row.line));
+    of.into()
 }
 
 /// Files that one remark names.

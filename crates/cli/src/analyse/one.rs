@@ -1,82 +1,172 @@
-//! One table, told whole.
+//! One table, told whole: what was read, then what it contradicts, then who is ahead.
 
 use super::{AnalysedTable, places};
 use crate::output::{Paint, entry};
 use syscost_core::units::count;
-use syscost_tables::overtakes::sentences;
-use syscost_tables::remark::RemarkKind;
-use syscost_tables::{PublishedTable, TableColumn};
+use syscost_tables::compare::sentences;
+use syscost_tables::remark::{Remark, RemarkKind};
+use syscost_tables::summary::TableGap;
+use syscost_tables::{PublishedRow, PublishedTable, TableColumn};
 
 const INDENT: usize = 15;
-/// Names that one sentence shows.
-const NAMES: usize = 8;
+/// Names and lines that one sentence shows.
+const SHOWN: usize = 8;
+/// Rows shown of a table that has more; `--rows` shows all.
+const FIRST: usize = 3;
+/// A name in a row of figures.
+const CELL: usize = 20;
 
-pub fn told(one: &AnalysedTable, paint: Paint) -> String {
-    let AnalysedTable { table, remarks, overtakes, summary } = one;
+pub fn told(one: &AnalysedTable, all_rows: bool, paint: Paint) -> String {
+    let AnalysedTable { table, remarks, comparisons, summary } = one;
     let mut out = format!("{}\n", paint.bold(&table.name));
-    let mut say = |label: &str, text: &str| out += &entry(label, INDENT, text);
     let cells = if summary.cells == summary.rows {
         String::new()
     } else {
         format!(" ({})", count(summary.cells, "cell"))
     };
-    let titles: Vec<String> = table.columns.iter().map(|c| table.title(*c)).collect();
-    say("Table", &format!("{}{cells}: {}", count(summary.rows, "row"), titles.join(", ")));
+    let empty =
+        if table.empty > 0 { format!(", {}", count(table.empty, "empty cell")) } else { String::new() };
+    let mut say = |label: &str, text: &str| out += &entry(label, INDENT, text);
+    say("Read", &format!("{}{cells}{empty}", count(summary.rows, "row")));
+    for column in &table.columns {
+        say("", &described(table, *column));
+    }
     if !table.understood.is_empty() {
-        say("Read as", &named(&table.understood, "; "));
+        say("Understood", &named(&table.understood, "; "));
     }
-    if let Some(text) = left_out(table) {
-        say("Left out", &text);
+    if !table.not_read.is_empty() {
+        say("Not read", &named(&table.not_read, "; "));
     }
-    if !table.unknown.is_empty() && table.is_transfer() && !table.single {
-        let names = named(&table.unknown, ", ");
-        say("Unknown", &format!("{names}: the names tell no role. Say it with --means NAME=zero-copy."));
+    out += &figures(table, all_rows);
+    let tell = |remark: &Remark| {
+        entry(&label(remark.kind, paint), INDENT, &format!("{}{}", remark.text, places(table, &remark.lines)))
+    };
+    let (wrong, others): (Vec<&Remark>, Vec<&Remark>) =
+        remarks.iter().partition(|remark| remark.kind == RemarkKind::Contradiction);
+    out.extend(wrong.iter().map(|remark| tell(remark)));
+    if wrong.is_empty() {
+        out += &entry("Contradictions", INDENT, "none found");
     }
-    for remark in remarks {
-        say(&label(remark.kind, paint), &format!("{}{}", remark.text, places(table, &remark.lines)));
+    for (i, sentence) in sentences(table, &comparisons.all).iter().enumerate() {
+        out += &entry(if i == 0 { "Comparison" } else { "" }, INDENT, sentence);
     }
-    if summary.contradictions.is_empty() {
-        say("Contradictions", "none found");
-    }
-    for (i, sentence) in sentences(overtakes).iter().enumerate() {
-        say(if i == 0 { "Comparison" } else { "" }, sentence);
+    for remark in others {
+        out += &tell(remark);
     }
     for (i, gap) in summary.cannot_say.iter().enumerate() {
-        say(if i == 0 { "Cannot say" } else { "" }, gap.reason());
-    }
-    if !table.is_transfer() && !table.has(TableColumn::Measured) {
-        say(
-            "Left alone",
-            "no column is read as a size of messages, no name is of a known way to send, and no operation has a \
-             prediction: no test of syscost applies",
-        );
+        let why = comparisons.none.as_ref().filter(|_| *gap == TableGap::Rivals);
+        let told = why.map_or_else(|| gap.reason().to_string(), |why| format!("who is faster: {why}"));
+        out += &entry(if i == 0 { "Cannot say" } else { "" }, INDENT, &told);
     }
     if table.is_transfer() {
         let next = "`syscost run` repeats cells and tests differences; `syscost audit` counts copies";
-        say("Next", next);
+        out += &entry("Next", INDENT, next);
     }
     out
 }
 
-/// What of the file is not in the table.
-fn left_out(table: &PublishedTable) -> Option<String> {
-    let headings = (!table.left_out.is_empty()).then(|| format!("columns {}", named(&table.left_out, ", ")));
-    let notes = (table.notes > 0).then(|| format!("{} read as no rows", count(table.notes, "line")));
-    let empty = (table.empty > 0).then(|| count(table.empty, "empty cell"));
-    let all: Vec<String> = [headings, notes, empty].into_iter().flatten().collect();
-    (!all.is_empty()).then(|| all.join("; "))
+/// `throughput: "Tput (Gbps)", 0.2 Mbit/s to 144 Gbit/s`
+fn described(table: &PublishedTable, column: TableColumn) -> String {
+    let headings: Vec<String> = table
+        .headings
+        .iter()
+        .filter(|read| read.column == column)
+        .map(|read| {
+            let unit = if read.unit.is_empty() || read.heading.contains(&read.unit) {
+                String::new()
+            } else {
+                format!(" in {}", read.unit)
+            };
+            format!("{:?}{unit}", read.heading)
+        })
+        .collect();
+    let headings =
+        if headings.is_empty() { String::new() } else { format!("{}, ", named(&headings, " and ")) };
+    format!("{}: {headings}{}", table.title(column), span(table, column))
+}
+
+/// The names of a column, or its least and largest figure.
+fn span(table: &PublishedTable, column: TableColumn) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for text in table.rows.iter().filter_map(|row| row.text(column)).filter(|text| !text.is_empty()) {
+        if !texts.iter().any(|known| known == text) {
+            texts.push(text.to_string());
+        }
+    }
+    let values = table.rows.iter().filter_map(|row| row.value(column));
+    let (least, most) = values.fold((f64::MAX, f64::MIN), |(a, b), value| (a.min(value), b.max(value)));
+    let format = |value: f64| of_unit(column, value);
+    match (texts.is_empty(), least.total_cmp(&most)) {
+        (false, _) => named(&texts, ", "),
+        (true, std::cmp::Ordering::Greater) => "no figure".into(),
+        (true, std::cmp::Ordering::Equal) => format(least),
+        _ => format!("{} to {}", format(least), format(most)),
+    }
+}
+
+fn of_unit(column: TableColumn, value: f64) -> String {
+    match column {
+        TableColumn::Threads | TableColumn::Repetition | TableColumn::Runs => value.to_string(),
+        _ => column.unit().format(value),
+    }
+}
+
+/// The rows as they were read: the first and the last, or all.
+fn figures(table: &PublishedTable, all: bool) -> String {
+    let known = |column: &&TableColumn| {
+        table.rows.iter().any(|row| row.text(**column).is_some() || row.figure(**column).is_some())
+    };
+    let columns: Vec<TableColumn> = table.columns.iter().filter(known).copied().collect();
+    let line = |row: &PublishedRow| -> Vec<String> {
+        let cell = |column: &TableColumn| {
+            let figure = row.value(*column).map(|value| match (row.text(TableColumn::Unit), column) {
+                (
+                    Some("ns"),
+                    TableColumn::Measured
+                    | TableColumn::Predicted
+                    | TableColumn::BaseHardware
+                    | TableColumn::SoftwareOverhead,
+                ) => TableColumn::Latency.unit().format(value),
+                _ => of_unit(*column, value),
+            });
+            row.text(*column)
+                .map(|text| text.chars().take(CELL).collect())
+                .or(figure)
+                .unwrap_or_else(|| "-".into())
+        };
+        std::iter::once(row.line.to_string()).chain(columns.iter().map(cell)).collect()
+    };
+    let shown: Vec<&PublishedRow> = match all || table.rows.len() <= FIRST + 2 {
+        true => table.rows.iter().collect(),
+        false => table.rows.iter().take(FIRST).chain(table.rows.last()).collect(),
+    };
+    let heads = std::iter::once("line".to_string()).chain(columns.iter().map(|column| table.title(*column)));
+    let lines: Vec<Vec<String>> =
+        std::iter::once(heads.collect()).chain(shown.iter().map(|row| line(row))).collect();
+    let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..=columns.len()).map(width).collect();
+    let aligned = |line: &Vec<String>| {
+        let cells: Vec<String> =
+            line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        format!("  {}\n", cells.join("  ").trim_end())
+    };
+    let mut out: String = lines.iter().map(aligned).collect();
+    let more = table.rows.len() - shown.len();
+    if more > 0 {
+        out += &format!("  ({} more: --rows)\n", count(more, "row"));
+    }
+    out
 }
 
 fn named(names: &[String], joint: &str) -> String {
-    let shown = names.iter().take(NAMES).cloned().collect::<Vec<_>>().join(joint);
-    let more = names.len().saturating_sub(NAMES);
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(joint);
+    let more = names.len().saturating_sub(SHOWN);
     if more > 0 { format!("{shown}{joint}{more} more") } else { shown }
 }
 
 fn label(kind: RemarkKind, paint: Paint) -> String {
     match kind {
         RemarkKind::Contradiction => paint.red("Contradiction"),
-        RemarkKind::Question => paint.yellow("Question"),
         RemarkKind::Caution => paint.yellow("Caution"),
         RemarkKind::Unexpected => paint.yellow("Unexpected"),
     }

@@ -1,496 +1,390 @@
-//! The rows of a separated table: headings are looked for, titles and notes set aside, wide rows become long ones.
+//! From a grid and its plan to rows of figures: what cannot be read is refused at its line, and rows that nothing known tells
+//! apart are asked about.
 
-use super::columns::{self, Below};
-use super::finish::{self, LostFigures};
-use super::heading::{self, AXES, HeadingPlace, TableHeading};
-use super::layout::{TableRecord, TableRecords};
-use super::{keys, no_headings, row_units};
-use super::{statistics, summary_rows, titles, whole};
-use crate::cells::{self, CellReading};
-use crate::mapping::NameMeaning;
-use crate::vocabulary;
-use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
+use super::cell;
+use super::columns::{self, ColumnPlan, ColumnUse, ask};
+use super::grid::{Grid, GridLine};
+use crate::dictionary::{self, Quality};
+use crate::options::number_in;
+use crate::unit::{self, DecimalMark, Dimension, UnitScale};
+use crate::{
+    BadTable, PublishedFigure, PublishedRow, PublishedTable, ReadColumn, ReadingOptions, RowKey, TableColumn,
+    tool,
+};
 use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::units::count;
 
-/// The headings are among the first lines.
-const HEADINGS_WITHIN: usize = 300;
-const NO_HEADINGS: &str = "its first line holds figures: write a line of headings above it, such as \
-                           mechanism,size,threads,throughput_gbps,latency_us";
+/// A standard error is that of a mean: twice it spans what an interval does.
+const ERRORS: f64 = 2.0;
+/// Two columns of one quantity may differ so far by rounding.
+const ALIKE: f64 = 0.01;
 
-pub fn table(
-    name: &str,
-    records: &TableRecords,
-    mapping: &ColumnMapping,
-) -> Result<PublishedTable, BadTable> {
-    let mut reading = RowReading {
-        mapping,
-        cells: CellReading { decimal: records.decimal, mapping },
-        table: PublishedTable { name: name.into(), ..PublishedTable::default() },
-        noted: BTreeSet::new(),
-        title: None,
-        whose: HeadingPlace::default(),
-        progress: HeadingPlace::default(),
-        whose_rows: 0,
-        figures: None,
-        section: None,
-        sections: 0,
-        copies_counted: false,
-        seen: BTreeMap::new(),
-        sizes: Vec::new(),
-        lost: LostFigures::default(),
+pub fn table(name: &str, grid: &Grid, options: &ReadingOptions) -> Result<PublishedTable, BadTable> {
+    if let Some(own) = tool::own(name, grid) {
+        return own;
+    }
+    let mark = decimal(name, grid, options)?;
+    let plan = columns::plan(name, grid, options, mark)?;
+    let mut table = PublishedTable { name: name.into(), ..described(grid, &plan) };
+    for line in &grid.rows {
+        if let Some(summary) = summary(line, &plan) {
+            table.understood.push(format!("line {} ({summary:?}) sums up others and is no row", line.line));
+            continue;
+        }
+        if let Some(failed) = failed(line, &plan) {
+            table.understood.push(format!("line {} ({failed}) is left out", line.line));
+            continue;
+        }
+        let reading = RowReading { grid, plan: &plan, options, mark, line };
+        let rows = reading.rows(&mut table).map_err(|why| BadTable::at(name, line.line, why))?;
+        table.rows.extend(rows);
+    }
+    indexes_of_runs(&mut table);
+    told_apart(name, grid, &plan, &table)?;
+    Ok(table)
+}
+
+/// The mark between whole and decimal digits: a comma only where it separates no cells, and never by a guess.
+fn decimal(name: &str, grid: &Grid, options: &ReadingOptions) -> Result<DecimalMark, BadTable> {
+    if let Some(mark) = options.decimal {
+        return Ok(mark);
+    }
+    let numbers = |cell: &&String| {
+        cell.chars().all(|c| c.is_ascii_digit() || ".,-+ ".contains(c))
+            && cell.contains(|c: char| c.is_ascii_digit())
     };
-    let widest = records.all.iter().map(|r| r.cells.len()).max().unwrap_or(0);
-    if widest < 2 {
-        return Err(whole(name, &no_headings::one_column(&records.all)));
+    let cells: Vec<(usize, &String)> = grid
+        .rows
+        .iter()
+        .flat_map(|row| row.cells.iter().filter(numbers).map(|cell| (row.line, cell)))
+        .collect();
+    let decimals = |cell: &str, mark: char| {
+        cell.rsplit_once(mark).is_some_and(|(_, behind)| behind.len() != 3) && cell.matches(mark).count() == 1
+    };
+    let comma = cells.iter().any(|(_, cell)| decimals(cell, ',')) && grid.delimiter != ',';
+    let point = cells.iter().any(|(_, cell)| decimals(cell, '.'));
+    let doubtful = cells.iter().find(|(_, cell)| cell.contains(',') && grid.delimiter != ',');
+    match (comma, point, doubtful) {
+        (true, true, Some((line, cell))) => Err(BadTable::at(
+            name,
+            *line,
+            format!("{cell:?}: both , and . stand before decimals in this table"),
+        )),
+        (true, ..) => Ok(DecimalMark::Comma),
+        (false, false, Some((line, cell))) => Err(BadTable::at(
+            name,
+            *line,
+            format!("{cell:?}: is the comma a decimal mark? Say --decimal , or --decimal ."),
+        )),
+        _ => Ok(DecimalMark::Point),
     }
-    for (index, record) in records.all.iter().enumerate() {
-        reading.take(index, record, &records.all[index + 1..]).map_err(|message| BadTable::At {
-            name: name.into(),
-            line: record.line,
-            message,
-        })?;
-    }
-    if reading.section.is_none() {
-        let numbers = records.all.first().is_some_and(|first| reading.is_mostly_numbers(first));
-        let why = if numbers { NO_HEADINGS.into() } else { no_headings::unknown(&records.all) };
-        return Err(whole(name, &why));
-    }
-    finish::finished(reading.table, reading.lost, reading.sizes, &records.all)
 }
 
-/// A row of headings and what stands under it; a file may have several.
-struct TableSection {
-    number: usize,
-    headings: Vec<TableHeading>,
-    /// Columns that the file lacks and somebody gave.
-    given: PublishedRow,
-    /// The row above, for cells that are merged with it.
-    above: PublishedRow,
+/// The table's head: columns, headings, and what its words say of it.
+fn described(grid: &Grid, plan: &ColumnPlan) -> PublishedTable {
+    let headings = &grid.headings.cells;
+    let mut table = PublishedTable { not_read: plan.not_read.clone(), ..PublishedTable::default() };
+    for (heading, of) in headings.iter().zip(&plan.uses) {
+        let (column, unit) = match of {
+            ColumnUse::Read { column, quality: Quality::Mean, unit_text, .. } => (*column, unit_text.clone()),
+            ColumnUse::Across { column, unit_text, .. } => (*column, unit_text.clone()),
+            ColumnUse::Apart => (TableColumn::Variant, String::new()),
+            _ => continue,
+        };
+        if column == TableColumn::Threads {
+            table.parallel = dictionary::parallel(heading);
+        }
+        if column == TableColumn::MessageBytes {
+            let (messages, fields) = dictionary::of_messages(heading);
+            (table.messages, table.fields) = (messages, fields);
+        }
+        table.headings.push(ReadColumn { column, heading: heading.clone(), unit });
+        if !table.columns.contains(&column) {
+            table.columns.push(column);
+        }
+    }
+    if let Some(column) = plan.across {
+        table.columns.push(column);
+        let values = plan.uses.iter().filter_map(|of| {
+            if let ColumnUse::Across { value, .. } = of { Some(value.as_str()) } else { None }
+        });
+        let values: BTreeSet<&str> = values.collect();
+        let values = values.into_iter().collect::<Vec<_>>().join(", ");
+        table.understood.push(format!("{} in the headings: {values}", column.title()));
+    }
+    if !grid.titles.is_empty() {
+        table.not_read.push(format!("above the headings: {}", grid.titles.join("; ")));
+    }
+    if grid.again > 0 {
+        table.understood.push(format!("headings repeated on {} left out", count(grid.again, "line")));
+    }
+    table
 }
 
-/// What a row is known by.
-type RowKey = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>);
+/// The name of a row that sums up others.
+fn summary<'l>(line: &'l GridLine, plan: &ColumnPlan) -> Option<&'l str> {
+    let of_name = |of: &ColumnUse| {
+        matches!(
+            of,
+            ColumnUse::Apart | ColumnUse::Read { column: TableColumn::Mechanism | TableColumn::Variant, .. }
+        )
+    };
+    let place = |of: &ColumnUse| matches!(of, ColumnUse::Read { column, .. } if column.is_place());
+    let cells = line.cells.iter().zip(&plan.uses);
+    let word = |(cell, of): (&'l String, &ColumnUse)| {
+        ((of_name(of) || place(of)) && dictionary::is_summary(cell)).then_some(cell.as_str())
+    };
+    cells.clone().find_map(word)
+}
 
-pub struct RowReading<'m> {
-    pub(super) mapping: &'m ColumnMapping,
-    pub(super) cells: CellReading<'m>,
-    pub(super) table: PublishedTable,
-    /// Names that were told: a table may call each row otherwise, and none is looked for among all that was said.
-    pub(super) noted: BTreeSet<String>,
-    /// The last line that stood alone above headings: what the figures are, and their unit.
-    pub(super) title: Option<TableHeading>,
-    /// What stood in lines of their own.
-    whose: HeadingPlace,
-    /// Of them, what no row has come below yet, and the rows when the last of them stood there.
-    progress: HeadingPlace,
-    whose_rows: usize,
-    /// What the figures of a wide table were, for those with the same headings.
-    pub(super) figures: Option<(Vec<String>, TableHeading)>,
-    section: Option<TableSection>,
-    sections: usize,
-    /// Names are numbers of copies.
-    copies_counted: bool,
-    /// The rows of each key, with the section that began them.
-    seen: BTreeMap<RowKey, Vec<(usize, usize)>>,
-    /// Headings of sizes, each with its place among what was understood.
-    sizes: Vec<(usize, String)>,
-    lost: LostFigures,
+/// A run that came to no end, by a column of its own that says so.
+fn failed<'l>(line: &'l GridLine, plan: &ColumnPlan) -> Option<&'l str> {
+    const WORDS: [&str; 8] = ["fail", "failed", "failure", "error", "timeout", "crash", "crashed", "aborted"];
+    let status = line
+        .cells
+        .iter()
+        .zip(&plan.uses)
+        .filter(|(_, of)| matches!(of, ColumnUse::Ignored | ColumnUse::Apart));
+    status.map(|(cell, _)| cell.as_str()).find(|cell| WORDS.contains(&cell.to_lowercase().as_str()))
+}
+
+struct RowReading<'g> {
+    grid: &'g Grid,
+    plan: &'g ColumnPlan,
+    options: &'g ReadingOptions,
+    mark: DecimalMark,
+    line: &'g GridLine,
 }
 
 impl RowReading<'_> {
-    fn take(&mut self, index: usize, record: &TableRecord, below: &[TableRecord]) -> Result<(), String> {
-        let filled: Vec<&String> = record.cells.iter().filter(|c| !cells::is_empty(c)).collect();
-        if let [alone] = filled[..]
-            && let Some(title) = titles::of(alone, self.mapping)
-            // `64-byte messages` is a size, and looks like a number with a unit.
-            && (!self.cells.is_number(alone) || title.place.bytes.or(title.place.threads).is_some())
-        {
-            self.title = title.figures.or(self.title.take());
-            self.begin_rows_of(title.place);
-            return Ok(());
-        }
-        let may_be_headings = self.section.is_some() || index < HEADINGS_WITHIN;
-        if may_be_headings
-            && filled.len() > 1
-            && !(self.section.is_some() && self.is_data(record))
-            && let Some(headings) = self
-                .headings(record)
-                .or_else(|| self.names_alone(record, below).filter(|_| self.section.is_none()))
-        {
-            return self.begin(headings, below);
-        }
-        let Some(mut section) = self.section.take() else { return Ok(()) };
-        let done = self.row(&mut section, record);
-        self.section = Some(section);
-        done
-    }
-
-    /// A name, a size or a thread count in a line of its own: those of the rows below.
-    fn begin_rows_of(&mut self, place: HeadingPlace) {
-        if let (Some(name), Some(section)) = (&place.mechanism, &mut self.section) {
-            section.above.texts.insert(TableColumn::Mechanism, name.clone());
-        }
-        // Lines of progress say one after the other whose turn it is: no row was theirs.
-        if self.whose_rows < self.table.rows.len() {
-            self.progress = HeadingPlace::default();
-        }
-        self.whose_rows = self.table.rows.len();
-        titles::said_of(&mut self.whose.mechanism, &mut self.progress.mechanism, place.mechanism);
-        titles::said_of(&mut self.whose.bytes, &mut self.progress.bytes, place.bytes);
-        titles::said_of(&mut self.whose.threads, &mut self.progress.threads, place.threads);
-    }
-
-    /// `None`: this is no row of headings.
-    fn headings(&self, record: &TableRecord) -> Option<Vec<TableHeading>> {
-        let headings: Vec<TableHeading> =
-            record.cells.iter().map(|cell| TableHeading::of(cell, self.mapping)).collect();
-        let understood = headings.iter().filter(|h| h.is_understood()).count();
-        let named = headings.iter().any(TableHeading::is_plain);
-        // A row of data may hold sizes and names of mechanisms, too: its first cell is one.
-        let wide = headings.len() > 2
-            && !headings[0].is_understood()
-            && headings[1..].iter().all(|h| h.place.is_some() || h.text.is_empty())
-            && (self.section.is_none() || !headings.iter().any(TableHeading::is_number));
-        let numbers = headings.iter().filter(|h| h.is_number()).count();
-        // The same columns along another axis.
-        let again = self.section.as_ref().is_some_and(|section| {
-            let texts = section.headings.iter().map(|heading| heading.text.as_str());
-            texts.skip(1).eq(record.cells.iter().skip(1).map(String::as_str))
-        });
-        let is = if named { understood > 1 || again || self.section.is_none() && numbers == 0 } else { wide };
-        (is && !(named && self.is_data(record))).then_some(headings)
-    }
-
-    /// A row of data, at a glance: to look for headings in it costs time.
-    fn is_mostly_numbers(&self, record: &TableRecord) -> bool {
-        let numbers = record.cells.iter().filter(|cell| self.cells.is_number(cell)).count();
-        numbers * 2 > record.cells.len()
-    }
-
-    /// Under the headings that are known, does the row have a figure?
-    fn is_data(&self, record: &TableRecord) -> bool {
-        let Some(section) = &self.section else { return false };
-        let figure = |(heading, cell): (&TableHeading, &String)| {
-            heading.is_plain() && heading.column.is_some_and(|c| !c.is_text()) && self.cells.is_number(cell)
-        };
-        section.headings.iter().zip(&record.cells).any(figure)
-    }
-
-    fn begin(&mut self, mut headings: Vec<TableHeading>, below: &[TableRecord]) -> Result<(), String> {
-        self.corner_of_columns(&mut headings, below);
-        heading::settle(&mut headings)?;
-        self.name_corner(&mut headings);
-        self.titled_below(below.first());
-        let end = below
-            .iter()
-            .position(|record| {
-                !self.is_mostly_numbers(record) && self.headings(record).is_some_and(|h| h.len() > 1)
-            })
-            .unwrap_or(below.len());
-        let cells = CellReading { decimal: self.cells.decimal, mapping: self.mapping };
-        let below = Below::of(&below[..end], &cells);
-        self.name_figures(&mut headings, &below)?;
-        columns::correct(&mut headings, &below);
-        self.copies_counted |= (0..headings.len()).any(|at| below.counts_copies(at));
-        self.table.differ.extend(statistics::contradictions(&headings, &below));
-        let chosen = keys::choose(&mut headings, &below, &mut self.table.differ)?;
-        let wide = headings.iter().any(|h| h.place.is_some());
-        let completed = keys::complete(&mut headings, &below, wide);
-        self.table.understood.extend(chosen.into_iter().chain(completed));
-        self.without_units(&mut headings, &below);
-        self.note_messages(&headings);
-        self.note_parallel(&headings);
-        if headings
-            .iter()
-            .any(|h| h.is_plain() && h.column == Some(TableColumn::Cycles) && h.text.ends_with(":u"))
-        {
-            self.table.user_mode = true;
-            self.once("user mode only (:u): what the kernel spent is not in the counts".into());
-        }
-        for (at, heading) in headings.iter().enumerate() {
-            self.say(heading, below.bare_figure(at));
-        }
-        self.say_unnamed(&headings, &below);
-        let given = self.given(&headings)?;
-        let said = headings.iter().filter_map(|h| h.column).filter(|c| *c != TableColumn::Ignored);
-        let places = headings.iter().filter_map(|h| h.place.as_ref()).flat_map(HeadingPlace::axes);
-        let columns: Vec<TableColumn> = said
-            .chain(places)
-            .chain(given.texts.keys().copied())
-            .chain(given.figures.keys().copied())
-            .collect();
-        for column in columns {
-            if !self.table.has(column) {
-                self.table.columns.push(column);
+    /// A line is a row; of a wide layout, one for each value in the headings.
+    fn rows(&self, table: &mut PublishedTable) -> Result<Vec<PublishedRow>, String> {
+        let mut base = PublishedRow { line: self.line.line, ..PublishedRow::default() };
+        let mut bounds: BTreeMap<TableColumn, [Option<f64>; 2]> = BTreeMap::new();
+        let mut values: Vec<(String, PublishedRow)> = Vec::new();
+        let mut units: Vec<(TableColumn, UnitScale)> = Vec::new();
+        for (at, of) in self.plan.uses.iter().enumerate() {
+            let text = self.line.cells[at].as_str();
+            let empty = cell::is_empty(text);
+            match of {
+                ColumnUse::Read { column, .. } if column.is_text() => {
+                    self.text(&mut base, table, at, *column)?
+                }
+                ColumnUse::Apart => {
+                    let told = format!("{} {text}", self.grid.headings.cells[at]);
+                    add_variant(&mut base, &told);
+                }
+                ColumnUse::Read { column, .. } if empty && column.is_place() => {
+                    return Err(format!("it has no {}: fill merged cells in", column.title()));
+                }
+                ColumnUse::Read { quality: Quality::Mean, .. } | ColumnUse::Across { .. } if empty => {
+                    table.empty += 1
+                }
+                ColumnUse::Read { column, quality, unit, .. } if !empty => {
+                    let (figure, spread) = cell::figure(*column, text, *unit, self.mark)?;
+                    let own = cell::number(text, self.mark).and_then(|(.., own)| unit::parse(own?).ok());
+                    units.extend(
+                        own.or(*unit).filter(|_| column.is_of_operations()).map(|unit| (*column, unit)),
+                    );
+                    match quality {
+                        Quality::Mean => {
+                            base.figures.insert(*column, figure);
+                            base.scatter.extend(spread.map(|spread| (*column, spread)));
+                        }
+                        Quality::Deviation | Quality::Half => _ = base.scatter.insert(*column, figure.value),
+                        Quality::Error => _ = base.scatter.insert(*column, ERRORS * figure.value),
+                        Quality::Low => bounds.entry(*column).or_default()[0] = Some(figure.value),
+                        Quality::High => bounds.entry(*column).or_default()[1] = Some(figure.value),
+                        Quality::Tail => {}
+                    }
+                }
+                ColumnUse::Across { value, column, unit, .. } => {
+                    let (figure, spread) = cell::figure(*column, text, *unit, self.mark)?;
+                    let known = values.iter().position(|(known, _)| known == value);
+                    let at = known.unwrap_or_else(|| {
+                        values.push((value.clone(), PublishedRow::default()));
+                        values.len() - 1
+                    });
+                    values[at].1.figures.insert(*column, figure);
+                    values[at].1.scatter.extend(spread.map(|spread| (*column, spread)));
+                }
+                ColumnUse::Twice { first, unit } if !empty => {
+                    self.compared(&base, table, *first, text, *unit)?
+                }
+                _ => {}
             }
         }
-        self.sections += 1;
-        self.section =
-            Some(TableSection { number: self.sections, headings, given, above: PublishedRow::default() });
-        Ok(())
-    }
-
-    /// Does the table speak of messages, or of their fields?
-    fn note_messages(&mut self, headings: &[TableHeading]) {
-        let sizes = headings.iter().filter(|h| h.is_plain() && h.column == Some(TableColumn::MessageBytes));
-        for heading in sizes {
-            self.table.messages |=
-                vocabulary::is_message(&heading.text) || columns::costs_of_messages(headings);
-            self.table.fields |= vocabulary::is_field(&heading.text);
-        }
-    }
-
-    /// `bare`: figures below it have no unit of their own.
-    fn say(&mut self, heading: &TableHeading, bare: bool) {
-        let text = &heading.text;
-        // A size at a name is neither: `bytes, A1`.
-        let left = heading
-            .place
-            .as_ref()
-            .map_or(heading.column.is_none(), |_| heading.column.is_some_and(TableColumn::is_place));
-        let noted = |left: bool| format!("{text} {left}");
-        let mapped = self.mapping.column(text).is_some();
-        if mapped || text.is_empty() || !self.noted.insert(noted(left)) {
-            return;
-        }
-        let is_size = heading.is_plain() && heading.column == Some(TableColumn::MessageBytes);
-        match columns::said(heading, bare) {
-            // Whether it is one of messages, the whole table says.
-            Some(_) if is_size => self.sizes.push((self.table.understood.len(), text.clone())),
-            said => self.table.understood.extend(self.in_own_words(heading, said)),
-        }
-        let elsewhere = self.noted.contains(&noted(!left));
-        self.table.left_out.retain(|known| !elsewhere || *known != format!("{text:?}"));
-        if left || elsewhere {
-            let of = if elsewhere { " of one table" } else { "" };
-            self.table.left_out.push(format!("{text:?}{of}"));
-        }
-    }
-
-    /// Columns that an assignment fixes: what the mapping says must be missing here; what was given for all files
-    /// fills in.
-    fn given(&self, headings: &[TableHeading]) -> Result<PublishedRow, String> {
-        let mut given = PublishedRow::default();
-        let has = |column| {
-            headings.iter().any(|h| {
-                h.column == Some(column) || h.place.as_ref().is_some_and(|p| p.axes().contains(&column))
-            })
-        };
-        for (column, text, must) in self.mapping.fixed() {
-            if !has(column) {
-                self.cells.fill(&mut given, column, text, None)?;
-            } else if must {
-                return Err(format!("the mapping fixes {}, and the table has such a column", column.title()));
+        for (column, bounds) in bounds {
+            if let ([Some(low), Some(high)], false) = (bounds, base.scatter.contains_key(&column)) {
+                base.scatter.insert(column, (high - low).abs() / 2.0);
             }
         }
-        Ok(given)
-    }
-
-    fn row(&mut self, section: &mut TableSection, record: &TableRecord) -> Result<(), String> {
-        let first = record.cells.first().map(|cell| vocabulary::bare(cell)).unwrap_or_default();
-        let figure = |(heading, cell): (&TableHeading, &String)| {
-            heading.column.is_some_and(|c| !c.is_text()) && self.cells.is_number(cell)
-        };
-        let cells = section.headings.iter().zip(&record.cells);
-        if titles::NOTES.iter().any(|word| first.starts_with(word)) || !cells.clone().any(figure) {
-            self.table.notes += 1;
-            return Ok(());
-        }
-        let left = |(at, (heading, cell)): (usize, (&TableHeading, &String))| {
-            let failed = !heading.is_understood() && cells::has_failed(cell);
-            let known =
-                |name: &str| self.noted.contains(name) || summary_rows::begins(&self.table.rows, name);
-            let sums_up = summary_rows::sums_up(at, heading, cell, known);
-            (failed || sums_up).then(|| format!("{:?} is {cell:?}", heading.text))
-        };
-        if let Some(told) = cells.enumerate().find_map(left) {
-            self.lost.row(record.line, told);
-            return Ok(());
-        }
-        let TableSection { number, headings, given, above } = section;
-        let mut base = PublishedRow { line: record.line, ..given.clone() };
-        let mut along: BTreeMap<&HeadingPlace, PublishedRow> = BTreeMap::new();
-        let blank = String::new();
-        let cells = record.cells.iter().chain(std::iter::repeat(&blank));
-        for (heading, cell) in headings.iter().zip(cells) {
-            let Some(column) = heading.column.filter(|c| *c != TableColumn::Ignored) else { continue };
-            let row = heading.place.as_ref().map_or(&mut base, |place| along.entry(place).or_default());
-            // `n/a` is a name like others: the way has no such thing.
-            if cells::is_blank(cell) || cells::is_empty(cell) && !column.is_text() {
-                let measured = !AXES.contains(&column) && !column.is_text();
-                if measured && cell.contains(char::is_alphabetic) {
-                    self.lost.cell(record.line, cell);
-                } else {
-                    self.table.empty += usize::from(measured);
-                }
-            } else if column.is_text() || column.is_place() || self.cells.is_figure_of(column, cell) {
-                self.fill(row, column, heading, cell)?;
-                if column.is_measure() && cells::has_more(cell) {
-                    self.once("what stands in brackets behind a figure is left out".into());
-                }
+        unit_of_operation(&mut base, &units)?;
+        let Some(across) = self.plan.across else {
+            return Ok(if base.figures.keys().any(|column| column.is_measure()) {
+                vec![base]
             } else {
-                self.lost.cell(record.line, cell);
+                Vec::new()
+            });
+        };
+        let row = |(value, own): (String, PublishedRow)| {
+            let mut row = base.clone();
+            row.figures.extend(own.figures);
+            row.scatter.extend(own.scatter);
+            if across.is_text() {
+                self.named(&mut row, table, across, &value);
+            } else {
+                let number = number_in(&value).unwrap_or(value);
+                let (figure, _) = cell::figure(across, &number, None, DecimalMark::Point)?;
+                row.figures.insert(across, figure);
             }
-        }
-        row_units::one_unit(headings, &record.cells, &mut base);
-        self.merged(headings, above, &mut base);
-        above.clone_from(&base);
-        self.named_above(&along.keys().flat_map(|place| place.axes()).collect(), &mut base);
-        if along.is_empty() {
-            self.keep(*number, base);
-            return Ok(());
-        }
-        for (place, mut row) in along {
-            if row.figures.is_empty() {
-                continue;
+            Ok(row)
+        };
+        values.into_iter().map(row).collect()
+    }
+
+    fn text(
+        &self,
+        row: &mut PublishedRow,
+        table: &mut PublishedTable,
+        at: usize,
+        column: TableColumn,
+    ) -> Result<(), String> {
+        let text = self.line.cells[at].as_str();
+        match column {
+            TableColumn::Variant if text.is_empty() => {}
+            TableColumn::Variant => add_variant(row, text),
+            TableColumn::Unit if cell::is_empty(text) => {}
+            _ if text.is_empty() => {
+                return Err(format!("it has no {}: fill merged cells in", column.title()));
             }
-            row.line = base.line;
-            row_units::unit_of_runs(headings, place, &mut row);
-            row.texts.extend(base.texts.clone());
-            row.figures.extend(base.figures.clone());
-            if let Some(mechanism) = &place.mechanism {
-                self.name(mechanism);
-                row.texts.insert(TableColumn::Mechanism, mechanism.clone());
-            }
-            row.set(place.numbers());
-            if place.repetition.is_some() && !self.table.has(TableColumn::Repetition) {
-                self.table.columns.push(TableColumn::Repetition);
-            }
-            self.keep(*number, row);
+            _ => self.named(row, table, column, text),
         }
         Ok(())
     }
 
-    /// What lines above say of a row that does not say it: `along` are the axes of its columns.
-    fn named_above(&mut self, along: &BTreeSet<TableColumn>, row: &mut PublishedRow) {
-        let mut said = Vec::new();
-        let lacks = |column, row: &PublishedRow| {
-            !along.contains(&column) && !row.texts.contains_key(&column) && !row.figures.contains_key(&column)
-        };
-        if let Some(name) = self.whose.mechanism.clone().filter(|_| lacks(TableColumn::Mechanism, row)) {
-            self.name(&name);
-            row.texts.insert(TableColumn::Mechanism, name);
-            said.push(TableColumn::Mechanism);
-        }
-        for (column, number) in
-            [(TableColumn::MessageBytes, self.whose.bytes), (TableColumn::Threads, self.whose.threads)]
-        {
-            if let Some(number) = number.filter(|_| lacks(column, row)) {
-                row.set([(column, number as f64)]);
-                said.push(column);
-            }
-        }
-        said.retain(|column| !self.table.has(*column));
-        self.table.columns.extend(said);
+    fn named(&self, row: &mut PublishedRow, table: &mut PublishedTable, column: TableColumn, text: &str) {
+        let (called, class) = self.options.named(text);
+        table.roles.extend(class.map(|class| (called.clone(), class)));
+        row.texts.insert(column, called);
     }
 
-    /// Cells of an axis that are empty belong to the cell above.
-    fn merged(&mut self, headings: &[TableHeading], above: &PublishedRow, row: &mut PublishedRow) {
-        let mut took = false;
-        for column in
-            AXES.into_iter().filter(|axis| headings.iter().any(|h| h.is_plain() && h.column == Some(*axis)))
-        {
-            if row.texts.contains_key(&column) || row.figures.contains_key(&column) {
-                continue;
-            }
-            if let Some(text) = above.texts.get(&column) {
-                row.texts.insert(column, text.clone());
-                took = true;
-            }
-            if let Some(figure) = above.figures.get(&column) {
-                row.figures.insert(column, *figure);
-                took = true;
-            }
-        }
-        if took && self.noted.insert("\u{0}merged".into()) {
-            self.table.understood.push("an empty name, size or thread count is that of the row above".into());
-        }
-    }
-
-    /// A row of a later section joins the one with the same name, size and threads, if it has other figures.
-    fn keep(&mut self, section: usize, row: PublishedRow) {
-        if row.figures.contains_key(&TableColumn::Spread) && !self.table.has(TableColumn::Spread) {
-            self.table.columns.push(TableColumn::Spread);
-        }
-        let known = self.seen.entry(row.key()).or_default();
-        let joins = known.iter().find(|(index, began)| {
-            let has = &self.table.rows[*index].figures;
-            *began != section
-                && row
-                    .figures
-                    .iter()
-                    // `1KB` and `1024` are rounded otherwise, and one place.
-                    .filter(|(column, _)| !column.is_place())
-                    .all(|(column, figure)| has.get(column).is_none_or(|known| known == figure))
-        });
-        match joins {
-            Some((index, _)) => {
-                if !finish::joined(&mut self.table.rows[*index], row.figures) {
-                    self.lost.row(row.line, finish::REPEATED.into());
-                }
-            }
-            None => {
-                known.push((self.table.rows.len(), section));
-                self.table.rows.push(row);
-            }
-        }
-    }
-
-    fn fill(
-        &mut self,
-        row: &mut PublishedRow,
-        column: TableColumn,
-        heading: &TableHeading,
-        cell: &str,
+    /// A second column of one quantity has to say what the first does.
+    fn compared(
+        &self,
+        row: &PublishedRow,
+        table: &mut PublishedTable,
+        first: usize,
+        text: &str,
+        unit: Option<UnitScale>,
     ) -> Result<(), String> {
-        match column {
-            TableColumn::Mechanism => self.name_under(cell, &heading.text),
-            TableColumn::Variant if self.cells.is_number(cell) => {
-                return self.cells.fill(row, column, &format!("{} {cell}", heading.text), None);
-            }
-            _ => {}
+        let ColumnUse::Read { column, .. } = &self.plan.uses[first] else { return Ok(()) };
+        let Some(known) = row.figure(*column) else { return Ok(()) };
+        let (other, _) = cell::figure(*column, text, unit, self.mark)?;
+        let slack = known.rounding + other.rounding + ALIKE * known.value.abs();
+        if (known.value - other.value).abs() > slack && table.differ.is_empty() {
+            let format = |value| column.unit().format(value);
+            table.differ.push(format!(
+                "Two columns of {} differ: line {} says {} and {}.",
+                column.title(),
+                self.line.line,
+                format(known.value),
+                format(other.value)
+            ));
         }
-        self.cells.fill(row, column, cell, heading.unit)
+        Ok(())
     }
+}
 
-    pub(super) fn once(&mut self, told: String) {
-        if self.noted.insert(told.clone()) {
-            self.table.understood.push(told);
-        }
+fn add_variant(row: &mut PublishedRow, text: &str) {
+    let variant = row.texts.entry(TableColumn::Variant).or_default();
+    if !variant.is_empty() {
+        *variant += ", ";
     }
+    *variant += text;
+}
 
-    /// `two` below `Copy` is two-copy.
-    fn name_under(&mut self, text: &str, heading: &str) {
-        let heading = if self.copies_counted { "copy" } else { heading };
-        let both = format!("{text} {heading}");
-        if let Some(role) = vocabulary::exact_role(&both).filter(|_| vocabulary::role(text).is_none()) {
-            self.table.roles.entry(text.trim().into()).or_insert(role);
-        }
-        self.name(text);
+/// The figures of an operation are of one kind: in the base unit of their column's unit, or in that of its cell.
+fn unit_of_operation(row: &mut PublishedRow, units: &[(TableColumn, UnitScale)]) -> Result<(), String> {
+    let of_operation = row.figures.keys().filter(|column| column.is_of_operations()).count();
+    if of_operation == 0 {
+        return Ok(());
     }
+    let base = |dimension| match dimension {
+        Dimension::Time => "ns",
+        Dimension::Rate => "bit/s",
+        Dimension::Size => "B",
+        Dimension::Cycles => "cycles",
+        Dimension::Calls => "/s",
+        _ => "",
+    };
+    let dimensions: BTreeSet<Dimension> = units.iter().map(|(_, unit)| unit.dimension).collect();
+    match (dimensions.len(), row.text(TableColumn::Unit).map(str::to_string)) {
+        (0, Some(told)) => {
+            let Ok(unit) = unit::parse(&told) else { return Ok(()) };
+            let factor = unit.factor;
+            let scale = |figure: &mut PublishedFigure| {
+                (figure.value, figure.rounding) = (figure.value * factor, figure.rounding * factor)
+            };
+            row.figures
+                .iter_mut()
+                .filter(|(column, _)| column.is_of_operations())
+                .for_each(|(_, figure)| scale(figure));
+            row.scatter.iter_mut().for_each(|(_, spread)| *spread *= factor);
+            if !base(unit.dimension).is_empty() {
+                row.texts.insert(TableColumn::Unit, base(unit.dimension).into());
+            }
+        }
+        (0, None) => {}
+        (1, _) if units.len() >= of_operation => {
+            let unit = dimensions.first().map_or("", |dimension| base(*dimension));
+            row.texts.insert(TableColumn::Unit, unit.into());
+        }
+        (1, _) => {
+            return Err("some of its figures have a unit and some have none: give each heading one".into());
+        }
+        _ => return Err("its figures are in units of different kinds".into()),
+    }
+    Ok(())
+}
 
-    /// The role of a name, by its words or by its reader's.
-    fn name(&mut self, text: &str) {
-        if cells::is_empty(text) || !self.noted.insert(text.into()) {
-            return;
+/// What is called a number of runs and counts up among rows of one case is which run a row is.
+fn indexes_of_runs(table: &mut PublishedTable) {
+    let mut cases: BTreeMap<RowKey, BTreeSet<u64>> = BTreeMap::new();
+    for row in &table.rows {
+        cases.entry(row.key()).or_default().extend(row.count(TableColumn::Runs));
+    }
+    if cases.values().any(|runs| runs.len() > 1) && !table.has(TableColumn::Repetition) {
+        for row in &mut table.rows {
+            let index = row.figures.remove(&TableColumn::Runs);
+            row.figures.extend(index.map(|index| (TableColumn::Repetition, index)));
         }
-        let role = match self.mapping.mechanism(text) {
-            Some(NameMeaning::Mechanism(id)) => {
-                self.table.understood.push(format!("{text:?} is {id}, as you say"));
-                return;
-            }
-            Some(NameMeaning::Role(role)) => {
-                self.table.roles.insert(text.trim().into(), role);
-                Some(role)
-            }
-            None => self.table.role(text),
-        };
-        match role {
-            Some(role) if vocabulary::bare(role.word()) == vocabulary::bare(text) => {}
-            Some(role) => {
-                self.table.understood.push(format!("{text:?} stands for {}, by its name", role.word()))
-            }
-            None => self.table.unknown.push(format!("{text:?}")),
+        table
+            .columns
+            .iter_mut()
+            .filter(|c| **c == TableColumn::Runs)
+            .for_each(|c| *c = TableColumn::Repetition);
+    }
+}
+
+/// Rows of one key that differ in a column which is not read may be of several cases: that column is asked for.
+fn told_apart(name: &str, grid: &Grid, plan: &ColumnPlan, table: &PublishedTable) -> Result<(), BadTable> {
+    let cells: BTreeMap<usize, &GridLine> = grid.rows.iter().map(|line| (line.line, line)).collect();
+    let mut seen: BTreeMap<RowKey, &PublishedRow> = BTreeMap::new();
+    for row in &table.rows {
+        let Some(first) = seen.insert(row.key(), row) else { continue };
+        let (one, other) = (cells[&first.line], cells[&row.line]);
+        let left = |at: &usize| plan.uses[*at] == ColumnUse::Left && one.cells[*at] != other.cells[*at];
+        if let Some(at) = (0..plan.uses.len()).filter(|_| first.line != row.line).find(left) {
+            let heading = &grid.headings.cells[at];
+            let why = format!(
+                "what tells it from line {} is not known: is it {heading:?}? Say {} (or run, size, threads, mechanism), or {}",
+                first.line,
+                ask("variant", heading, ""),
+                ask("ignored", heading, "")
+            );
+            return Err(BadTable::at(name, row.line, why));
         }
     }
+    Ok(())
 }

@@ -23,7 +23,7 @@ const UNIT_OFF: f64 = 0.25;
 struct RateFormula<'r> {
     rows: &'r [(&'r PublishedRow, f64, f64)],
     by_thread: bool,
-    /// Messages in flight; what they are without units, nobody knows.
+    /// Messages in flight.
     factor: f64,
 }
 
@@ -53,19 +53,13 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     if !table.is_transfer() {
         return constant(table);
     }
-    let bare = table.has(TableColumn::BareLatency) && table.has(TableColumn::BareThroughput);
-    use TableColumn::{BareLatency, BareThroughput, Latency, MessageRate, Throughput};
-    let all = if bare {
-        vec![(BareLatency, BareThroughput)]
-    } else {
-        // The table's own messages per second, before those that sizes give.
-        vec![(Latency, MessageRate), (Latency, Throughput)]
-    };
-    let first = all.into_iter().find_map(|of| of_rate(table, of, bare));
+    use TableColumn::{Latency, MessageRate, Throughput};
+    // The table's own messages per second, before those that sizes give.
+    let first = [MessageRate, Throughput].into_iter().find_map(|rate| of_rate(table, (Latency, rate)));
     first.map_or_else(|| constant(table), |told| vec![told])
 }
 
-fn of_rate(table: &PublishedTable, of: (TableColumn, TableColumn), bare: bool) -> Option<Remark> {
+fn of_rate(table: &PublishedTable, of: (TableColumn, TableColumn)) -> Option<Remark> {
     let rows: Vec<(&PublishedRow, f64, f64)> =
         table.rows.iter().filter_map(|row| in_flight(row, of)).collect();
     if rows.len() < FEWEST {
@@ -76,13 +70,13 @@ fn of_rate(table: &PublishedTable, of: (TableColumn, TableColumn), bare: bool) -
     let formula = |by_thread, factor| RateFormula { rows: &rows, by_thread, factor };
     // Where no column says threads, no sentence does.
     let ways: &[bool] = if table.has(TableColumn::Threads) { &[true, false] } else { &[false] };
-    let exact = ways.iter().map(|by_thread| formula(*by_thread, 1.0)).filter(|_| !bare);
+    let exact = ways.iter().map(|by_thread| formula(*by_thread, 1.0));
     let others = ways.iter().map(|by_thread| formula(*by_thread, 1.0).of_median());
     let others = others.filter(|_| most >= APART * least && rows.len() > FEWEST);
     let fits = |of: &RateFormula| of.agreeing().len() as f64 >= MOST * rows.len() as f64;
     let one = if table.fields { "field" } else { "message" };
-    let off = || ways.iter().find_map(|by_thread| unit_off(&formula(*by_thread, 1.0), one)).filter(|_| !bare);
-    exact.chain(others).find(fits).map(|formula| told(&formula, bare, one)).or_else(off)
+    let off = || ways.iter().find_map(|by_thread| unit_off(&formula(*by_thread, 1.0), one));
+    exact.chain(others).find(fits).map(|formula| told(&formula, one)).or_else(off)
 }
 
 /// Some 1000 messages in flight in every row, more or less: few programs have so many.
@@ -104,28 +98,22 @@ fn unit_off(formula: &RateFormula, one: &str) -> Option<Remark> {
 }
 
 /// Sizes are those of messages, or of their fields.
-fn told(formula: &RateFormula, bare: bool, one: &str) -> Remark {
+fn told(formula: &RateFormula, one: &str) -> Remark {
     let agreeing = formula.agreeing();
     let threads = if formula.by_thread { "threads" } else { "1" };
     let digits = if formula.factor < 0.1 { 1e4 } else { 1e2 };
     let factor = significant((digits * formula.factor).round() / digits);
     let each = if formula.by_thread { " a thread" } else { "" };
-    let (is, in_flight) = match (bare, factor.as_str()) {
-        (true, _) => {
-            let by = if formula.by_thread { "threads x " } else { "" };
-            (
-                format!("the same multiple of {by}size / throughput"),
-                format!("a fixed number of {one}s in flight{each}"),
-            )
-        }
-        (false, "1") => (format!("{threads} / {one}s per second"), format!("one {one} in flight")),
-        (false, factor) => {
+    let (is, in_flight) = match factor.as_str() {
+        "1" => (format!("{threads} / {one}s per second"), format!("one {one} in flight")),
+        factor => {
             let by = if formula.by_thread { format!("{factor} x threads") } else { factor.to_string() };
-            (format!("{by} / {one}s per second"), format!("{factor} {one}s in flight{each}"))
+            (format!("{by} / {one}s per second"), format!("{factor} {one}s in flight"))
         }
     };
+    let in_flight = format!("{in_flight}{each}");
     // In ns below a heading of us, or in us below ms.
-    let unit = if !bare && (formula.factor / 1e3 - 1.0).abs() < UNIT_OFF {
+    let unit = if (formula.factor / 1e3 - 1.0).abs() < UNIT_OFF {
         format!(", or with a latency that is 1000 times too long for one {one} in flight{each} (a unit?)")
     } else {
         String::new()
@@ -217,11 +205,6 @@ mod tests {
              A1,65536,2,51282,156.0\nA2,64,2,421052,19.0\n",
         );
         assert!(look(&rates)[0].text.contains("4 x threads / messages per second"), "{:?}", look(&rates));
-        let bare = table(
-            "mechanism,message_bytes,threads,throughput,latency\nA1,1024,1,6.572,1.246\nA1,1024,4,13.06,0.627\n\
-             A1,32768,1,33.27,7.879\nA1,32768,4,78.33,3.347\n",
-        );
-        assert!(look(&bare)[0].text.contains("the same multiple of size / throughput"), "{:?}", look(&bare));
         assert!(
             told[0].kind == RemarkKind::Caution && told[0].text.contains("cannot say which"),
             "no accusation"

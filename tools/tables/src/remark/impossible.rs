@@ -3,9 +3,9 @@
 //! The bounds are generous: what is beyond them is beyond any machine of today.
 
 use super::{COUNTERS, Remark, RemarkKind, derived_latency, place};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, vocabulary};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, role};
 use std::collections::BTreeMap;
-use syscost_core::units::Unit;
+use syscost_core::units::{Unit, significant};
 
 /// No core copies more than this through a socket: 100 GB/s is beyond the fastest core's copy in its caches.
 const BITS_PER_THREAD: f64 = 8e11;
@@ -13,6 +13,9 @@ const BITS_PER_THREAD: f64 = 8e11;
 const SHORTEST_SEND_NS: f64 = 60.0;
 /// No core runs faster.
 const MOST_HERTZ: f64 = 7e9;
+const LEAST_CYCLES: f64 = 1e-3;
+const MOST_CYCLES: f64 = 1e6;
+const MOST_CYCLES_A_MESSAGE: f64 = 1e9;
 
 /// Why a row cannot be, and by how much it is beyond the bound.
 struct Impossible {
@@ -30,15 +33,16 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
             kinds.entry(found.kind).or_default().push((row, found));
         }
     }
-    kinds.into_values().map(|rows| remark(rows, table.rows.len())).collect()
+    kinds.into_values().map(|rows| remark(table, rows)).collect()
 }
 
 /// The worst row says it for all of its kind.
-fn remark(rows: Vec<(&PublishedRow, Impossible)>, of: usize) -> Remark {
+fn remark(table: &PublishedTable, rows: Vec<(&PublishedRow, Impossible)>) -> Remark {
+    let of = table.rows.len();
     let (worst, found) = rows.iter().max_by(|a, b| a.1.by.total_cmp(&b.1.by)).expect("a kind has a row");
     let many =
         if rows.len() > 1 { format!("In {} of {of} rows, most in ", rows.len()) } else { "In ".to_string() };
-    let text = format!("{many}{}: {}.", place(worst), found.why);
+    let text = format!("{many}{}: {}.", place(table, worst), found.why);
     let lines = rows.iter().map(|(row, _)| row.line).collect();
     Remark { id: "impossible", kind: RemarkKind::Contradiction, text, lines }
 }
@@ -68,7 +72,7 @@ fn impossible(row: &PublishedRow, table: &PublishedTable, transfer: bool) -> Vec
         None if !transfer => Vec::new(),
         None => {
             let short = through_kernel(row, table).then(|| too_short(row)).flatten();
-            let all = [too_fast(row, table), short];
+            let all = [too_fast(row, table), short, beyond_a_processor(row)];
             // A connection is no CPU: how many served it, nobody says.
             let of_cpus = [too_many_cycles, too_much_time].into_iter().filter(|_| table.parallel.is_none());
             all.into_iter().flatten().chain(of_cpus.filter_map(|of| of(row))).collect()
@@ -92,7 +96,7 @@ fn too_much_time(row: &PublishedRow) -> Option<Impossible> {
              what its heading says",
             time(cpu),
             time(elapsed),
-            super::threads(threads)
+            syscost_core::units::count(threads as usize, "thread")
         ),
         by,
     })
@@ -101,7 +105,7 @@ fn too_much_time(row: &PublishedRow) -> Option<Impossible> {
 /// Do its messages make system calls, by the row's name or by context switches? Rings in shared memory make none, also
 /// where they stand beside sockets.
 fn through_kernel(row: &PublishedRow, table: &PublishedTable) -> bool {
-    let known = |name: &str| table.role(name).is_some() || vocabulary::is_transport(name);
+    let known = |name: &str| table.role(name).is_some() || role::is_transport(name);
     table.has(TableColumn::ContextSwitches) || row.text(TableColumn::Mechanism).is_some_and(known)
 }
 
@@ -128,10 +132,27 @@ fn too_fast(row: &PublishedRow, table: &PublishedTable) -> Option<Impossible> {
     })
 }
 
+/// What no processor can do whatever it sends, by the byte alone: a core moves 64 bytes a cycle at most, and pages by
+/// reference some thousands; and nothing takes a fifth of a second a message, or so long a byte.
+fn beyond_a_processor(row: &PublishedRow) -> Option<Impossible> {
+    let figure = row.figure(TableColumn::CyclesPerByte)?;
+    let each = row.value(TableColumn::MessageBytes).map_or(0.0, |size| figure.low() * size);
+    let by = [LEAST_CYCLES / figure.high(), figure.low() / MOST_CYCLES, each / MOST_CYCLES_A_MESSAGE];
+    let by = by.into_iter().filter(|by| figure.value > 0.0 && *by > 1.0).fold(0.0, f64::max);
+    (by > 0.0).then(|| Impossible {
+        kind: "cycles_per_byte",
+        why: format!(
+            "{} cycles per byte are none of a processor: another unit, or another count",
+            significant(figure.value)
+        ),
+        by,
+    })
+}
+
 fn too_many_cycles(row: &PublishedRow) -> Option<Impossible> {
     let (each, rate) = (row.figure(TableColumn::CyclesPerByte)?, row.figure(TableColumn::Throughput)?);
     let cycles = each.low() * rate.low() / 8.0;
-    // Sender and receiver may both be counted.
+    // Sender and receiver may both be counted; without a column of threads, nobody says how many.
     let threads = row.value(TableColumn::Threads)?.max(1.0) * 2.0;
     (cycles > threads * MOST_HERTZ).then(|| Impossible {
         kind: "cycles",
@@ -193,13 +214,11 @@ mod tests {
         assert!(told("A1,64K,1,-1,10,40").contains("below zero"));
         assert_eq!(told("A1,256,8,59.9814,0.03,0.4"), "", "34 ns in the digits given");
         let timed = |row: &str| {
-            let text = format!("mechanism,buf_bytes,threads,elapsed_s,user_s,sys_s,gbps\n{row}\n");
+            let text = format!("mechanism,buf_bytes,threads,elapsed_s,cpu_time_s,gbps\n{row}\n");
             look(&table(&text)).pop().map_or(String::new(), |r| r.text)
         };
-        assert!(
-            timed("A1,4096,1,10,0.4,42.1,17").contains("42.5 s in 10 s is more than 1 thread on each end")
-        );
-        assert_eq!(timed("A1,4096,2,10,1.4,38.1,17"), "", "two on each end");
+        assert!(timed("A1,4096,1,10,42.5,17").contains("42.5 s in 10 s is more than 1 thread on each end"));
+        assert_eq!(timed("A1,4096,2,10,39.5,17"), "", "two on each end");
         assert_eq!(told("A1,64K,4,286.4,10,0.4"), "");
         assert_eq!(told("A1,64,1,0.001,1000,0.1"), "", "a rate within its rounding is no rate");
     }

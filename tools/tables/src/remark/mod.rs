@@ -3,20 +3,23 @@
 //! A remark names the lines it stands on. It takes the printed rounding into account, and it never says
 //! that one figure of a single run is better than another.
 
+pub(super) use flat::band as flat_band;
+pub(super) use totals::contradicted;
+
 use super::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 mod cliffs;
 mod derived_latency;
+mod flat;
 mod formula;
 mod impossible;
 mod predictions;
 mod replicates;
 mod same;
 mod scaling;
-pub(super) mod totals;
-mod units;
+mod totals;
 mod zeros;
 
 /// What scatters from run to run: no two count the same.
@@ -34,8 +37,6 @@ pub(super) const COUNTERS: [TableColumn; 6] = [
 pub enum RemarkKind {
     /// The figures cannot all be what they are called.
     Contradiction,
-    /// What a reader has to say before more can be said.
-    Question,
     /// What the figures cannot support.
     Caution,
     /// Something that a reader would want explained.
@@ -71,17 +72,16 @@ pub static ALL: &[TableLook] = &[
     predictions::look,
     replicates::look,
     cliffs::look,
+    flat::look,
     scaling::look,
     totals::look,
     same::look,
-    units::look,
     zeros::look,
 ];
 
 /// Everything that is to be said about a table, contradictions first.
 pub fn remarks(table: &PublishedTable) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = ALL.iter().flat_map(|look| look(table)).collect();
-    remarks.iter_mut().for_each(|remark| remark.text = table.in_own_words(&remark.text));
     remarks.extend(table.differ.iter().map(|text| Remark {
         id: "two_figures",
         kind: RemarkKind::Contradiction,
@@ -89,9 +89,6 @@ pub fn remarks(table: &PublishedTable) -> Vec<Remark> {
         lines: Vec::new(),
     }));
     remarks.sort_by_key(|remark| remark.kind);
-    if table.scattered {
-        remarks.iter_mut().for_each(|remark| remark.lines.clear());
-    }
     remarks
 }
 
@@ -181,7 +178,7 @@ fn steps(table: &PublishedTable, along: TableColumn) -> Vec<TableStep<'_>> {
         let mechanism = called(key.mechanism);
         let name = match (key.fixed, along) {
             (None, _) => mechanism,
-            (Some(n), TableColumn::MessageBytes) => format!("{mechanism} with {}", threads(n)),
+            (Some(n), TableColumn::MessageBytes) => format!("{mechanism} with {}", table.threads(n)),
             (Some(n), _) => format!("{mechanism} at {}", size(n)),
         };
         let name = if key.variant.is_empty() { name } else { format!("{name} ({})", key.variant) };
@@ -238,21 +235,17 @@ pub(super) fn size(bytes: u64) -> String {
     syscost_core::units::Unit::Bytes.format(bytes as f64)
 }
 
-fn threads(count: u64) -> String {
-    syscost_core::units::count(count as usize, "thread")
-}
-
 /// `sendmsg at 64 KiB with 4 threads`
-fn place(row: &PublishedRow) -> String {
+fn place(table: &PublishedTable, row: &PublishedRow) -> String {
     let name = row.text(TableColumn::Mechanism).or_else(|| row.text(TableColumn::Operation));
     let mechanism = name.map_or_else(|| "a row".into(), called);
     let variant = row.text(TableColumn::Variant).filter(|v| !v.is_empty()).map(|v| format!(" ({v})"));
     let size = row.count(TableColumn::MessageBytes).map(|n| format!(" at {}", size(n)));
-    let threads = row.count(TableColumn::Threads).map(|n| format!(" with {}", threads(n)));
+    let threads = row.count(TableColumn::Threads).map(|n| format!(" with {}", table.threads(n)));
     [Some(mechanism), variant, size, threads].into_iter().flatten().collect()
 }
 
 #[cfg(test)]
 pub(super) fn table(text: &str) -> PublishedTable {
-    super::read("t.csv", text, &super::ColumnMapping::default()).unwrap_or_else(|e| panic!("{e}"))
+    super::read("t.csv", text, &super::ReadingOptions::default()).remove(0).unwrap_or_else(|e| panic!("{e}"))
 }

@@ -14,7 +14,7 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     if !table.has(TableColumn::Measured) {
         return Vec::new();
     }
-    let better = table.rows.iter().filter_map(better_than_hardware);
+    let better = table.rows.iter().filter_map(|row| better_than_hardware(table, row));
     off(table).into_iter().chain(better).chain(sums(table)).collect()
 }
 
@@ -36,7 +36,7 @@ fn off(table: &PublishedTable) -> Option<Remark> {
         format!("{}x {side}", significant(ratio.max(1.0 / ratio)))
     };
     let told: Vec<String> =
-        off.iter().map(|(row, ratio)| format!("{} {}", place(row), far(*ratio))).collect();
+        off.iter().map(|(row, ratio)| format!("{} {}", place(table, row), far(*ratio))).collect();
     Some(Remark {
         id: "off_prediction",
         kind: RemarkKind::Unexpected,
@@ -61,13 +61,14 @@ fn is_rate(row: &PublishedRow) -> Option<bool> {
     }
 }
 
-fn better_than_hardware(row: &PublishedRow) -> Option<Remark> {
+fn better_than_hardware(table: &PublishedTable, row: &PublishedRow) -> Option<Remark> {
     let (hardware, measured) = (row.figure(TableColumn::BaseHardware)?, row.figure(TableColumn::Measured)?);
     let impossible = hardware.value > 0.0
         && if is_rate(row)? { measured.low() > hardware.high() } else { measured.high() < hardware.low() };
     let unit = row.text(TableColumn::Unit).unwrap_or_default();
     let said = |figure: PublishedFigure| match unit {
         "bit/s" => Unit::BitsPerSecond.format(figure.value),
+        "ns" => Unit::Nanoseconds.format(figure.value),
         _ => format!("{} {unit}", significant(figure.value)),
     };
     impossible.then(|| Remark {
@@ -75,7 +76,7 @@ fn better_than_hardware(row: &PublishedRow) -> Option<Remark> {
         kind: RemarkKind::Contradiction,
         text: format!(
             "{} was measured at {}: better than its hardware alone ({}).",
-            place(row),
+            place(table, row),
             said(measured),
             said(hardware),
         ),
@@ -96,7 +97,7 @@ fn sums(table: &PublishedTable) -> Option<Remark> {
     if rows.is_empty() {
         return None;
     }
-    let told: Vec<String> = rows.iter().map(|row| place(row)).collect();
+    let told: Vec<String> = rows.iter().map(|row| place(table, row)).collect();
     Some(Remark {
         id: "not_a_sum",
         kind: RemarkKind::Contradiction,

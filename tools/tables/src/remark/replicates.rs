@@ -2,7 +2,6 @@
 //! case that are none.
 
 use super::{Remark, RemarkKind, place};
-use crate::read::LISTS_LEFT;
 use crate::summary::{FEWEST_RUNS, runs};
 use crate::{PublishedRow, PublishedTable, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,18 +32,12 @@ struct RunsApart<'t> {
 
 /// Runs whose figures lie far apart, the farthest as the example.
 fn apart(table: &PublishedTable) -> Option<Remark> {
-    // What tells the rows apart may be among what was left out.
-    if table.understood.iter().any(|told| told.starts_with(LISTS_LEFT)) {
-        return None;
-    }
     let mut cases: BTreeMap<_, Vec<&PublishedRow>> = BTreeMap::new();
     for row in &table.rows {
-        let (texts, mut places) = row.key();
-        places.remove(&TableColumn::Repetition);
-        cases.entry((texts, places)).or_default().push(row);
+        cases.entry(row.case()).or_default().push(row);
     }
     // Rows that nothing names are runs of one case by what is left out.
-    cases.retain(|(texts, places), _| table.left_out.is_empty() || !texts.is_empty() || !places.is_empty());
+    cases.retain(|(texts, places), _| !texts.is_empty() || !places.is_empty());
     let found: Vec<RunsApart> = cases.values().filter_map(|rows| farthest(rows)).collect();
     let worst = found.iter().max_by(|a, b| a.times.total_cmp(&b.times))?;
     let unit = worst.least.text(TableColumn::Unit).filter(|_| worst.column == TableColumn::Measured);
@@ -52,7 +45,7 @@ fn apart(table: &PublishedTable) -> Option<Remark> {
         let value = row.value(worst.column).unwrap_or_default();
         told(worst.column, value) + &unit.map_or(String::new(), |unit| format!(" {unit}"))
     };
-    let left = if table.left_out.is_empty() { "" } else { " (perhaps a column that is left out)" };
+    let left = if table.not_read.is_empty() { "" } else { " (perhaps a column that is left out)" };
     Some(Remark {
         id: "runs_apart",
         kind: RemarkKind::Unexpected,
@@ -60,7 +53,7 @@ fn apart(table: &PublishedTable) -> Option<Remark> {
             "Rows of {} (one name, size and thread count each) lie more than {APART:.0}x apart, most in {}: {} {} and {}. \
              They differ in something else{left}, or a run was disturbed. Find the reason before you compare.",
             syscost_core::units::count(found.len(), "case"),
-            place(worst.least),
+            place(table, worst.least),
             worst.column.title(),
             figure(worst.least),
             figure(worst.most)
@@ -93,7 +86,7 @@ fn farthest<'t>(rows: &[&'t PublishedRow]) -> Option<RunsApart<'t>> {
 
 fn without_replicates(table: &PublishedTable) -> Vec<Remark> {
     // An operating-system table has rows, not cells that compete.
-    if !table.is_transfer() || table.has(TableColumn::Spread) || table.single {
+    if !table.is_transfer() || table.rows.iter().any(|row| !row.scatter.is_empty()) || table.tool {
         return Vec::new();
     }
     let runs = runs(table);
@@ -102,10 +95,6 @@ fn without_replicates(table: &PublishedTable) -> Vec<Remark> {
         return Vec::new();
     }
     let stated = table.has(TableColumn::Runs);
-    // What tells the rows apart may be among what was left out.
-    if most > 1 && !stated && table.understood.iter().any(|told| told.starts_with(LISTS_LEFT)) {
-        return Vec::new();
-    }
     let told = match (most, stated) {
         (0 | 1, false) => "One row".into(),
         (most, false) => format!("At most {most} rows"),
@@ -144,20 +133,5 @@ mod tests {
         let apart = "mechanism,size,threads,throughput_gbps,latency_us\nA1,64,1,1,\nA1,64,1,,9\n";
         assert!(told(apart).starts_with("One row a cell"), "figures of one run: {}", told(apart));
         assert_eq!(told(&format!("{heading},runs\nA1,64,1,1,10\n")), "");
-    }
-
-    #[test]
-    fn rows_are_no_repeats_where_lists_of_a_script_were_left_out() {
-        let script = |sizes: &str| {
-            let text = format!(
-                "import matplotlib.pyplot as plt\n{sizes}\nthreads = [1, 2]\nthroughput_A1_1K = [1.5, 2.5]\n\
-                 throughput_A1_4K = [3.5, 4.5]\n"
-            );
-            let mut table = crate::read("t.py", &text, &crate::ColumnMapping::default()).unwrap();
-            table.rows.iter_mut().for_each(|row| _ = row.figures.remove(&TableColumn::MessageBytes));
-            look(&table).pop().map_or(String::new(), |remark| remark.text)
-        };
-        assert!(script("sizes = [1024, 4096]").starts_with("At most 2 rows a cell"));
-        assert_eq!(script("colours = [[1, 2], [3, 4], [5, 6]]"), "", "they may be of different sizes");
     }
 }

@@ -1,7 +1,7 @@
 //! Rows that repeat: one row twice, or the figures of one row under the key of another.
 
 use super::{COUNTERS, Remark, RemarkKind};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, RowKey, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Of a value and half a unit of its last digit: figures this exact do not meet by chance.
@@ -11,7 +11,7 @@ const FEWEST: usize = 2;
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     // What a tool wrote nobody copied: a limited rate is the same both ways.
-    if table.single {
+    if table.tool {
         return Vec::new();
     }
     let mut rows: BTreeMap<Vec<(TableColumn, u64)>, Vec<&PublishedRow>> = BTreeMap::new();
@@ -77,8 +77,7 @@ fn is_exact(figure: &PublishedFigure) -> bool {
 const FEWEST_PLACES: usize = 3;
 
 /// The rows of a name, by all else that tells them apart.
-type NamedRows<'t> = BTreeMap<KeysOfRow, &'t PublishedRow>;
-type KeysOfRow = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>);
+type NamedRows<'t> = BTreeMap<RowKey, &'t PublishedRow>;
 
 /// Counters of one name that are those of another wherever both stand, beside other figures that differ.
 fn same_counters(table: &PublishedTable) -> Vec<Remark> {

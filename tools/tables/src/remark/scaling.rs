@@ -1,6 +1,6 @@
 //! Scaling that surprises: throughput that falls as threads rise, or rises faster than the threads.
 
-use super::{Remark, RemarkKind, TableStep, capital, shown, steps, threads};
+use super::{Remark, RemarkKind, TableStep, capital, shown, steps};
 use crate::{PublishedTable, TableColumn};
 use syscost_core::units::percent;
 use syscost_core::units::{Unit, significant};
@@ -18,7 +18,7 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let all = steps.len();
     let (falls, others): (Vec<TableStep>, Vec<TableStep>) = steps.into_iter().partition(falls);
     let faster = others.into_iter().filter(faster).collect();
-    fallen(falls, all).into_iter().chain(outrun(faster, all)).collect()
+    fallen(table, falls, all).into_iter().chain(outrun(table, faster, all)).collect()
 }
 
 fn falls(step: &TableStep) -> bool {
@@ -38,7 +38,7 @@ fn remark(id: &'static str, text: String, steps: &[TableStep]) -> Option<Remark>
     (!steps.is_empty()).then(|| Remark { id, kind, text, lines: TableStep::lines(steps) })
 }
 
-fn fallen(mut falls: Vec<TableStep>, of: usize) -> Option<Remark> {
+fn fallen(table: &PublishedTable, mut falls: Vec<TableStep>, of: usize) -> Option<Remark> {
     falls.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let rate = |value| Unit::BitsPerSecond.format(value);
     let told = falls.iter().map(|step| {
@@ -46,14 +46,15 @@ fn fallen(mut falls: Vec<TableStep>, of: usize) -> Option<Remark> {
             "{}, {} to {}, by {} ({} to {})",
             step.line,
             step.from.0,
-            threads(step.to.0),
+            table.threads(step.to.0),
             percent(1.0 - ratio(step)),
             rate(step.from.2.value),
             rate(step.to.2.value)
         )
     });
     let text = format!(
-        "More threads, less throughput in {} of {of} steps, by more than {}: {}. {}",
+        "More {}, less throughput in {} of {of} steps, by more than {}: {}. {}",
+        table.title(TableColumn::Threads),
         falls.len(),
         percent(NOISE),
         shown(told),
@@ -62,14 +63,21 @@ fn fallen(mut falls: Vec<TableStep>, of: usize) -> Option<Remark> {
     remark("falls_with_threads", text, &falls)
 }
 
-fn outrun(mut faster: Vec<TableStep>, of: usize) -> Option<Remark> {
+fn outrun(table: &PublishedTable, mut faster: Vec<TableStep>, of: usize) -> Option<Remark> {
     faster.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
     let told = faster.iter().map(|step| {
-        format!("{}, {} to {}: {}x", step.line, step.from.0, threads(step.to.0), significant(ratio(step)))
+        format!(
+            "{}, {} to {}: {}x",
+            step.line,
+            step.from.0,
+            table.threads(step.to.0),
+            significant(ratio(step))
+        )
     });
     let text = format!(
-        "Throughput grows more than {} faster than the threads in {} of {of} steps: {}.",
+        "Throughput grows more than {} faster than the {} in {} of {of} steps: {}.",
         percent(NOISE),
+        table.title(TableColumn::Threads),
         faster.len(),
         shown(told)
     );

@@ -55,9 +55,10 @@ impl<'t> WrongTotal<'t> {
 }
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    let of_totals = told(table.rows.iter().filter_map(of_totals).collect(), TOTALS);
-    let rates = table.is_transfer().then(|| told(table.rows.iter().filter_map(of_rates).collect(), RATES));
-    let messages = told(table.rows.iter().filter_map(of_messages).collect(), MESSAGES);
+    let of_totals = told(table, table.rows.iter().filter_map(of_totals).collect(), TOTALS);
+    let rates =
+        table.is_transfer().then(|| told(table, table.rows.iter().filter_map(of_rates).collect(), RATES));
+    let messages = told(table, table.rows.iter().filter_map(of_messages).collect(), MESSAGES);
     of_totals.or(rates.flatten()).into_iter().chain(messages).collect()
 }
 
@@ -67,7 +68,7 @@ const TOTALS: TotalsWords = ["Throughput is", "total bytes over duration", "its 
 const RATES: TotalsWords = ["Throughput is", "message rate times message size", "its messages give"];
 const MESSAGES: TotalsWords = ["Total bytes are", "messages times message size", "its messages give"];
 
-fn told(known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remark> {
+fn told(table: &PublishedTable, known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remark> {
     let all = known.len();
     let near = known.iter().filter(|row| row.holds(NEAR)).count();
     let (unit, slack) = match said == MESSAGES[0] {
@@ -97,7 +98,7 @@ fn told(known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remar
         100.0 * slack,
         wrong.len(),
         significant(worst.distance().exp()),
-        place(worst.row),
+        place(table, worst.row),
         unit.format(worst.said),
         unit.format(worst.said / worst.ratio)
     );

@@ -1,0 +1,388 @@
+//! Who is ahead of whom, and by how much: by somebody's own figures and names, at each size and thread count.
+//!
+//! Nothing is claimed to be significant. Two figures are ordered where they differ by more than the table's own scatter, or,
+//! where nothing tells that, by more than 5 %. What all cells share (a link) and figures that cannot be order nothing.
+
+use crate::remark::{Remark, flat_band, size};
+use crate::{PublishedRow, PublishedTable, TableColumn};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::units::{and, significant};
+use syscost_measure::mechanism::Class;
+
+/// Below this, figures of single runs are not ordered.
+const LEAST: f64 = 0.05;
+/// Fewer runs than this tell their scatter badly.
+const FEW: usize = 5;
+/// Names that are compared with the first; a table of more is one of kinds, not of rivals.
+const MOST_RIVALS: usize = 8;
+/// The median of a cell's rows may be told of rows no further apart.
+const APART: f64 = 3.0;
+
+/// Which of the two is better in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ahead {
+    Challenger,
+    Incumbent,
+    NotOrdered,
+}
+
+/// A size and thread count at which both have a figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComparedCell {
+    pub message_bytes: Option<u64>,
+    pub threads: Option<u64>,
+    pub ahead: Ahead,
+    /// The better figure over the other: 1 or more.
+    pub times: f64,
+}
+
+/// Two names by one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TableComparison {
+    pub challenger: String,
+    pub incumbent: String,
+    pub metric: TableColumn,
+    /// What both share beside size and threads, where the table says more.
+    pub variant: String,
+    pub cells: Vec<ComparedCell>,
+    /// Rows that repeat are compared by their median.
+    pub medians: bool,
+}
+
+/// A cell's figure, and how far it scatters where the table tells.
+#[derive(Clone, Copy)]
+struct CellFigure {
+    value: f64,
+    rounding: f64,
+    scatter: Option<f64>,
+    rows: usize,
+}
+
+/// Of one mechanism: variant, size and threads.
+type CellPlace<'t> = (&'t str, Option<u64>, Option<u64>);
+
+/// All comparisons, or why there are none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableComparisons {
+    pub all: Vec<TableComparison>,
+    /// Why nothing is compared; of a table of operations nothing is asked.
+    pub none: Option<String>,
+}
+
+pub fn compare(table: &PublishedTable, remarks: &[Remark]) -> TableComparisons {
+    use TableColumn::{CyclesPerByte, Latency, MessageRate, Throughput};
+    let none = |why: &str| TableComparisons { all: Vec::new(), none: Some(why.into()) };
+    let has = |column: TableColumn| table.rows.iter().any(|row| row.figure(column).is_some());
+    let speed = [Throughput, MessageRate, Latency].into_iter().find(|column| has(*column));
+    let metrics: Vec<TableColumn> =
+        speed.into_iter().chain([CyclesPerByte]).filter(|column| has(*column)).collect();
+    let names = table.names();
+    if metrics.is_empty() {
+        return none("no throughput, message rate, latency or cycles per byte was read");
+    }
+    if names.len() < 2 {
+        return none(if names.is_empty() { "no column of names was read" } else { "it has one name" });
+    }
+    let rivals = rivals(table, &names);
+    if rivals.is_empty() {
+        return none("no two names whose roles are known (--means NAME=zero-copy), and more than 8 names");
+    }
+    // In a figure that cannot be, nothing is ahead.
+    let impossible: BTreeSet<usize> = remarks
+        .iter()
+        .filter(|remark| remark.id == "impossible")
+        .flat_map(|remark| remark.lines.iter().copied())
+        .collect();
+    let mut all = Vec::new();
+    for metric in metrics {
+        let cells = cells(table, metric, &impossible);
+        for (incumbent, challenger) in &rivals {
+            let (Some(olds), Some(news)) = (cells.get(incumbent), cells.get(challenger)) else { continue };
+            all.extend(pair(table, metric, (incumbent, olds), (challenger, news)));
+        }
+    }
+    match all.is_empty() {
+        true if !impossible.is_empty() => none("figures of the rows that could be compared cannot be"),
+        true => none("no two names have a figure at one size and thread count"),
+        false => TableComparisons { all, none: None },
+    }
+}
+
+/// Who competes with whom, by the names of the table: one-copy and zero-copy with two-copy; without roles, the others
+/// with the first.
+fn rivals<'t>(table: &PublishedTable, names: &[&'t str]) -> Vec<(&'t str, &'t str)> {
+    let of = |class: Class| names.iter().copied().filter(move |name| table.role(name) == Some(class));
+    let incumbents: Vec<&str> = of(Class::TwoCopy).collect();
+    let challengers: Vec<&str> = of(Class::OneCopy).chain(of(Class::ZeroCopy)).collect();
+    if !incumbents.is_empty() && !challengers.is_empty() {
+        return incumbents.iter().flat_map(|old| challengers.iter().map(move |new| (*old, *new))).collect();
+    }
+    match names.split_first() {
+        Some((first, others)) if names.len() <= MOST_RIVALS => {
+            others.iter().map(|other| (*first, *other)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The figures of each name by place.
+fn cells<'t>(
+    table: &'t PublishedTable,
+    metric: TableColumn,
+    impossible: &BTreeSet<usize>,
+) -> BTreeMap<&'t str, BTreeMap<CellPlace<'t>, CellFigure>> {
+    let mut rows: BTreeMap<&str, BTreeMap<CellPlace, Vec<&PublishedRow>>> = BTreeMap::new();
+    for row in table.rows.iter().filter(|row| !impossible.contains(&row.line)) {
+        let Some(name) = row.text(TableColumn::Mechanism) else { continue };
+        if row.value(metric).is_some_and(|value| value > 0.0) {
+            let variant = row.text(TableColumn::Variant).unwrap_or_default();
+            let place = (variant, row.count(TableColumn::MessageBytes), row.count(TableColumn::Threads));
+            rows.entry(name).or_default().entry(place).or_default().push(row);
+        }
+    }
+    let figures = |cells: BTreeMap<CellPlace<'t>, Vec<&PublishedRow>>| {
+        cells.into_iter().filter_map(|(place, rows)| Some((place, figure(&rows, metric)?))).collect()
+    };
+    rows.into_iter().map(|(name, cells)| (name, figures(cells))).collect()
+}
+
+/// The median of a cell's rows; `None`: they lie so far apart that they are no repetitions.
+fn figure(rows: &[&PublishedRow], metric: TableColumn) -> Option<CellFigure> {
+    let mut figures: Vec<_> = rows.iter().filter_map(|row| row.figure(metric)).collect();
+    figures.sort_by(|a, b| a.value.total_cmp(&b.value));
+    let (lower, upper) = (figures[(figures.len() - 1) / 2], figures[figures.len() / 2]);
+    let (least, most) = (figures[0].value, figures[figures.len() - 1].value);
+    let said = rows.iter().filter_map(|row| row.scatter.get(&metric)).copied().reduce(f64::max);
+    let seen = (rows.len() > 1).then_some((most - least) / 2.0);
+    (most <= APART * least).then_some(CellFigure {
+        value: (lower.value + upper.value) / 2.0,
+        rounding: lower.rounding.max(upper.rounding),
+        scatter: said.into_iter().chain(seen).reduce(f64::max),
+        rows: if said.is_some() { FEW } else { rows.len() },
+    })
+}
+
+type NamedCells<'c, 't> = (&'c str, &'c BTreeMap<CellPlace<'t>, CellFigure>);
+
+/// One comparison for each variant that both have.
+fn pair(
+    table: &PublishedTable,
+    metric: TableColumn,
+    old: NamedCells,
+    new: NamedCells,
+) -> Vec<TableComparison> {
+    let band = flat_band(table).filter(|_| metric == TableColumn::Throughput);
+    let in_band = |figure: &CellFigure| band.is_some_and(|(low, high)| (low..=high).contains(&figure.value));
+    let mut found: Vec<TableComparison> = Vec::new();
+    for (place @ (variant, message_bytes, threads), before) in old.1 {
+        let Some(after) = new.1.get(place) else { continue };
+        let more_is_better = matches!(metric, TableColumn::Throughput | TableColumn::MessageRate);
+        let first = (after.value > before.value) == more_is_better;
+        let shared = in_band(before) && in_band(after);
+        let ahead = match (are_ordered(before, after) && !shared, first) {
+            (false, _) => Ahead::NotOrdered,
+            (true, true) => Ahead::Challenger,
+            (true, false) => Ahead::Incumbent,
+        };
+        let times = (after.value / before.value).max(before.value / after.value);
+        let cell = ComparedCell { message_bytes: *message_bytes, threads: *threads, ahead, times };
+        match found.last_mut().filter(|last| last.variant == *variant) {
+            Some(last) => last.cells.push(cell),
+            None => found.push(TableComparison {
+                challenger: new.0.into(),
+                incumbent: old.0.into(),
+                metric,
+                variant: variant.to_string(),
+                cells: vec![cell],
+                medians: false,
+            }),
+        }
+        let repeated = |of: &NamedCells| of.1[place].scatter.is_some() && of.1[place].rows > 1;
+        let medians =
+            table.rows.len() > 1 && (repeated(&old) || repeated(&new)) && !has_scatter(table, metric);
+        found.last_mut().expect("just pushed").medians |= medians;
+    }
+    found
+}
+
+fn has_scatter(table: &PublishedTable, metric: TableColumn) -> bool {
+    table.rows.iter().any(|row| row.scatter.contains_key(&metric))
+}
+
+/// Beyond rounding, and beyond the scatter of both; of few runs also beyond what single runs differ by.
+fn are_ordered(a: &CellFigure, b: &CellFigure) -> bool {
+    let apart = (a.value - b.value).abs() - a.rounding - b.rounding;
+    let scatter = a.scatter.unwrap_or(0.0) + b.scatter.unwrap_or(0.0);
+    let few = a.scatter.is_none() || b.scatter.is_none() || a.rows.min(b.rows) < FEW;
+    let least = if few { LEAST * a.value.min(b.value) } else { 0.0 };
+    apart > scatter.max(least).max(0.0)
+}
+
+/// A sentence for each comparison: who is ahead, by how much, and where.
+pub fn sentences(table: &PublishedTable, comparisons: &[TableComparison]) -> Vec<String> {
+    comparisons.iter().map(|one| sentence(table, one)).collect()
+}
+
+fn sentence(table: &PublishedTable, one: &TableComparison) -> String {
+    let more = match one.metric {
+        TableColumn::MessageRate => "a higher",
+        TableColumn::Throughput => "more",
+        TableColumn::Latency => "a lower",
+        _ => "fewer",
+    };
+    let of = |ahead: Ahead| -> Vec<&ComparedCell> {
+        one.cells.iter().filter(|cell| cell.ahead == ahead).collect()
+    };
+    let both = if one.variant.is_empty() { String::new() } else { format!(" (both {})", one.variant) };
+    let mut sides = [
+        (Ahead::Challenger, &one.challenger, &one.incumbent),
+        (Ahead::Incumbent, &one.incumbent, &one.challenger),
+    ];
+    sides.sort_by_key(|(ahead, ..)| std::cmp::Reverse(of(*ahead).len()));
+    let mut told: Vec<String> = Vec::new();
+    for (ahead, winner, other) in sides {
+        let cells = of(ahead);
+        if cells.is_empty() {
+            continue;
+        }
+        let by = times(&cells);
+        let at = places(table, &cells, &one.cells);
+        told.push(if told.is_empty() {
+            format!("{winner} has {more} {} than {other}{both}, by {by}{at}", one.metric.title())
+        } else {
+            format!("{winner} has {more}, by {by}{at}")
+        });
+    }
+    let open = of(Ahead::NotOrdered);
+    if !open.is_empty() {
+        let why = format!(
+            "not ordered{} (differences within the scatter, or under 5 %)",
+            places(table, &open, &one.cells)
+        );
+        let only =
+            || format!("{} and {}{both}, {}: {why}", one.challenger, one.incumbent, one.metric.title());
+        told.push(if told.is_empty() { only() } else { why });
+    }
+    let medians = if one.medians { " Rows that repeat are compared by their median." } else { "" };
+    format!("{}.{medians}", told.join("; "))
+}
+
+/// `1.2x to 246x`
+fn times(cells: &[&ComparedCell]) -> String {
+    let (least, most) =
+        cells.iter().fold((f64::MAX, 0.0f64), |(a, b), cell| (a.min(cell.times), b.max(cell.times)));
+    let [least, most] =
+        [least, most].map(|times| if times < 10.0 { format!("{times:.2}") } else { significant(times) });
+    let trimmed = |text: &str| text.strip_suffix('0').unwrap_or(text).to_string();
+    let [least, most] = [least, most].map(|text| if text.contains('.') { trimmed(&text) } else { text });
+    if least == most { format!("{least}x") } else { format!("{least}x to {most}x") }
+}
+
+/// ` at every size with 1, 2 and 4 threads; at 4 KiB with 8 threads`
+fn places(table: &PublishedTable, cells: &[&ComparedCell], all: &[ComparedCell]) -> String {
+    let mut by_threads: BTreeMap<Option<u64>, Vec<u64>> = BTreeMap::new();
+    for cell in cells {
+        by_threads.entry(cell.threads).or_default().extend(cell.message_bytes);
+    }
+    let mut told: Vec<(String, Vec<u64>)> = Vec::new();
+    for (threads, sizes) in by_threads {
+        let of_all: Vec<u64> =
+            all.iter().filter(|cell| cell.threads == threads).filter_map(|cell| cell.message_bytes).collect();
+        let text = at(&sizes, &of_all);
+        match told.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, counts)) => counts.extend(threads),
+            None => told.push((text, threads.into_iter().collect())),
+        }
+    }
+    let with = |(at, counts): (String, Vec<u64>)| match counts[..] {
+        [] => at,
+        [one] => format!("{at} with {}", table.threads(one)),
+        ref many => {
+            let many: Vec<String> = many.iter().map(u64::to_string).collect();
+            format!("{at} with {} {}", and(&many), table.title(TableColumn::Threads))
+        }
+    };
+    let told: Vec<String> = told.into_iter().map(with).collect();
+    told.join(",")
+}
+
+/// ` at every size (256 B to 64 KiB)`, ` at 64 B and 4 KiB`
+fn at(sizes: &[u64], all: &[u64]) -> String {
+    match (sizes, all) {
+        ([], _) => String::new(),
+        ([one], _) => format!(" at {}", size(*one)),
+        ([first, .., last], all) if sizes.len() == all.len() => {
+            format!(" at all {} sizes ({} to {})", all.len(), size(*first), size(*last))
+        }
+        ([first, .., last], _) if sizes.len() > 3 && all.ends_with(sizes) => {
+            format!(" from {} up (to {})", size(*first), size(*last))
+        }
+        _ => format!(" at {}", and(&sizes.iter().map(|n| size(*n)).collect::<Vec<_>>())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::remark::{remarks, table};
+
+    fn told(text: &str) -> Vec<String> {
+        let table = table(text);
+        sentences(&table, &compare(&table, &remarks(&table)).all)
+    }
+
+    const HEAD: &str = "mechanism,message_bytes,threads,throughput_gbps\n";
+
+    #[test]
+    fn who_is_ahead_by_how_much_and_where() {
+        let all = told(&format!(
+            "{HEAD}A1,64,1,1.0\nA3,64,1,2.0\nA1,4096,1,8.0\nA3,4096,1,2.0\nA1,64,8,3.0\nA3,64,8,3.1\n"
+        ));
+        assert_eq!(
+            all,
+            [
+                "A3 has more throughput than A1, by 2.0x at 64 B with 1 thread; A1 has more, by 4.0x at 4 KiB with 1 thread; not \
+              ordered at 64 B with 8 threads (differences within the scatter, or under 5 %)."
+            ]
+        );
+        let latency = told("impl,size,latency_us\nA1,64,10\nA1,4096,20\nA3,64,20\nA3,4096,30\n");
+        assert_eq!(
+            latency,
+            ["A1 has a lower latency than A3, by 1.5x to 2.0x at all 2 sizes (64 B to 4 KiB)."]
+        );
+    }
+
+    #[test]
+    fn differences_within_the_tables_own_scatter_are_not_ordered() {
+        let wide = told("impl,size,gbps,stddev_gbps\nA1,64,10,2\nA3,64,12,2\n");
+        assert!(wide[0].contains("A3 and A1, throughput: not ordered"), "{wide:?}");
+        let narrow =
+            told("impl,size,throughput_gbps,throughput_std_gbps\nA1,64,10.0,0.01\nA3,64,10.3,0.01\n");
+        assert!(narrow[0].contains("by 1.03x"), "its scatter is told, and small: {narrow:?}");
+        let runs = told(&format!("{HEAD}A1,64,4,18\nA1,64,4,14\nA3,64,4,18\nA3,64,4,20\n"));
+        assert!(runs[0].contains("not ordered") && runs[0].contains("by their median"), "{runs:?}");
+        assert!(told(&format!("{HEAD}A1,64,1,1\nA3,64,1,1.04\n"))[0].contains("not ordered"), "under 5 %");
+    }
+
+    #[test]
+    fn the_reason_for_no_comparison_is_the_one_there_is() {
+        let why = |text: &str| {
+            let table = table(text);
+            compare(&table, &remarks(&table)).none.unwrap_or_default()
+        };
+        assert_eq!(why("size,throughput_gbps\n64,1\n"), "no column of names was read");
+        assert_eq!(why("impl,size,throughput_gbps\nx,64,1\n"), "it has one name");
+        assert_eq!(
+            why("impl,size,cycles\nA1,64,1000\nA3,64,2000\n"),
+            "no throughput, message rate, latency or cycles per byte was read"
+        );
+        assert_eq!(
+            why("impl,size,throughput_gbps\nA1,64,1\nA3,128,2\n"),
+            "no two names have a figure at one size and thread count"
+        );
+        let nine: String = (0..9).map(|n| format!("kind{n},64,1\n")).collect();
+        assert!(why(&format!("impl,size,throughput_gbps\n{nine}")).contains("roles are known"));
+    }
+}

@@ -1,0 +1,80 @@
+//! What other tools write for machines: one typed reader each, in one visible list. Streams and jobs that ran at the same time
+//! are summed where the form says that they did, and refused where it leaves that open.
+
+mod bench;
+mod fio;
+mod iperf3;
+mod keys;
+mod lmbench;
+mod own;
+mod perf;
+mod sockperf;
+
+pub use own::table as own;
+
+use crate::{BadTable, PublishedRow, PublishedTable};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// A reader says `None` of what its tool did not write; else rows, and how they are understood.
+type ToolRows = Option<Result<(Vec<PublishedRow>, String), String>>;
+
+const OF_JSON: [fn(&Value) -> ToolRows; 6] =
+    [iperf3::rows, fio::rows, bench::google, bench::hyperfine, keys::netperf_json, perf::json];
+const OF_LINES: [fn(&str) -> ToolRows; 5] =
+    [keys::netperf, keys::neper, sockperf::rows, lmbench::rows, perf::separated];
+
+/// The tools that are read, for people.
+pub const TOOLS: [&str; 9] = [
+    "iperf3 -J",
+    "netperf -k",
+    "fio --output-format=json",
+    "sockperf",
+    "neper",
+    "lmbench's summary",
+    "perf stat -x, and -j",
+    "hyperfine --export-json",
+    "Google Benchmark's JSON",
+];
+
+pub fn read(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
+    let rows = if text.trim_start().starts_with(['{', '[']) {
+        let json = documents(text)?;
+        OF_JSON.iter().find_map(|read| read(&json))
+    } else {
+        OF_LINES.iter().find_map(|read| read(text))
+    };
+    let table = rows?.map(|(rows, understood)| PublishedTable::of_tool(name, rows, &understood));
+    Some(table.map_err(|why| BadTable::whole(name, why)))
+}
+
+/// One document, or one a line: those are a list.
+fn documents(text: &str) -> Option<Value> {
+    let whole = serde_json::from_str(text).ok();
+    whole.or_else(|| {
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let all: Option<Vec<Value>> = lines.map(|line| serde_json::from_str(line).ok()).collect();
+        all.filter(|all| !all.is_empty()).map(Value::Array)
+    })
+}
+
+/// Results of one case in one file may be of processes that ran at once: nobody can tell.
+fn one_each(tool: &str, rows: Vec<PublishedRow>) -> Result<Vec<PublishedRow>, String> {
+    let distinct: BTreeSet<_> = rows.iter().map(PublishedRow::key).collect();
+    if distinct.len() < rows.len() {
+        return Err(format!(
+            "{tool}: {} results of one case stand in one file, and nothing says whether they ran at the same time: write a file a \
+             run, and name the runs with --name '{{mechanism}}_{{run}}'",
+            rows.len()
+        ));
+    }
+    Ok(rows)
+}
+
+fn number(of: &Value, key: &str) -> Option<f64> {
+    of.get(key).and_then(Value::as_f64)
+}
+
+/// Every tool of the list, and nothing else, with a file of each: tests of the readers.
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! The machine-readable forms of perf stat: `-x` with any separator, and `-j`. A file is one case, and `--name` says which.
+//! Source: perf-stat(1), "CSV FORMAT".
+
+use super::ToolRows;
+use crate::dictionary;
+use crate::remark::COUNTERS;
+use crate::{PublishedRow, TableColumn};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What perf counts in.
+const UNITS: &[&str] = &["", "msec", "ns", "Joules", "MiB", "Bytes", "C"];
+/// A line alone may be one of another table.
+const FEWEST: usize = 2;
+/// Less of the time on a counter is an estimate.
+const WHOLE: f64 = 99.0;
+
+/// An event, its count (`None`: not counted), the share of the time that it was on the counter, and how far runs lie apart.
+struct PerfCount {
+    line: usize,
+    event: String,
+    value: Option<f64>,
+    running: f64,
+    variance: Option<f64>,
+}
+
+pub fn json(json: &Value) -> ToolRows {
+    let all = json.as_array()?;
+    let count = |(at, of): (usize, &Value)| {
+        let value = of.get("counter-value")?.as_str()?.trim().parse().ok();
+        let number = |key: &str| of.get(key).and_then(Value::as_f64);
+        Some(PerfCount {
+            line: at + 1,
+            event: of.get("event")?.as_str()?.into(),
+            value,
+            running: number("pcnt-running").unwrap_or(100.0),
+            variance: number("variance"),
+        })
+    };
+    let counts: Vec<PerfCount> = all.iter().enumerate().filter_map(count).collect();
+    let parts = ["interval", "cpu", "core", "socket"];
+    if !counts.is_empty() && all.iter().any(|of| parts.iter().any(|part| of.get(part).is_some())) {
+        return Some(Err(
+            "perf stat: counts of intervals or of single CPUs are not read: leave -I and -A away".into(),
+        ));
+    }
+    (counts.len() >= FEWEST).then(|| case(counts))
+}
+
+pub fn separated(text: &str) -> ToolRows {
+    let of = |separator| -> Vec<PerfCount> {
+        text.lines().enumerate().filter_map(|(at, line)| counted(at + 1, line, separator)).collect()
+    };
+    let separators = [',', ';', '\t', '|'];
+    let counts = separators.into_iter().map(of).max_by_key(Vec::len)?;
+    let part = |line: &str| {
+        separators.iter().any(|separator| {
+            let rest = line.split_once(*separator).map(|(first, rest)| (first.trim(), rest));
+            rest.is_some_and(|(first, rest)| {
+                (first.starts_with("CPU")
+                    || first.starts_with('S')
+                    || first.contains('.') && first.parse::<f64>().is_ok())
+                    && counted(0, rest, *separator).is_some_and(|count| column(&count.event).is_some())
+            })
+        })
+    };
+    if counts.is_empty() && text.lines().filter(|line| part(line)).count() >= FEWEST {
+        return Some(Err(
+            "perf stat: counts of intervals or of single CPUs are not read: leave -I and -A away".into(),
+        ));
+    }
+    (counts.len() >= FEWEST && counts.iter().any(|count| column(&count.event).is_some()))
+        .then(|| case(counts))
+}
+
+/// `1234567,,cycles,5000000,100.00,3.2,GHz`: count, unit, event, time, share.
+fn counted(line: usize, text: &str, separator: char) -> Option<PerfCount> {
+    let mut fields: Vec<&str> = text.split(separator).map(str::trim).collect();
+    // Of several runs (`-r`), how far they lie apart.
+    let variance = fields.get(3).and_then(|field| field.strip_suffix('%')?.parse().ok());
+    if variance.is_some() {
+        fields.remove(3);
+    }
+    let [value, unit, event, _, running, ..] = fields[..] else { return None };
+    let known = (value.starts_with("<not") || value.parse::<f64>().is_ok()) && UNITS.contains(&unit);
+    let running = running.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share))?;
+    let named = event.starts_with(char::is_alphabetic) && !event.contains(' ');
+    (known && named).then(|| PerfCount {
+        line,
+        event: event.into(),
+        value: value.parse().ok(),
+        running,
+        variance,
+    })
+}
+
+/// Of an event that counts user mode and the kernel on every core.
+fn column(event: &str) -> Option<TableColumn> {
+    if event.contains(['/', ':']) {
+        return None;
+    }
+    dictionary::heading(event, false).column.filter(|column| COUNTERS.contains(column))
+}
+
+fn case(counts: Vec<PerfCount>) -> Result<(Vec<PublishedRow>, String), String> {
+    let events: BTreeSet<&str> = counts.iter().map(|count| count.event.as_str()).collect();
+    if events.len() < counts.len() {
+        return Err("perf stat: an event is counted twice in this file: write a file a run (-o FILE)".into());
+    }
+    let mut row = PublishedRow::of_one("perf stat", "", []);
+    row.line = counts[0].line;
+    let mut told = vec!["perf stat: a file is a case".to_string()];
+    let mut left = Vec::new();
+    for count in &counts {
+        let known =
+            if count.event == "duration_time" { Some(TableColumn::Elapsed) } else { column(&count.event) };
+        match (known, count.value) {
+            (Some(column), Some(value)) => {
+                row.set([(column, value)]);
+                row.scatter.extend(count.variance.map(|share| (column, value * share / 100.0)));
+                if count.running < WHOLE {
+                    told.push(format!(
+                        "{} was on a counter for {:.0} % of the time: estimated",
+                        count.event, count.running
+                    ));
+                }
+            }
+            (Some(_), None) => told.push(format!("{} was not counted", count.event)),
+            (None, _) => left.push(count.event.as_str()),
+        }
+    }
+    if row.figures.is_empty() {
+        return Err(format!("perf stat: no count that is known here ({})", left.join(", ")));
+    }
+    if !left.is_empty() {
+        told.push(format!("not read: {} (of a part of the cores or modes, or not known)", left.join(", ")));
+    }
+    Ok((vec![row], told.join("; ")))
+}
