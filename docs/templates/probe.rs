@@ -1,6 +1,6 @@
 //! `yield_cpu`: what sched_yield(2) costs when nothing else wants the CPU.
 //!
-//! Template of an operation of one process: data over the skeleton `Operation`. What each field is for:
+//! Template of an operation of one process: data over the skeleton `SystemOperation`. What each field is for:
 //! - `id`, `title`, `method`, `source`: `list`, help, reports and docs derive from them.
 //! - `axes`: the dimensions of its cases. Each becomes a flag and a CSV column. Default: none.
 //! - `figures`: what is recorded, what is computed from it, and what decides when there are enough rounds.
@@ -11,11 +11,11 @@
 //!
 //! A probe of several processes implements `Probe` itself.
 
-use super::operation::Operation;
+use super::operation::SystemOperation;
 use super::row::Row;
 use super::{Figures, system_call};
 
-pub static YIELD_CPU: Operation = Operation {
+pub static YIELD_CPU: SystemOperation = SystemOperation {
     id: "yield_cpu",
     title: "giving up the CPU to nobody",
     method: "Batches of sched_yield(2) on a pinned thread; the cost is the 5 % quantile over \
@@ -35,5 +35,5 @@ pub static YIELD_CPU: Operation = Operation {
         inputs.row("trap", system_call::cost_of("getppid"));
         Some(inputs.software("trap"))
     }),
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };

@@ -7,7 +7,7 @@
 use super::batch::{self, BatchRecorder};
 use super::blocks;
 use super::blocks::{BLOCK_BYTES, Blocks};
-use super::operation::{Operation, Round};
+use super::operation::{Round, SystemOperation};
 use super::row::{Drawing, Row, Shape};
 use super::{Figures, Needs, Task, Timing, Window, directory, file_read};
 use crate::probe::file_read::axes::FILE_BYTES;
@@ -60,7 +60,7 @@ fn sizes(point: &Point) -> Option<(u64, u64)> {
     Some((point.int(FILE_BYTES)?, point.int(LIMIT)?))
 }
 
-pub static FILE_CACHE: Operation = Operation {
+pub static FILE_CACHE: SystemOperation = SystemOperation {
     id: ID,
     title: "reading a file again",
     method: "The first bytes of one file are read from beginning to end twice, 64 KiB a system call, and the second \
@@ -86,7 +86,7 @@ pub static FILE_CACHE: Operation = Operation {
         "cost",
         Shape::Curve { along: FILE_BYTES.id, log_y: true, levels: true },
     )],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

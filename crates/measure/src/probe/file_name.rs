@@ -4,7 +4,7 @@
 //! unlink(2), fsync(2), path_resolution(7), cachestat(2); McVoy and Staelin, "lmbench" (1996), lat_syscall and lat_fs.
 
 use super::named_file::{FILE_BYTES, MADE, NamedFile};
-use super::operation::{Applies, OS_MORE_SUITE, Operation, Round, Variant};
+use super::operation::{Applies, OS_MORE_SUITE, OperationRow, Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::row::Row;
 use super::{Window, directory, primitive};
@@ -27,12 +27,15 @@ const OPEN_CLOSE: &str = "open_close";
 const NAME: &CStr = c"file";
 const OTHER_NAME: &CStr = c"other";
 
-const CALLS: &[Variant] = &[
-    Variant::new(STAT, "stat", stat),
-    Variant::new(OPEN_CLOSE, "open and close", open_close),
-    Variant { stretch: 3, ..Variant::new("create_unlink", "create, close and unlink", create_unlink) },
-    Variant { stretch: 3, ..Variant::new("rename", "rename within a directory", rename) },
-    Variant { stretch: 4, ..Variant::new("fsync", "fsync of a changed page", fsync) },
+const CALLS: &[OperationRow] = &[
+    OperationRow::new(STAT, "stat", stat),
+    OperationRow::new(OPEN_CLOSE, "open and close", open_close),
+    OperationRow {
+        stretch: 3,
+        ..OperationRow::new("create_unlink", "create, close and unlink", create_unlink)
+    },
+    OperationRow { stretch: 3, ..OperationRow::new("rename", "rename within a directory", rename) },
+    OperationRow { stretch: 4, ..OperationRow::new("fsync", "fsync of a changed page", fsync) },
 ];
 
 const NOT_FOUND: &str = "a call did not find the file";
@@ -110,7 +113,7 @@ fn fsync(round: &mut Round<'_>) -> Result<Vec<Window>> {
     Ok(windows)
 }
 
-pub static FILE_NAME: Operation = Operation {
+pub static FILE_NAME: SystemOperation = SystemOperation {
     id: "file_name",
     title: "names of files",
     method: "Calls on a file in a directory of the probe's own, with everything in the caches: stat by the number of names in \
@@ -124,7 +127,7 @@ pub static FILE_NAME: Operation = Operation {
     available: directory::available,
     row: Some(row),
     predict: Some(predict),
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

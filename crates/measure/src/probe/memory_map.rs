@@ -4,7 +4,7 @@
 //! McVoy and Staelin, "lmbench" (1996), lat_mmap; Ren et al., "An analysis of performance evolution of Linux's core
 //! operations" (SOSP 2019), LEBench.
 
-use super::operation::{OS_MORE_SUITE, Operation, Round};
+use super::operation::{OS_MORE_SUITE, Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row};
 use super::{Needs, Window, page_fault, primitive};
@@ -77,7 +77,7 @@ fn does_its_work(bytes: usize) -> Result<()> {
     anyhow::bail!("munmap returned, and the memory is still mapped")
 }
 
-pub static MEMORY_MAP: Operation = Operation {
+pub static MEMORY_MAP: SystemOperation = SystemOperation {
     id: ID,
     title: "mapping memory",
     method: "The time of one mmap(2) and one munmap(2) of private anonymous memory, and of a byte written to each of its \
@@ -94,7 +94,7 @@ pub static MEMORY_MAP: Operation = Operation {
     row: Some(row),
     predict: Some(predict),
     drawings: &[Drawing::of_cost("Mapping and unmapping memory, by its size", AREA_BYTES.id)],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

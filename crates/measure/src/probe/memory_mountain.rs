@@ -3,7 +3,7 @@
 //! What locality is worth: a small size profits from the caches, a small stride from lines and
 //! prefetchers. Source: Bryant and O'Hallaron, Computer Systems, 3rd ed., 6.6.1.
 
-use super::operation::{Operation, Round};
+use super::operation::{Round, SystemOperation};
 use super::passes;
 use super::prediction::RowRef;
 use super::row::{Drawing, Row, Shape};
@@ -52,7 +52,7 @@ fn expected_sum(words: u64, stride: u64) -> u64 {
     indices.wrapping_mul(stride).wrapping_mul(FACTOR)
 }
 
-pub static MEMORY_MOUNTAIN: Operation = Operation {
+pub static MEMORY_MOUNTAIN: SystemOperation = SystemOperation {
     id: ID,
     title: "memory mountain",
     method: "One thread sums 8-byte words at a fixed stride through a working set that it has been through \
@@ -88,7 +88,7 @@ pub static MEMORY_MOUNTAIN: Operation = Operation {
             Shape::Curve { along: WORKING_SET.id, log_y: true, levels: false },
         ),
     ],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

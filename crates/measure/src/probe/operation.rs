@@ -22,7 +22,7 @@ pub const OS_MORE_SUITE: &str = "os-more";
 
 /// An operation: a row of the table, several by the values of an axis, or points of a curve.
 #[derive(Clone, Copy)]
-pub struct Operation {
+pub struct SystemOperation {
     pub id: &'static str,
     pub title: &'static str,
     pub method: &'static str,
@@ -35,7 +35,7 @@ pub struct Operation {
     /// The CPUs that a round is given ([`Round::pins`]), chosen before its thread is put on one; `None`: it needs none.
     pub placement: fn(&Point) -> Option<Placement>,
     /// The axis whose values are rows, and these rows; empty: the functions below say all.
-    pub variants: (NameAxis, &'static [Variant]),
+    pub variants: (NameAxis, &'static [OperationRow]),
     pub axes: fn() -> Vec<Axis>,
     pub axis_rules: Option<&'static dyn AxisRules>,
     pub available: fn(&Point) -> Result<(), Unavailable>,
@@ -52,7 +52,7 @@ pub struct Operation {
 }
 
 /// One row of an operation: a value of its axis of variants.
-pub struct Variant {
+pub struct OperationRow {
     pub id: &'static str,
     pub label: &'static str,
     /// The same in published tables: operation and variant.
@@ -64,14 +64,14 @@ pub struct Variant {
     pub predict: fn(Inputs<'_>) -> Option<CostAccount>,
 }
 
-impl Variant {
+impl OperationRow {
     /// Of a row that nothing predicts.
     pub const fn new(
         id: &'static str,
         label: &'static str,
         measure: fn(&mut Round<'_>) -> Result<Vec<Window>>,
-    ) -> Variant {
-        Variant { id, label, published: None, told_as: None, stretch: 1, measure, predict: |_| None }
+    ) -> OperationRow {
+        OperationRow { id, label, published: None, told_as: None, stretch: 1, measure, predict: |_| None }
     }
 
     pub fn row(&self) -> Row {
@@ -80,9 +80,9 @@ impl Variant {
     }
 }
 
-impl Operation {
+impl SystemOperation {
     /// Of one row without axes, timed one by one; every operation names its own texts.
-    pub const DEFAULTS: Operation = Operation {
+    pub const DEFAULTS: SystemOperation = SystemOperation {
         id: "",
         title: "",
         method: "",
@@ -110,7 +110,7 @@ impl Operation {
         self.variants.1.iter().map(|variant| variant.id).collect()
     }
 
-    pub fn variant(&self, point: &Point) -> Option<&'static Variant> {
+    pub fn variant(&self, point: &Point) -> Option<&'static OperationRow> {
         let (axis, variants) = self.variants;
         variants.iter().find(|variant| Some(variant.id) == point.text(axis))
     }
@@ -130,7 +130,7 @@ impl Operation {
     }
 }
 
-impl Probe for Operation {
+impl Probe for SystemOperation {
     fn about(&self) -> ProbeAbout {
         ProbeAbout {
             id: self.id,
@@ -184,7 +184,7 @@ impl Probe for Operation {
     fn row(&self, point: &Point) -> Option<Row> {
         match self.row {
             Some(row) => row(point),
-            None => self.variant(point).map(Variant::row),
+            None => self.variant(point).map(OperationRow::row),
         }
     }
 
@@ -266,7 +266,7 @@ pub fn empty(n: u64) {
 }
 
 #[cfg(test)]
-impl Operation {
+impl SystemOperation {
     /// Plays it on a thread of its own, because it may be moved to a CPU, and says what came of it.
     pub fn play_alone(&'static self, task: Task) -> Result<RoleReport> {
         std::thread::spawn(move || self.play(&task, &mut crate::fixture::Begun)).join().unwrap()
@@ -296,15 +296,15 @@ mod tests {
     #[test]
     fn work_that_is_not_done_is_an_error() {
         const FAILS: &str = "fails";
-        static PLAYED: Operation = Operation {
+        static PLAYED: SystemOperation = SystemOperation {
             variants: (
                 NameAxis::new("act"),
                 &[
-                    Variant::new("works", "", |round| round.checked("nothing", || true)),
-                    Variant::new(FAILS, "", |round| round.checked("a call failed", || false)),
+                    OperationRow::new("works", "", |round| round.checked("nothing", || true)),
+                    OperationRow::new(FAILS, "", |round| round.checked("a call failed", || false)),
                 ],
             ),
-            ..Operation::DEFAULTS
+            ..SystemOperation::DEFAULTS
         };
         let played = |act: &str| {
             let mut point = Point::default();

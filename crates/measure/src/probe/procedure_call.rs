@@ -6,7 +6,7 @@
 //! Fog, "Instruction tables" (2024).
 
 use super::guide::{AMD_19H, FOG_SKYLAKE, FOG_ZEN};
-use super::operation::{Operation, Round};
+use super::operation::{Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{Figures, Window, batch};
@@ -29,7 +29,7 @@ pub fn with_arguments(arguments: u64) -> RowRef {
     RowRef::cost(PROCEDURE_CALL.id, [(ARGUMENTS.id, Value::Int(arguments))])
 }
 
-pub static PROCEDURE_CALL: Operation = Operation {
+pub static PROCEDURE_CALL: SystemOperation = SystemOperation {
     id: "procedure_call",
     title: "procedure call",
     method: "Batches of about 10 us run a loop of machine code that sets the arguments and calls a procedure \
@@ -42,7 +42,7 @@ pub static PROCEDURE_CALL: Operation = Operation {
     measure: Some(measure),
     row: Some(row),
     predict: Some(predict),
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

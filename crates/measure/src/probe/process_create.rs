@@ -6,7 +6,7 @@
 //! states. Huge pages are turned off for that memory, because they would hide the page tables.
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; fork(2), vfork(2), posix_spawn(3).
 
-use super::operation::{Operation, Round, Variant};
+use super::operation::{OperationRow, Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row};
 use super::{Needs, OtherWay, Window, memory_latency, page_fault, primitive, system_call};
@@ -33,17 +33,17 @@ const STACK_BYTES: usize = 64 << 10;
 /// A child's copy of the page tables takes less than this part of the memory that they map.
 const TABLES_SHARE: u64 = 100;
 
-const WAYS: &[Variant] = &[
-    Variant::new("fork", "fork, exit, wait", |round| {
+const WAYS: &[OperationRow] = &[
+    OperationRow::new("fork", "fork, exit, wait", |round| {
         measure(round, STATUS, |_| child::fork_exit_wait(STATUS))
     }),
-    Variant::new("vfork", "vfork, exit, wait", |round| {
+    OperationRow::new("vfork", "vfork, exit, wait", |round| {
         measure(round, STATUS, |stack| child::vfork_exit_wait(stack, STATUS))
     }),
-    Variant::new("posix_spawn", "posix_spawn of /bin/true, wait", |round| {
+    OperationRow::new("posix_spawn", "posix_spawn of /bin/true, wait", |round| {
         measure(round, 0, |_| child::spawn_wait(PROGRAM))
     }),
-    Variant::new("fork_exec", "fork, exec of /bin/true, wait", |round| {
+    OperationRow::new("fork_exec", "fork, exec of /bin/true, wait", |round| {
         measure(round, 0, |_| child::fork_exec_wait(PROGRAM))
     }),
 ];
@@ -83,7 +83,7 @@ fn resident_facts() -> BTreeMap<String, String> {
     )
 }
 
-pub static PROCESS_CREATE: Operation = Operation {
+pub static PROCESS_CREATE: SystemOperation = SystemOperation {
     id: "process_create",
     title: "process creation",
     method: "The time from before the call until the wait for the child returns, one child at a time; the \
@@ -104,7 +104,7 @@ pub static PROCESS_CREATE: Operation = Operation {
         OtherWay { axis: HOW.id, from: "fork", to: "vfork", how: "vfork(2), for exec or exit only" },
         OtherWay { axis: HOW.id, from: "fork_exec", to: "posix_spawn", how: "posix_spawn(3)" },
     ],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

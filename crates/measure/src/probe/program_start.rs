@@ -3,7 +3,7 @@
 //! By posix_spawn(3), so that the memory of the parent does not matter. The static program is this probe's own: its
 //! machine code ends at once. Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; execve(2), elf(5), ld.so(8).
 
-use super::operation::{OS_MORE_SUITE, Operation, Round, Variant};
+use super::operation::{OS_MORE_SUITE, OperationRow, Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::{Window, page_fault, primitive};
 use anyhow::{Result, ensure};
@@ -23,31 +23,31 @@ const SHELL: &str = "shell";
 /// From 100 us to 1 ms each.
 const STRETCH: u64 = 6;
 
-const PROGRAMS: &[Variant] = &[
+const PROGRAMS: &[OperationRow] = &[
     // The task, and a new memory with some pages of stack and program, made and torn down as a fork's.
-    Variant {
+    OperationRow {
         stretch: STRETCH,
         predict: |mut inputs| {
             inputs.row("task", primitive::cost_of("task"));
             inputs.row("fork_base", primitive::cost_of("fork_base"));
             Some(inputs.software("task + fork_base"))
         },
-        ..Variant::new(STATIC, "static program that ends at once", |round| {
+        ..OperationRow::new(STATIC, "static program that ends at once", |round| {
             let tiny = TinyProgram::new().map_err(|error| no_program(&error))?;
             round.operations(|| start(&[tiny.path()], tiny_program::STATUS, no_program))
         })
     },
-    Variant {
+    OperationRow {
         stretch: STRETCH,
         predict: |inputs| with_libraries(inputs, 150.0),
-        ..Variant::new("dynamic", "dynamically linked program (/bin/true)", |round| {
+        ..OperationRow::new("dynamic", "dynamically linked program (/bin/true)", |round| {
             installed(round, &[c"/bin/true"], 0)
         })
     },
-    Variant {
+    OperationRow {
         stretch: STRETCH,
         predict: |inputs| with_libraries(inputs, 200.0),
-        ..Variant::new(SHELL, "shell (/bin/sh -c 'exit 7')", |round| {
+        ..OperationRow::new(SHELL, "shell (/bin/sh -c 'exit 7')", |round| {
             installed(round, &[c"/bin/sh", c"-c", c"exit 7"], 7)
         })
     },
@@ -88,7 +88,7 @@ fn start<E: Into<anyhow::Error>>(
     Ok(ns)
 }
 
-pub static PROGRAM_START: Operation = Operation {
+pub static PROGRAM_START: SystemOperation = SystemOperation {
     id: "program_start",
     title: "starting a program",
     method: "The time from before posix_spawn(3) until the wait for the program returns, one at a time; its exit status has to \
@@ -99,7 +99,7 @@ pub static PROGRAM_START: Operation = Operation {
     variants: (PROGRAM, PROGRAMS),
     axes: || vec![PROGRAM.names(|| PROGRAM_START.names()).help("what is started")],
     available,
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn available(point: &Point) -> Result<(), Unavailable> {

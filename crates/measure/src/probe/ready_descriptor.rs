@@ -4,7 +4,7 @@
 //! other first, as they do in a server. Sources: select(2), poll(2), epoll(7); McVoy and Staelin, "lmbench" (1996),
 //! lat_select; Banga, Mogul and Druschel, "A scalable and explicit event delivery mechanism for UNIX" (1999).
 
-use super::operation::{OS_MORE_SUITE, Operation, Round};
+use super::operation::{OS_MORE_SUITE, Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row};
 use super::{Figures, OtherWay, Window, system_call};
@@ -98,7 +98,7 @@ fn one_event(of: usize) -> Result<OwnedFd> {
     }
 }
 
-pub static READY_DESCRIPTOR: Operation = Operation {
+pub static READY_DESCRIPTOR: SystemOperation = SystemOperation {
     id: "ready_descriptor",
     title: "waiting for descriptors",
     method: "Of so many eventfds the last can be read; batches of the call, which may sleep, have to return this one and \
@@ -116,7 +116,7 @@ pub static READY_DESCRIPTOR: Operation = Operation {
         OtherWay { axis: WAIT_CALL.id, from: "select", to: "epoll_wait", how: "epoll_wait(2)" },
         OtherWay { axis: WAIT_CALL.id, from: "poll", to: "epoll_wait", how: "epoll_wait(2)" },
     ],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

@@ -2,7 +2,7 @@
 //!
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_sig; sigaction(2), tgkill(2), sigprocmask(2).
 
-use super::operation::{OS_MORE_SUITE, Operation, Round, Variant};
+use super::operation::{OS_MORE_SUITE, OperationRow, Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::{Figures, Window, system_call};
 use anyhow::{Context, Result};
@@ -12,11 +12,11 @@ use syscost_sys::signal_to_self::{self as own, SelfTarget};
 const ACT: NameAxis = NameAxis::new("signal_act");
 
 /// What is done with the signal.
-const ACTS: &[Variant] = &[
-    Variant { predict: short_call, ..Variant::new("install", "sigaction", install) },
-    Variant { predict: short_call, ..Variant::new("hold_back", "sigprocmask", hold_back) },
+const ACTS: &[OperationRow] = &[
+    OperationRow { predict: short_call, ..OperationRow::new("install", "sigaction", install) },
+    OperationRow { predict: short_call, ..OperationRow::new("hold_back", "sigprocmask", hold_back) },
     // No row measures the frame on the stack, with all registers: nothing predicts it.
-    Variant::new("deliver", "tgkill to oneself, handler, return", deliver),
+    OperationRow::new("deliver", "tgkill to oneself, handler, return", deliver),
 ];
 
 /// One entry into the kernel and a few words copied.
@@ -61,7 +61,7 @@ fn deliver(round: &mut Round<'_>) -> Result<Vec<Window>> {
     checked(round, |number| me.send() && own::caught()[0] == before + number + 1)
 }
 
-pub static SIGNAL_TO_SELF: Operation = Operation {
+pub static SIGNAL_TO_SELF: SystemOperation = SystemOperation {
     id: "signal_to_self",
     title: "signal",
     method: "Batches of about 10 us on one CPU: each sigaction(2) has to find the handler of the one before, each \
@@ -75,7 +75,7 @@ pub static SIGNAL_TO_SELF: Operation = Operation {
         vec![acts.help("what is done with the signal")]
     },
     figures: Figures::of_batches,
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 #[cfg(test)]

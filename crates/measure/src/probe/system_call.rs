@@ -4,7 +4,7 @@
 //! checked: a call that fails fast is no measurement. Sources: McVoy and Staelin, "lmbench:
 //! portable tools for performance analysis" (1996), lat_syscall; syscall(2).
 
-use super::operation::{Operation, Round, Variant};
+use super::operation::{OperationRow, Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::{Figures, Window, primitive, timer};
 use anyhow::{Context, Result};
@@ -23,9 +23,9 @@ const ID: &str = "system_call";
 const CLOCK_GETTIME: &str = "clock_gettime";
 const CALL: NameAxis = NameAxis::new("call");
 
-const CALLS: &[Variant] = &[
+const CALLS: &[OperationRow] = &[
     // A refused call, and what getppid does between entry and exit.
-    Variant {
+    OperationRow {
         told_as: Some("a system call (getppid)"),
         predict: |mut inputs| {
             inputs.row("kernel_entry", primitive::cost_of("kernel_entry"));
@@ -33,29 +33,29 @@ const CALLS: &[Variant] = &[
             instructions(&mut inputs, 60.0, says);
             Some(inputs.software("kernel_entry + instructions / instructions_per_cycle / frequency"))
         },
-        ..Variant::new("getppid", "getppid", getppid)
+        ..OperationRow::new("getppid", "getppid", getppid)
     },
     // Beside the run queue: the group's times under a sequence lock, two scaled divisions, four conversions, a copy out.
-    Variant {
+    OperationRow {
         published: Some((ID, "times")),
         predict: |mut inputs| {
             inputs.row("run_queue", primitive::fastest_of("run_queue"));
             instructions(&mut inputs, 250.0, ESTIMATED);
             Some(inputs.software("run_queue + instructions / instructions_per_cycle / frequency"))
         },
-        ..Variant::new("times", "times", times)
+        ..OperationRow::new("times", "times", times)
     },
     // Descriptor look-up, checks, an iterator, one cleared user byte, the notification hook.
-    Variant {
+    OperationRow {
         predict: |inputs| by_traps(inputs, 1.0, 150.0),
-        ..Variant::new("read", "read, 1 byte of /dev/zero", read)
+        ..OperationRow::new("read", "read, 1 byte of /dev/zero", read)
     },
     // As read, without touching the user's byte.
-    Variant {
+    OperationRow {
         predict: |inputs| by_traps(inputs, 1.0, 100.0),
-        ..Variant::new("write", "write, 1 byte to /dev/null", write)
+        ..OperationRow::new("write", "write, 1 byte to /dev/null", write)
     },
-    Variant {
+    OperationRow {
         predict: |mut inputs| {
             instructions(&mut inputs, 30.0, ESTIMATED);
             let clock = if cfg!(target_arch = "x86_64") { "rdtscp" } else { "isb_cntvct" };
@@ -63,22 +63,26 @@ const CALLS: &[Variant] = &[
             let code = "instructions / instructions_per_cycle / frequency";
             Some(inputs.hardware_and_software("counter", code))
         },
-        ..Variant::new(CLOCK_GETTIME, "clock_gettime, by the vDSO where there is one", clock_gettime)
+        ..OperationRow::new(CLOCK_GETTIME, "clock_gettime, by the vDSO where there is one", clock_gettime)
     },
     // On each side the path of read, the pipe's mutex, a page handled, times updated, a look for waiters.
-    Variant {
+    OperationRow {
         predict: |inputs| by_traps(inputs, 2.0, 800.0),
-        ..Variant::new("pipe_write_read", "pipe: write and read 1 byte in one process", pipe_write_read)
+        ..OperationRow::new("pipe_write_read", "pipe: write and read 1 byte in one process", pipe_write_read)
     },
     // On each side the path of read, a spin lock, eight bytes copied.
-    Variant {
+    OperationRow {
         predict: |inputs| by_traps(inputs, 2.0, 400.0),
-        ..Variant::new("eventfd_write_read", "eventfd: write and read in one process", eventfd_write_read)
+        ..OperationRow::new(
+            "eventfd_write_read",
+            "eventfd: write and read in one process",
+            eventfd_write_read,
+        )
     },
     // A key, its hash, and a bucket without waiters.
-    Variant {
+    OperationRow {
         predict: |inputs| by_traps(inputs, 1.0, 60.0),
-        ..Variant::new("futex_wake", "futex wake, nobody waits", futex_wake)
+        ..OperationRow::new("futex_wake", "futex wake, nobody waits", futex_wake)
     },
 ];
 
@@ -190,7 +194,7 @@ fn mitigations(root: &Root) -> String {
     if active.is_empty() { "none named by the kernel".into() } else { active.join(" | ") }
 }
 
-pub static SYSTEM_CALL: Operation = Operation {
+pub static SYSTEM_CALL: SystemOperation = SystemOperation {
     id: ID,
     title: "system call",
     method: "Batches of about 10 us make the call by number in a loop on one CPU and check every result; the \
@@ -202,7 +206,7 @@ pub static SYSTEM_CALL: Operation = Operation {
         vec![calls.quick_on(Names(&["getppid", "times", "read"]))]
     },
     figures: Figures::of_batches,
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! unless it kept one of that size; no thread library of a language is in between.
 //! Sources: pthread_create(3), pthread_attr_setstacksize(3); the CSE 221 measurement project.
 
-use super::operation::{Operation, Round};
+use super::operation::{Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::row::Row;
 use super::{Window, primitive, system_call};
@@ -22,7 +22,7 @@ const USUAL_STACK_BYTES: u64 = 8 << 20;
 /// Enough for any thread on any architecture.
 const SMALL_STACK_BYTES: u64 = 128 << 10;
 
-pub static THREAD_CREATE: Operation = Operation {
+pub static THREAD_CREATE: SystemOperation = SystemOperation {
     id: "thread_create",
     title: "thread creation",
     method: "The time from before pthread_create until pthread_join returns, one thread at a time, maker and \
@@ -34,7 +34,7 @@ pub static THREAD_CREATE: Operation = Operation {
     measure: Some(measure),
     row: Some(row),
     predict: Some(predict),
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

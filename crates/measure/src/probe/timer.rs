@@ -1,7 +1,7 @@
 //! `timer`: what reading each clock costs, and the loop that everything else is timed in.
 
 use super::guide::{FOG_SKYLAKE, Guide};
-use super::operation::{Operation, Round};
+use super::operation::{Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{Figures, Window, batch, system_call};
@@ -124,7 +124,7 @@ pub fn reading(clock: &'static str) -> RowRef {
     RowRef::cost(TIMER.id, [(CLOCK.id, Value::text(clock))])
 }
 
-pub static TIMER: Operation = Operation {
+pub static TIMER: SystemOperation = SystemOperation {
     id: "timer",
     title: "reading the time",
     method: "Batches of about 10 us read the clock in a loop; the cost is the 5 % quantile over batches, less \
@@ -136,7 +136,7 @@ pub static TIMER: Operation = Operation {
     measure: Some(measure),
     row: Some(row),
     predict: Some(|point, inputs| (find(point)?.predict)(inputs)),
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

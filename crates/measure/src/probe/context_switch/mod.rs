@@ -8,7 +8,7 @@
 mod ends;
 mod wire;
 
-use super::operation::{Operation, Round};
+use super::operation::{Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{OtherWay, Window, batch, primitive};
@@ -77,7 +77,7 @@ fn on_one_cpu(point: &Point) -> bool {
     point.text(PLACEMENT) == Some("same")
 }
 
-pub static CONTEXT_SWITCH: Operation = Operation {
+pub static CONTEXT_SWITCH: SystemOperation = SystemOperation {
     id: "context_switch",
     title: "context switch",
     method: "Batches of about 10 us pass a token to the other end and back, both ends pinned and asleep until \
@@ -99,7 +99,7 @@ pub static CONTEXT_SWITCH: Operation = Operation {
         OtherWay { axis: PLACEMENT.id, from: "different", to: "same", how: "both sides on one CPU" },
         OtherWay { axis: PLACEMENT.id, from: "same", to: "different", how: "the sides on two CPUs" },
     ],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

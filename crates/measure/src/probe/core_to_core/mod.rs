@@ -8,7 +8,7 @@
 
 mod pairs;
 
-use super::operation::{Operation, Round};
+use super::operation::{Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::{Channel, Figures, Task, Window, batch, memory_latency, primitive};
@@ -132,7 +132,7 @@ fn pair(point: &Point) -> Option<(usize, usize)> {
     pairs::parse(point.text(CPUS)?)
 }
 
-pub static CORE_TO_CORE: Operation = Operation {
+pub static CORE_TO_CORE: SystemOperation = SystemOperation {
     id: ID,
     title: "cache line from core to core",
     method: "Two pinned threads answer each other through one cache line that both watch, in batches of about \
@@ -157,7 +157,7 @@ pub static CORE_TO_CORE: Operation = Operation {
             mirrored: true,
         },
     )],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

@@ -5,7 +5,7 @@
 
 mod readers;
 
-use super::operation::Operation;
+use super::operation::SystemOperation;
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{Figures, Needs, Timing, directory, file_read};
@@ -30,7 +30,7 @@ pub fn cost_of(processes: u64, directory: &str) -> RowRef {
 
 const ALONG: Shape = Shape::Curve { along: PROCESSES.id, log_y: false, levels: false };
 
-pub static FILE_CONTENTION: Operation = Operation {
+pub static FILE_CONTENTION: SystemOperation = SystemOperation {
     id: ID,
     title: "reading files at the same time",
     method: "Processes read random 4 KiB blocks, each of its own file, at the same time, with the page cache dropped \
@@ -54,7 +54,7 @@ pub static FILE_CONTENTION: Operation = Operation {
         Drawing::of("Random reads by processes at the same time: time of a read", "cost", ALONG),
         Drawing::of("Random reads by processes at the same time: rate of all", "total_rate", ALONG),
     ],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

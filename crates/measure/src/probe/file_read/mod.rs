@@ -13,7 +13,7 @@ use crate::probe::metrics;
 pub use axes::FILE_SIZE;
 pub use predict::cached;
 
-use super::operation::{Applies, Operation};
+use super::operation::{Applies, SystemOperation};
 use super::prediction::RowRef;
 use super::row::{Drawing, Row};
 use super::{Figures, Needs, directory};
@@ -63,7 +63,7 @@ pub const PUBLISHED: &str = ID;
 /// From here on a file is large enough for the published rows.
 const LARGE_BYTES: u64 = 64 << 20;
 
-pub static FILE_READ: Operation = Operation {
+pub static FILE_READ: SystemOperation = SystemOperation {
     id: ID,
     title: "reading 4 KiB of a file",
     method: "A file of random bytes is read in blocks of 4 KiB after its pages were dropped from the page cache \
@@ -87,7 +87,7 @@ pub static FILE_READ: Operation = Operation {
     row: Some(row),
     predict: Some(predict::account),
     drawings: &[Drawing::of_cost("Reading 4 KiB of a file", FILE_BYTES.id)],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn available(point: &Point) -> Result<(), Unavailable> {

@@ -7,7 +7,7 @@
 mod words;
 
 use super::guide::{AMD_19H, Guide, INTEL_SKYLAKE};
-use super::operation::{Operation, Round};
+use super::operation::{Round, SystemOperation};
 use super::passes;
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
@@ -134,7 +134,7 @@ fn seats(threads: u64) -> Vec<Option<usize>> {
     (0..threads as usize).map(|i| cpus.get(i.checked_rem(cpus.len())?).map(|cpu| cpu.id)).collect()
 }
 
-pub static MEMORY_BANDWIDTH: Operation = Operation {
+pub static MEMORY_BANDWIDTH: SystemOperation = SystemOperation {
     id: ID,
     title: "memory bandwidth",
     method: "Each thread, pinned to a CPU of its own, goes through a working set of its own from end to end; \
@@ -172,7 +172,7 @@ pub static MEMORY_BANDWIDTH: Operation = Operation {
             Shape::Curve { along: THREADS.id, log_y: false, levels: false },
         ),
     ],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {
@@ -343,9 +343,13 @@ mod tests {
 
     impl Known for Core {
         fn fact(&self, id: &str) -> Option<Found> {
-            let facts = [("cache_l1d_bytes", 32768.0), ("cache_l2_bytes", 1048576.0), ("core_hertz", 1e9)];
-            let value = facts.iter().find(|fact| fact.0 == id)?.1;
-            Some(Found { value, unit: Unit::Count, source: "a test".into(), case: None })
+            let facts = [
+                ("cache_l1d_bytes", 32768.0, Unit::Bytes),
+                ("cache_l2_bytes", 1048576.0, Unit::Bytes),
+                ("core_hertz", 1e9, Unit::Hertz),
+            ];
+            let (_, value, unit) = *facts.iter().find(|fact| fact.0 == id)?;
+            Some(Found { value, unit, source: "a test".into(), case: None })
         }
         fn says(&self, _: &str) -> Option<String> {
             Some(self.0.into())

@@ -9,7 +9,7 @@ mod order;
 
 use super::batch::batches_of;
 use super::blocks;
-use super::operation::{Operation, Round};
+use super::operation::{Round, SystemOperation};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
 use super::{Figures, Needs, OtherWay, Task, Timing, Window};
@@ -161,7 +161,7 @@ pub fn timing_of(bytes: u64, base: Timing) -> Timing {
     base.stretched(if bytes > 16 * MIB { 2 } else { 1 })
 }
 
-pub static MEMORY_LATENCY: Operation = Operation {
+pub static MEMORY_LATENCY: SystemOperation = SystemOperation {
     id: ID,
     title: "memory latency",
     method: "One thread follows a chain of pointers, one in each cache line, in a random order that is one \
@@ -193,7 +193,7 @@ pub static MEMORY_LATENCY: Operation = Operation {
         to: "on",
         how: "huge pages (madvise(MADV_HUGEPAGE), or transparent_hugepage=always)",
     }],
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

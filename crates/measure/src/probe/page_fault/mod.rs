@@ -9,7 +9,7 @@ mod ground;
 
 use super::batch::{self, BatchRecorder};
 use super::file_read::{self, ReadWay};
-use super::operation::{Applies, Operation, Round, Variant};
+use super::operation::{Applies, OperationRow, Round, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::{Needs, Task, Window, directory, memory_bandwidth, primitive, system_call};
 use anyhow::{Context, Result};
@@ -36,20 +36,20 @@ const HUGE: &str = "huge_anonymous";
 const MAJOR: &str = "major_file";
 
 // Zeroing a huge page takes about a tenth of a millisecond, a disk up to ten.
-const FAULTS: &[Variant] = &[
-    Variant {
+const FAULTS: &[OperationRow] = &[
+    OperationRow {
         told_as: Some("a minor page fault"),
-        ..Variant::new("minor_anonymous", "minor, anonymous page", each_touch)
+        ..OperationRow::new("minor_anonymous", "minor, anonymous page", each_touch)
     },
-    Variant { stretch: 5, ..Variant::new(HUGE, "minor, anonymous huge page", each_touch) },
-    Variant::new("minor_file", "minor, private copy of a cached file's page", each_touch),
-    Variant {
+    OperationRow { stretch: 5, ..OperationRow::new(HUGE, "minor, anonymous huge page", each_touch) },
+    OperationRow::new("minor_file", "minor, private copy of a cached file's page", each_touch),
+    OperationRow {
         published: Some((ID, "major mmap")),
         told_as: Some("a major page fault"),
         stretch: 10,
-        ..Variant::new(MAJOR, "major, file on disk", each_touch)
+        ..OperationRow::new(MAJOR, "major, file on disk", each_touch)
     },
-    Variant::new(MAPPED_FILE, "a touch of a mapped cached file, faults around it included", turns),
+    OperationRow::new(MAPPED_FILE, "a touch of a mapped cached file, faults around it included", turns),
 ];
 
 fn is_of_file(fault: &str) -> bool {
@@ -134,7 +134,7 @@ fn turns(round: &mut Round<'_>) -> Result<Vec<Window>> {
     Ok(windows)
 }
 
-pub static PAGE_FAULT: Operation = Operation {
+pub static PAGE_FAULT: SystemOperation = SystemOperation {
     id: ID,
     title: "page fault",
     method: "One thread touches fresh pages one by one in random order and times each touch; the kernel's counts of \
@@ -156,7 +156,7 @@ pub static PAGE_FAULT: Operation = Operation {
     },
     needs,
     predict: Some(predict),
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn axes() -> Vec<Axis> {

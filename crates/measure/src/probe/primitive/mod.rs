@@ -11,7 +11,7 @@ mod pages;
 mod tasks;
 
 use super::batch::BatchRecorder;
-use super::operation::{Operation, Round, Variant};
+use super::operation::{OperationRow, Round, SystemOperation};
 use super::prediction::RowRef;
 use super::{Needs, Timing, Window, context_switch, memory_latency};
 use anyhow::Result;
@@ -32,17 +32,17 @@ const fn part(
     label: &'static str,
     stretch: u64,
     measure: fn(&mut Round<'_>) -> Result<Vec<Window>>,
-) -> Variant {
-    Variant { stretch, ..Variant::new(id, label, measure) }
+) -> OperationRow {
+    OperationRow { stretch, ..OperationRow::new(id, label, measure) }
 }
 
 /// Of a level of memory.
-const fn load(id: &'static str, label: &'static str) -> Variant {
+const fn load(id: &'static str, label: &'static str) -> OperationRow {
     part(id, label, 1, memory::load)
 }
 
-const PARTS: &[Variant] = &[
-    Variant {
+const PARTS: &[OperationRow] = &[
+    OperationRow {
         told_as: Some("into the kernel and out"),
         ..part("kernel_entry", "a refused system call: into the kernel and out", 1, calls::kernel_entry)
     },
@@ -124,7 +124,7 @@ fn timed<T>(work: impl FnOnce() -> std::io::Result<T>) -> Result<u64> {
     Ok(ns)
 }
 
-pub static PRIMITIVE: Operation = Operation {
+pub static PRIMITIVE: SystemOperation = SystemOperation {
     id: "primitive",
     title: "primitive",
     method: "Each by itself: calls in batches of about 10 us; switches and wake-ups between pinned threads, each checked; \
@@ -141,7 +141,7 @@ pub static PRIMITIVE: Operation = Operation {
     available: |point| point.text(PART).map_or(Ok(0), working_set).map(|_| ()),
     needs: |point| Needs::memory(point.text(PART).and_then(|part| working_set(part).ok()).unwrap_or(0)),
     timing: Some(timing),
-    ..Operation::DEFAULTS
+    ..SystemOperation::DEFAULTS
 };
 
 fn timing(point: &Point, base: Timing) -> Timing {
@@ -164,9 +164,9 @@ mod tests {
     #[test]
     fn a_slope_is_the_difference_for_each_unit() {
         let task = Task::of(Point::default(), Timing { warmup_ns: 0, window_ns: 0, windows: 1 });
-        static SLOPE: Operation = Operation {
+        static SLOPE: SystemOperation = SystemOperation {
             measure: Some(|round| slope(round, 10, || Ok(50), || Ok(250))),
-            ..Operation::DEFAULTS
+            ..SystemOperation::DEFAULTS
         };
         let report = SLOPE.play_alone(task).unwrap();
         assert_eq!(report.windows[0].quantities["median_ns"], Some(20.0));
