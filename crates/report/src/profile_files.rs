@@ -115,7 +115,7 @@ mod tests {
         };
         let files = files(&profiles, &called);
         let content = |wanted: &str| &files.iter().find(|(name, _)| name == wanted).expect(wanted).1;
-        assert!(content("flame-b-64-less-a-64.svg").contains("tcp_sendmsg"));
+        assert!(content("flame-b-64.svg").contains("tcp_sendmsg"));
         assert_eq!(content("flame-a-64.folded"), "sender;tcp_sendmsg 4\n");
         let table = content(TABLE);
         assert!(table.contains("\"c 64\",tcp_ip,1.000000,"), "{table}");
