@@ -1,10 +1,12 @@
 //! A cell of the comparison: one path, message size, number of streams and TCP_NODELAY setting,
 //! the same for every tool.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Path {
     /// A veth pair between two network namespaces.
     Veth,
@@ -29,33 +31,6 @@ impl FromStr for Path {
             "veth" => Ok(Path::Veth),
             "loopback" | "lo" => Ok(Path::Loopback),
             _ => Err("write veth or loopback".into()),
-        }
-    }
-}
-
-/// Which TCP_NODELAY settings to visit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nodelay {
-    On,
-    Off,
-    Both,
-}
-
-impl Nodelay {
-    pub fn has(self, on: bool) -> bool {
-        self == Nodelay::Both || (self == Nodelay::On) == on
-    }
-}
-
-impl FromStr for Nodelay {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Nodelay, String> {
-        match text {
-            "on" => Ok(Nodelay::On),
-            "off" => Ok(Nodelay::Off),
-            "both" => Ok(Nodelay::Both),
-            _ => Err("write on, off or both".into()),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::place::Place;
 use crate::process::{self, Finished, Running, ending};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::time::{Duration, Instant};
@@ -17,16 +17,6 @@ pub struct Call {
     pub arguments: Vec<String>,
 }
 
-impl Call {
-    /// Arguments as a person would type them, split at blanks.
-    pub fn new(program: &std::path::Path, arguments: &str) -> Call {
-        Call {
-            program: program.to_path_buf(),
-            arguments: arguments.split_whitespace().map(String::from).collect(),
-        }
-    }
-}
-
 /// A server, the port it will listen on, and its client. A tool without a notion of several
 /// streams runs one lane for each.
 #[derive(Clone, Debug)]
@@ -34,16 +24,15 @@ pub struct Lane {
     pub server: Call,
     pub port: u16,
     pub client: Call,
-    /// The server ends by itself and prints the figure.
-    pub server_reports: bool,
 }
 
-/// What a lane printed.
-#[derive(Debug)]
-pub struct Output {
-    pub client: String,
-    /// Empty unless the server reports.
-    pub server: String,
+/// When a lane is over, and whose output has the figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending {
+    /// The client is ended after this long; the server then prints the figure without ending.
+    pub client_after: Option<Duration>,
+    /// The server ends by itself and prints the figure.
+    pub server_reports: bool,
 }
 
 /// Ports below the ephemeral range, sixteen for each lane, not the ones used just before: a
@@ -61,9 +50,16 @@ pub fn fresh_ports() -> u16 {
 
 const SERVER_START_LIMIT: Duration = Duration::from_secs(5);
 const SERVER_END_LIMIT: Duration = Duration::from_secs(3);
+const STEP: Duration = Duration::from_millis(10);
 
-/// Starts every server, then every client, and collects what they print.
-pub fn run(place: &Place, lanes: &[Lane], limit: Duration, stop: &AtomicBool) -> Result<Vec<Output>> {
+/// Starts every server, then every client, and collects what the one with the figure prints.
+pub fn run(
+    place: &Place,
+    lanes: &[Lane],
+    ending: Ending,
+    limit: Duration,
+    stop: &AtomicBool,
+) -> Result<Vec<String>> {
     let mut servers = Vec::new();
     for lane in lanes {
         servers.push(start(&lane.server, place.receiver())?);
@@ -76,19 +72,47 @@ pub fn run(place: &Place, lanes: &[Lane], limit: Duration, stop: &AtomicBool) ->
     for lane in lanes {
         clients.push(start(&lane.client, place.sender())?);
     }
+    if let Some(time) = ending.client_after {
+        return ended(clients, &servers, time, stop);
+    }
     let mut outputs = Vec::new();
-    for ((client, server), lane) in clients.iter_mut().zip(&mut servers).zip(lanes) {
+    for (client, server) in clients.iter_mut().zip(&mut servers) {
         let finished = client.finish(deadline, stop).context("client")?;
-        let client = successful("client", finished)?;
-        let server = if lane.server_reports {
+        let mut output = successful("client", finished)?;
+        if ending.server_reports {
             let finished = server.finish(Instant::now() + SERVER_END_LIMIT, stop).context("server")?;
-            successful("server", finished)?
-        } else {
-            String::new()
-        };
-        outputs.push(Output { client, server });
+            output = successful("server", finished)?;
+        }
+        outputs.push(output);
     }
     Ok(outputs)
+}
+
+/// Ends the clients after this time, and waits until every server has said something.
+fn ended(
+    clients: Vec<Running>,
+    servers: &[Running],
+    time: Duration,
+    stop: &AtomicBool,
+) -> Result<Vec<String>> {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        ensure!(!stop.load(Ordering::Relaxed), process::Interrupted);
+        for client in &clients {
+            ensure!(!client.has_ended()?, "the client ended: {}", client.said());
+        }
+        syscost_sys::sleep::sleep(STEP);
+    }
+    drop(clients);
+    let limit = Instant::now() + SERVER_END_LIMIT;
+    loop {
+        let said: Vec<String> = servers.iter().map(Running::said).collect();
+        // A line may be on its way.
+        if said.iter().all(|text| text.contains('\n')) || Instant::now() >= limit {
+            return Ok(said);
+        }
+        syscost_sys::sleep::sleep(STEP);
+    }
 }
 
 pub fn start(call: &Call, seat: process::Seat) -> Result<Running> {

@@ -8,7 +8,6 @@
 
 #![expect(clippy::print_stdout, reason = "a tool for developers: a closed pipe may end it")]
 
-mod aligned;
 mod cell;
 mod contests;
 mod external;
@@ -17,20 +16,17 @@ mod namespace;
 mod options;
 mod os;
 mod ours;
-mod output;
-mod parse;
-mod peer;
 mod place;
 mod process;
-mod recorded;
+mod program;
+mod read;
+mod record;
 mod sink;
 mod stamped;
 #[cfg(test)]
 mod tests;
-mod usage;
 
 use clap::Parser;
-use contests::On;
 use options::{CommandLine, What};
 use std::process::ExitCode;
 
@@ -38,14 +34,16 @@ fn main() -> ExitCode {
     let asked = CommandLine::parse();
     let done = match &asked.what {
         Some(What::Os(options)) => os::run(options),
-        Some(What::Ways(options)) => contests::run(options, On::Ways),
         Some(What::Sink(options)) => sink::run(options),
         Some(What::Stamped(options)) => stamped::run(options),
-        None => contests::run(&asked.plain, On::Plain),
+        Some(What::Ways(_)) | None => {
+            let (options, on) = asked.contests();
+            contests::run(options, on)
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.is::<usage::Usage>() => {
+        Err(error) if error.is::<options::Usage>() => {
             eprintln!("error: {error}");
             ExitCode::from(2)
         }

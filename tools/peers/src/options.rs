@@ -1,7 +1,16 @@
 //! The command line.
 
-use crate::{contests, os, sink, stamped};
-use clap::{Parser, Subcommand};
+use crate::cell::Path;
+use crate::contests::contest::On;
+use crate::{sink, stamped};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Something that was asked for and does not exist.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
 
 /// Compares syscost with other benchmarks on equal terms: plain sends and round trips beside netperf, iperf3, nuttcp and
 /// others, in the same namespaces and on the same CPUs, alternately in the same run.
@@ -11,18 +20,78 @@ pub struct CommandLine {
     #[command(subcommand)]
     pub what: Option<What>,
     #[command(flatten)]
-    pub plain: contests::Options,
+    pub plain: Options,
 }
 
 /// Other comparisons than that of plain sends.
 #[derive(Clone, Debug, Subcommand)]
 pub enum What {
     /// Compares the costs of operations with lmbench, perf bench, fio and others
-    Os(os::Options),
+    Os(Options),
     /// Compares every other way to send, to receive and to wait with the programs that use the same one
-    Ways(contests::Options),
+    Ways(Options),
     #[command(hide = true)]
     Sink(sink::Options),
     #[command(hide = true)]
     Stamped(stamped::Options),
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// Times that every program is compared with ours: of transfers in four visits of every cell (one, the other, the other,
+    /// one), of operations once in every row, where six is the fewest with a 95 % interval [default: 3, of operations 10]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+    /// Message sizes; a contest leaves out those that it does not have, and cuts the largest to what
+    /// its programs can send
+    #[arg(long, value_delimiter = ',', value_parser = size, default_value = "64,1K,16K,256K,1M")]
+    pub sizes: Vec<u64>,
+    /// Paths: veth, loopback
+    #[arg(long, value_delimiter = ',', default_value = "veth,loopback")]
+    pub paths: Vec<Path>,
+    /// These contests, or rows of operations, only
+    #[arg(long, value_delimiter = ',', value_name = "CONTEST", visible_alias = "rows")]
+    pub contests: Vec<String>,
+    /// Compare with these programs only
+    #[arg(long, value_delimiter = ',', value_name = "PROGRAM")]
+    pub only: Vec<String>,
+    /// Where the files that are read are made: it decides the disk
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Stop after this long, with what there is by then
+    #[arg(long, default_value = "60m", value_parser = syscost_core::units::parse_duration)]
+    pub time_limit: Duration,
+    /// Seed of the order of cells, rows and programs
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Where every figure is recorded
+    #[arg(long, default_value = "target/peers/record.csv", value_name = "FILE")]
+    pub record: PathBuf,
+    /// Go on with the record, which the same build of syscost has to have made
+    #[arg(long)]
+    pub add: bool,
+    /// Measure nothing: make the page from the record
+    #[arg(long)]
+    pub rebuild: bool,
+    /// Put the result between the markers of this page, instead of printing it
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+    /// Say which contests or rows and which programs there are, and end
+    #[arg(long)]
+    pub list: bool,
+}
+
+impl CommandLine {
+    /// The page of contests that was asked for.
+    pub fn contests(&self) -> (&Options, On) {
+        match &self.what {
+            Some(What::Ways(options)) => (options, On::Ways),
+            _ => (&self.plain, On::Plain),
+        }
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let bytes = syscost_core::units::parse_bytes(text).map_err(|e| e.to_string())?;
+    if (8..=1 << 30).contains(&bytes) { Ok(bytes) } else { Err("write a size from 8 bytes to 1 GiB".into()) }
 }

@@ -4,15 +4,14 @@
 //! Axes that a comparison does not name keep the study's defaults, so that a new axis is picked up
 //! here without a change.
 
-use crate::cell::Path;
+use crate::cell::{Cell, Path};
 use crate::namespace::{self, Namespace};
-use crate::peer::{Found, Visit};
 use crate::place::{CONGESTION_CONTROL, Place};
 use crate::process::Interrupted;
-use anyhow::{Context, Result, anyhow, bail};
+use crate::program::Found;
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::os::fd::RawFd;
-use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
@@ -32,31 +31,29 @@ pub const WARM_UP: Duration = Duration::from_millis(100);
 /// Beyond its own time; the same as for the other tools.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// What a visit gets to work with.
+pub struct Visit<'a> {
+    pub place: &'a Place,
+    pub cell: &'a Cell,
+    pub seconds: u32,
+    pub stop: &'a AtomicBool,
+}
+
 /// A case of ours: axes by id, values as on the command line.
 pub struct Asked<'a> {
     pub probe: &'a str,
     pub metric: &'a str,
-    pub at: &'a [(&'static str, String)],
+    pub at: &'a [(String, String)],
 }
 
-/// The program that cargo built beside this one.
-pub fn beside() -> Result<PathBuf, String> {
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let binary = own.with_file_name("syscost");
-    match binary.is_file() {
-        true => Ok(binary),
-        false => Err(format!("{} is missing: cargo build --release", binary.display())),
-    }
-}
-
-/// That program, as the comparison records it.
-pub fn find() -> Result<Found, String> {
-    let binary = beside()?;
+/// The program that cargo built beside this one, as the comparison records it.
+pub fn find() -> Result<Found> {
+    let binary = std::env::current_exe()?.with_file_name("syscost");
+    ensure!(binary.is_file(), "{} is missing: cargo build --release", binary.display());
     program::set(&binary);
     let profile = if cfg!(debug_assertions) { "debug build: compare nothing" } else { "release" };
-    let hash = program::sha256().map_err(|error| format!("{}: {error}", binary.display()))?;
-    let version = format!("{} {profile}, SHA-256 {}", env!("CARGO_PKG_VERSION"), &hash[..12]);
-    Ok(Found { version, programs: vec![binary] })
+    let hash = program::sha256().with_context(|| binary.display().to_string())?;
+    Ok(Found { version: format!("{} {profile}, SHA-256 {}", env!("CARGO_PKG_VERSION"), &hash[..12]) })
 }
 
 /// One round of fresh workers: the metric as reports compute it, over the verified samples.
@@ -84,8 +81,7 @@ fn timing(case: &Case, seconds: u32) -> Result<Timing> {
     Ok(Timing { window_ns: (window_ns as f64 / stretched) as u64, ..plain })
 }
 
-/// The coordinates: what was asked, the place and the cell, else what the probe wants, else the
-/// study's first default.
+/// The coordinates of a transfer: what was asked, the place and the cell.
 fn point(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<Point> {
     let (sender, receiver) = visit.place.cpus();
     let cell = visit.cell;
@@ -98,32 +94,33 @@ fn point(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<Point> {
         ("mtu", visit.place.mtu.clone()),
         ("placement", format!("{sender}:{receiver}")),
     ];
-    let probe = probe::find(asked.probe).with_context(|| format!("no probe {}", asked.probe))?;
-    let axes = probe.axes();
-    if let Some((id, _)) = asked.at.iter().find(|(id, _)| !axes.iter().any(|axis| axis.id == *id)) {
-        bail!("{} has no axis {id}", asked.probe);
+    let point = resolved(asked.probe, asked.at, &common)?;
+    if let Err(why) = probe::find(asked.probe).context("resolved above")?.available(&point) {
+        bail!("{}: {}", why.reason, why.remedy);
     }
+    Ok(point)
+}
+
+/// The coordinates of a case: what was asked, else what is common, else the first default.
+pub fn resolved(probe: &str, at: &[(String, String)], common: &[(&str, String)]) -> Result<Point> {
+    let found = probe::find(probe).with_context(|| format!("no probe {probe}"))?;
     let mut point = Point::default();
-    for axis in &axes {
-        if !probe.applies(axis.id, &point) {
+    for axis in &found.axes() {
+        if !found.applies(axis.id, &point) {
             continue;
         }
-        let named = asked.at.iter().chain(&common).find(|(id, _)| *id == axis.id);
+        let asked = at.iter().find(|(id, _)| *id == axis.id).map(|(_, text)| text);
+        let named = asked.or(common.iter().find(|(id, _)| *id == axis.id).map(|(_, text)| text));
         let value = match named {
-            Some((_, text)) => axis.parse(text)?,
-            None => axis
-                .default()
-                .into_iter()
-                .next()
-                .with_context(|| format!("axis {} has no default", axis.id))?,
+            Some(text) => axis.parse(text)?,
+            None => {
+                axis.default().into_iter().next().with_context(|| format!("{} has no default", axis.id))?
+            }
         };
         point.set(axis.id, value);
     }
-    if let Some((id, _)) = asked.at.iter().find(|(id, _)| point.get(id).is_none()) {
-        bail!("{} has no axis {id} there", asked.probe);
-    }
-    if let Err(why) = probe.available(&point) {
-        bail!("{}: {}", why.reason, why.remedy);
+    if let Some((id, _)) = at.iter().find(|(id, _)| point.get(id).is_none()) {
+        bail!("{probe} has no axis {id} there");
     }
     Ok(point)
 }

@@ -142,7 +142,7 @@ impl Running {
     /// What it has written so far, both streams, for error messages.
     pub fn said(&self) -> String {
         let both = [read_all(&self.stdout), read_all(&self.stderr)];
-        both.into_iter().flatten().collect::<Vec<_>>().join(" ").trim().to_string()
+        both.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -165,7 +165,7 @@ pub fn ending(status: ExitStatus) -> String {
     }
 }
 
-pub fn anonymous_file() -> Result<File> {
+fn anonymous_file() -> Result<File> {
     // SAFETY: the name is a C string; the descriptor returned is new and owned by nobody else.
     let fd = unsafe { libc::memfd_create(c"peers".as_ptr(), libc::MFD_CLOEXEC) };
     if fd < 0 {

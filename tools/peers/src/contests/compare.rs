@@ -1,10 +1,10 @@
 //! From the record to the comparison: how many times as fast ours is as each program. Pure.
 
-use super::contest::{Contest, Measure};
-use super::list;
+use super::contest::{self, Contest};
 use super::pooled::{Pooled, pooled};
-use super::record::{Record, Side, Visited};
+use super::visited::{Side, Visited};
 use crate::cell::Cell;
+use crate::record::Record;
 use std::collections::BTreeMap;
 use syscost_core::decide::{Contrast, Decision, Looks, decide};
 use syscost_core::stats;
@@ -40,8 +40,8 @@ impl CellResult {
     }
 }
 
-pub fn results(record: &Record) -> Vec<ContestResult> {
-    list::ALL.iter().filter_map(|contest| result(contest, record)).collect()
+pub fn results(record: &Record<Visited>) -> Vec<ContestResult> {
+    contest::ALL.iter().filter_map(|contest| result(contest, record)).collect()
 }
 
 /// What is known of a program in a cell.
@@ -52,12 +52,12 @@ struct Quads {
     ours: Vec<f64>,
 }
 
-fn result(contest: &'static Contest, record: &Record) -> Option<ContestResult> {
+fn result(contest: &'static Contest, record: &Record<Visited>) -> Option<ContestResult> {
     let visits: Vec<&Visited> = record.visits.iter().filter(|visit| visit.contest == contest.id).collect();
-    let position = |program: &str| contest.rivals.iter().position(|rival| rival.id() == program);
+    let position = |program: &str| contest.rivals().position(|rival| rival.id == program);
     let mut rounds: BTreeMap<(Option<usize>, &str, Cell, u32), Vec<&Visited>> = BTreeMap::new();
     for visit in visits {
-        let key = (position(&visit.program), visit.program.as_str(), visit.cell, visit.round);
+        let key = (position(&visit.program), visit.program.as_str(), visit.cell(), visit.round);
         rounds.entry(key).or_default().push(visit);
     }
     let mut quads: BTreeMap<(Option<usize>, &str, Cell), Quads> = BTreeMap::new();
@@ -65,7 +65,7 @@ fn result(contest: &'static Contest, record: &Record) -> Option<ContestResult> {
         let all = quads.entry((position, program, cell)).or_default();
         let Some((ours, theirs)) = whole(&visits) else { continue };
         let more = mean_log(&ours) - mean_log(&theirs);
-        all.logs.push(if contest.measure == Measure::Throughput { more } else { -more });
+        all.logs.push(if contest.is_throughput() { more } else { -more });
         all.ours.extend(ours);
     }
     quads.retain(|_, quads| !quads.logs.is_empty());
@@ -76,7 +76,7 @@ fn result(contest: &'static Contest, record: &Record) -> Option<ContestResult> {
 fn whole(visits: &[&Visited]) -> Option<(Vec<f64>, Vec<f64>)> {
     let of = |side: Side| -> Vec<f64> {
         let mine = visits.iter().filter(|visit| visit.side == side);
-        mine.filter_map(|visit| visit.outcome.as_ref().ok().copied()).filter(|figure| *figure > 0.0).collect()
+        mine.filter_map(|visit| visit.value).filter(|figure| *figure > 0.0).collect()
     };
     let (ours, theirs) = (of(Side::Ours), of(Side::Theirs));
     (ours.len() == 2 && theirs.len() == 2).then_some((ours, theirs))
@@ -120,14 +120,16 @@ fn mean_log(figures: &[f64]) -> f64 {
 }
 
 /// Visits without a figure: contest, program, how many, the first reason.
-pub fn failures(record: &Record) -> Vec<(String, String, usize, String)> {
+pub fn failures(record: &Record<Visited>) -> Vec<(String, String, usize, String)> {
     let mut failures: Vec<(String, String, usize, String)> = Vec::new();
     for visit in &record.visits {
-        let Err(reason) = &visit.outcome else { continue };
+        if visit.value.is_some() {
+            continue;
+        }
         let same = |f: &&mut (String, String, usize, String)| f.0 == visit.contest && f.1 == visit.program;
         match failures.iter_mut().find(same) {
             Some((_, _, count, _)) => *count += 1,
-            None => failures.push((visit.contest.clone(), visit.program.clone(), 1, reason.clone())),
+            None => failures.push((visit.contest.clone(), visit.program.clone(), 1, visit.failure.clone())),
         }
     }
     failures
@@ -141,12 +143,16 @@ mod tests {
     fn visit(contest: &str, round: u32, turn: u32, side: Side, figure: Option<f64>) -> Visited {
         Visited {
             contest: contest.into(),
-            cell: Cell { path: Path::Veth, nodelay: true, streams: 1, message_bytes: 64 },
+            path: Path::Veth,
+            nodelay: "on".into(),
+            streams: 1,
+            message_bytes: 64,
             program: if contest == "send" { "netperf" } else { "netperf TCP_RR" }.into(),
             round,
             turn,
             side,
-            outcome: figure.ok_or_else(|| "it broke".to_string()),
+            value: figure,
+            failure: String::new(),
             unit: "x".into(),
         }
     }
@@ -179,7 +185,7 @@ mod tests {
     fn a_quad_with_a_visit_that_failed_counts_for_nothing_and_is_told() {
         let mut visits = quad("send", 0, [1.0, 1.0], [1.0, 1.0]);
         visits.extend(quad("send", 1, [9.0, 9.0], [1.0, 1.0]));
-        visits[6].outcome = Err("it broke".into());
+        (visits[6].value, visits[6].failure) = (None, "it broke".into());
         let record = Record { facts: Vec::new(), visits };
         let pooled = results(&record)[0].programs[0].pooled.unwrap();
         assert_eq!((pooled.quads, pooled.ratio), (1, 1.0));

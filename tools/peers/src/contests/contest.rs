@@ -1,12 +1,16 @@
-//! What a contest is.
+//! What a contest is: an entry of `contests.toml`.
 
-use super::options::Options;
 use crate::cell::{Cell, Path};
-use crate::peer::Peer;
+use crate::options::Options;
+use crate::program::{Program, TRANSFERS};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use syscost_core::units::Unit;
 
 /// The page of a contest, which is also the command that measures it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum On {
     /// docs/peers.md: plain sends, round trips, and variants of our own.
     Plain,
@@ -14,79 +18,102 @@ pub enum On {
     Ways,
 }
 
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
-    /// Payload bits per second: more is better.
-    Throughput,
-    /// Nanoseconds of a message or a round trip: less is better.
-    Latency,
-}
-
-impl Measure {
-    pub fn unit(self) -> Unit {
-        match self {
-            Measure::Throughput => Unit::BitsPerSecond,
-            Measure::Latency => Unit::Nanoseconds,
-        }
-    }
-}
-
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Contest {
-    pub id: &'static str,
-    /// The page that it is on.
+    pub id: String,
     pub page: On,
-    pub probe: &'static str,
-    pub metric: &'static str,
-    pub measure: Measure,
+    #[serde(default = "transfer")]
+    pub probe: String,
+    /// Payload bits per second, of which more is better, or nanoseconds of a message, of which less is.
+    #[serde(default = "throughput")]
+    pub metric: String,
     /// Axes of ours by id, values as on the command line; the rest keeps the study's defaults.
-    pub at: &'static [(&'static str, &'static str)],
+    pub at: BTreeMap<String, String>,
     /// Ours has messages in flight in memory of their own: as many as [`holds`] says.
+    #[serde(default)]
     pub holds: bool,
     /// TCP_NODELAY off, on or both, each a cell of its own.
-    pub nodelay: &'static [bool],
+    #[serde(default = "on")]
+    nodelay: Vec<bool>,
     /// TCP streams at a time, each number a cell of its own.
-    pub streams: &'static [u32],
+    #[serde(default = "one")]
+    streams: Vec<u32>,
     /// The veth pair's MTU where it is not the usual; then there is no contest on loopback.
     pub mtu: Option<u32>,
-    /// Message sizes outside are left out, or cut to the largest.
-    pub bytes: (u64, u64),
-    pub rivals: &'static [&'static dyn Peer],
+    /// Message sizes below are left out, those above cut to the largest.
+    #[serde(default = "any")]
+    bytes: (u64, u64),
+    /// Programs by their key.
+    rivals: Vec<String>,
     /// What both sides have in common, and what they do not.
-    pub terms: &'static str,
+    pub terms: String,
 }
 
-pub const USUAL: Contest = Contest {
-    id: "",
-    page: On::Ways,
-    probe: "transfer",
-    metric: "throughput",
-    measure: Measure::Throughput,
-    at: &[],
-    holds: false,
-    nodelay: &[true],
-    streams: &[1],
-    mtu: None,
-    bytes: (8, 1 << 30),
-    rivals: &[],
-    terms: "",
-};
+#[derive(Deserialize)]
+struct Contests {
+    contest: Vec<Contest>,
+}
+
+/// Every contest, in the order of the pages.
+pub static ALL: LazyLock<Vec<Contest>> = LazyLock::new(|| {
+    toml::from_str::<Contests>(include_str!("../contests.toml")).expect("tests read it").contest
+});
+
+fn transfer() -> String {
+    "transfer".into()
+}
+
+fn throughput() -> String {
+    "throughput".into()
+}
+
+fn on() -> Vec<bool> {
+    vec![true]
+}
+
+fn one() -> Vec<u32> {
+    vec![1]
+}
+
+fn any() -> (u64, u64) {
+    (8, 1 << 30)
+}
 
 impl Contest {
+    pub fn is_throughput(&self) -> bool {
+        self.metric == throughput()
+    }
+
+    pub fn unit(&self) -> Unit {
+        if self.is_throughput() { Unit::BitsPerSecond } else { Unit::Nanoseconds }
+    }
+
+    /// `latency_p99`: 99.
+    pub fn quantile(&self) -> &str {
+        self.metric.split_once("_p").map_or("", |(_, number)| number)
+    }
+
+    pub fn rivals(&self) -> impl Iterator<Item = &'static Program> {
+        let of =
+            |key: &String| TRANSFERS.iter().find(|program| program.key() == key).expect("a test finds it");
+        self.rivals.iter().map(of)
+    }
+
     /// Its cells at these paths and sizes.
     pub fn cells(&self, options: &Options) -> Vec<Cell> {
         let mut cells: Vec<Cell> = Vec::new();
         for path in options.paths.iter().filter(|path| self.mtu.is_none() || **path == Path::Veth) {
             for size in options.sizes.iter().filter(|size| **size >= self.bytes.0) {
                 let message_bytes = (*size).min(self.bytes.1);
-                for nodelay in
-                    self.nodelay.iter().filter(|on| self.nodelay.len() == 1 || options.nodelay.has(**on))
-                {
-                    let several = self.streams.len() > 1;
-                    for streams in self.streams.iter().filter(|n| !several || options.streams.contains(n)) {
-                        cells.push(Cell { path: *path, nodelay: *nodelay, streams: *streams, message_bytes });
-                    }
-                }
+                let of_both =
+                    self.nodelay.iter().flat_map(|nodelay| self.streams.iter().map(move |n| (*nodelay, *n)));
+                cells.extend(of_both.map(|(nodelay, streams)| Cell {
+                    path: *path,
+                    nodelay,
+                    streams,
+                    message_bytes,
+                }));
             }
         }
         cells.sort();

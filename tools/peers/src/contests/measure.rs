@@ -2,18 +2,19 @@
 
 use super::Asked as AskedContest;
 use super::contest::{Contest, holds};
-use super::observed;
-use super::options::Options;
-use super::record::{self, Record, Recorder, Side, Visited};
+use super::visited::{Side, Visited};
 use crate::cell::{Cell, Path};
+use crate::external::{self, Call, Ending, Lane, fresh_ports};
 use crate::machine;
 use crate::namespace;
-use crate::ours::{self, Asked};
-use crate::peer::{Found, Peer, Visit};
+use crate::options::Options;
+use crate::ours::{self, Asked, Visit};
 use crate::place::{CONGESTION_CONTROL, Place};
 use crate::process::Interrupted;
-use crate::usage::command_line;
-use anyhow::{Result, bail};
+use crate::program::{Found, Program, filled, words};
+use crate::record::{self, Record, Recorder, command_line};
+use anyhow::{Context, Result, bail};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -28,13 +29,20 @@ struct Match<'a> {
 }
 
 struct Tool {
-    rival: &'static dyn Peer,
+    rival: &'static Program,
     found: Found,
 }
 
 /// What a visit takes beside its own seconds: starting, warming up, connecting, ending.
 const BESIDE: Duration = Duration::from_millis(250);
 const VISITS: u32 = 4;
+const SECONDS: u32 = 1;
+/// Times that every program is compared with ours in every cell.
+const ROUNDS: u32 = 3;
+/// Beyond a visit's own time.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// More than netperf's ring takes of a file to send: the initial send buffer and a message.
+const SENT_BYTES: usize = 16 << 20;
 /// The fact that names our build.
 const OURS: &str = "syscost";
 
@@ -45,8 +53,8 @@ pub fn run(options: &Options, contests: &[AskedContest], stop: &Arc<AtomicBool>)
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         signal_hook::flag::register(signal, stop.clone())?;
     }
-    let cpus = options.cpus.map_or_else(machine::two_cpus, Ok)?;
-    let ours = ours::find().map_err(anyhow::Error::msg)?;
+    let cpus = machine::two_cpus()?;
+    let ours = ours::find()?;
     let mut facts = vec![(OURS.to_string(), ours.version.clone())];
     let tools = tools(contests, &mut facts);
     let matches = matches(options, contests, &tools);
@@ -58,12 +66,11 @@ pub fn run(options: &Options, contests: &[AskedContest], stop: &Arc<AtomicBool>)
     let kept = kept(options, &mut facts)?;
     facts.push(("command".into(), command_line()));
     announce(options, matches.len());
-    let visitor = Visitor { options, places: &places, ours, stop };
-    if !options.quick {
-        facts.extend(visitor.buffers(&matches));
-    }
+    let file = syscost_sys::splice::memory_file(&vec![b's'; SENT_BYTES])?;
+    let sent = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     let mut visits = Visits {
-        visitor,
+        visitor: Visitor { places: &places, sent, stop },
+        rounds: options.rounds.unwrap_or(ROUNDS),
         deadline: started + options.time_limit,
         recorder: Recorder::create(&options.record, &facts, &kept)?,
         first: kept.iter().map(|visit| visit.round + 1).max().unwrap_or(0),
@@ -86,7 +93,7 @@ fn tools(contests: &[AskedContest], facts: &mut Vec<(String, String)>) -> Vec<Ve
                 }
                 Err(why) => format!("not compared: {why}"),
             };
-            let fact = (rival.id().to_string(), said);
+            let fact = (rival.id.clone(), said);
             if !facts.contains(&fact) {
                 facts.push(fact);
             }
@@ -100,7 +107,7 @@ fn matches<'a>(options: &Options, contests: &[AskedContest], tools: &'a [Vec<Too
     let mut matches = Vec::new();
     for (asked, here) in contests.iter().zip(tools) {
         for cell in asked.contest.cells(options) {
-            let able = here.iter().filter(|tool| tool.rival.not_applicable(&cell).is_none());
+            let able = here.iter().filter(|tool| tool.rival.applies(&cell));
             matches.extend(able.map(|tool| Match { contest: asked.contest, tool, cell }));
         }
     }
@@ -143,8 +150,10 @@ fn kept(options: &Options, facts: &mut Vec<(String, String)>) -> Result<Vec<Visi
 }
 
 fn announce(options: &Options, matches: usize) {
-    let each = (Duration::from_secs(options.seconds.into()) + BESIDE) * VISITS;
-    let all = each.saturating_mul(u32::try_from(matches).unwrap_or(u32::MAX)).saturating_mul(options.rounds);
+    let each = (Duration::from_secs(SECONDS.into()) + BESIDE) * VISITS;
+    let all = each
+        .saturating_mul(u32::try_from(matches).unwrap_or(u32::MAX))
+        .saturating_mul(options.rounds.unwrap_or(ROUNDS));
     eprintln!(
         "{matches} cells of programs, {VISITS} visits each: {} a round, {} in all",
         format_duration(each * matches as u32),
@@ -159,14 +168,15 @@ impl Match<'_> {
 }
 
 struct Visitor<'a> {
-    options: &'a Options,
     places: &'a Places,
-    ours: Found,
+    /// A file of netperf's to send, its pages in memory.
+    sent: String,
     stop: &'a AtomicBool,
 }
 
 struct Visits<'a> {
     visitor: Visitor<'a>,
+    rounds: u32,
     deadline: Instant,
     recorder: Recorder,
     /// The number of the first round.
@@ -177,13 +187,13 @@ struct Visits<'a> {
 impl Visits<'_> {
     fn all(&mut self, mut matches: Vec<Match<'_>>) -> Result<()> {
         let of = matches.len();
-        for round in self.first..self.first.saturating_add(self.visitor.options.rounds) {
+        for round in self.first..self.first.saturating_add(self.rounds) {
             self.random.shuffle(&mut matches);
             for (at, one) in matches.iter().enumerate() {
                 if !self.quad(round, one)? {
                     return Ok(());
                 }
-                let (contest, tool, cell) = (one.contest.id, one.tool.rival.id(), one.cell);
+                let (contest, tool, cell) = (&one.contest.id, &one.tool.rival.id, one.cell);
                 eprintln!("round {} {}/{of} {contest}, {tool}: {cell}", round + 1, at + 1);
             }
         }
@@ -192,7 +202,7 @@ impl Visits<'_> {
 
     /// One, the other, the other, one; false: the comparison is over.
     fn quad(&mut self, round: u32, one: &Match<'_>) -> Result<bool> {
-        let each = Duration::from_secs(self.visitor.options.seconds.into()) + BESIDE;
+        let each = Duration::from_secs(SECONDS.into()) + BESIDE;
         if Instant::now() + each * VISITS > self.deadline {
             return Ok(false);
         }
@@ -214,18 +224,22 @@ impl Visits<'_> {
                     round + 1,
                     one.contest.id,
                     one.cell,
-                    one.tool.rival.id()
+                    one.tool.rival.id
                 );
             }
             self.recorder.add(&Visited {
-                contest: one.contest.id.into(),
-                cell: one.cell,
-                program: one.tool.rival.id().into(),
+                contest: one.contest.id.clone(),
+                path: one.cell.path,
+                nodelay: one.cell.nodelay_text().into(),
+                streams: one.cell.streams,
+                message_bytes: one.cell.message_bytes,
+                program: one.tool.rival.id.clone(),
                 round,
                 turn: turn as u32,
                 side,
-                outcome,
-                unit: one.contest.measure.unit().symbol().into(),
+                value: outcome.as_ref().ok().copied(),
+                unit: one.contest.unit().symbol().into(),
+                failure: outcome.err().unwrap_or_default(),
             })?;
         }
         Ok(true)
@@ -233,38 +247,59 @@ impl Visits<'_> {
 }
 
 impl Visitor<'_> {
-    /// The buffers that both sides have in one cell of each program, as the kernel reports them.
-    fn buffers(&self, matches: &[Match<'_>]) -> Vec<(String, String)> {
-        let mut seen: Vec<(String, String)> = Vec::new();
-        for one in matches {
-            let label = format!("buffers beside {}, {}", one.tool.rival.id(), one.contest.id);
-            if seen.iter().any(|(known, _)| *known == label) || self.stop.load(Ordering::Relaxed) {
-                continue;
-            }
-            let of = |side| observed::shown(observed::during(self.place(one), || self.visit(one, side)).1);
-            let both = format!("{}: syscost {}; it {}", one.cell, of(Side::Ours), of(Side::Theirs));
-            seen.push((label, both));
-        }
-        seen
-    }
-
-    fn place(&self, one: &Match<'_>) -> &Place {
-        &self.places.iter().find(|(made, _)| *made == one.place()).expect("made for every cell").1
-    }
-
     fn visit(&self, one: &Match<'_>, side: Side) -> Result<f64> {
         let place =
             &self.places.iter().find(|(made, _)| *made == one.place()).expect("made for every cell").1;
-        let found = if side == Side::Ours { &self.ours } else { &one.tool.found };
-        let visit = Visit { place, cell: &one.cell, seconds: self.options.seconds, found, stop: self.stop };
-        if side == Side::Theirs {
-            return one.tool.rival.round(&visit);
+        let visit = Visit { place, cell: &one.cell, seconds: SECONDS, stop: self.stop };
+        let (rival, contest) = (one.tool.rival, one.contest);
+        let mut at: Vec<(String, String)> = contest.at.clone().into_iter().collect();
+        if contest.holds {
+            at.push(("in_flight".into(), holds(one.cell.message_bytes).to_string()));
         }
-        let mut at = one.tool.rival.alike(&one.cell, &one.tool.found);
-        at.extend(one.contest.at.iter().map(|(id, value)| (*id, value.to_string())));
-        if one.contest.holds {
-            at.push(("in_flight", holds(one.cell.message_bytes).to_string()));
+        // A variant of ours differs from ours in what others are imitated by.
+        let alike = rival.alike(&one.cell, &one.tool.found);
+        match (side, &rival.client) {
+            (Side::Theirs, Some(client)) => return self.transfer(one, client, &visit),
+            (Side::Ours, Some(_)) | (Side::Theirs, None) => at.extend(alike),
+            (Side::Ours, None) => {}
         }
-        ours::figure(&Asked { probe: one.contest.probe, metric: one.contest.metric, at: &at }, &visit)
+        ours::figure(&Asked { probe: &contest.probe, metric: &contest.metric, at: &at }, &visit)
+    }
+
+    /// One fresh measurement by a program, over all its pairs of processes.
+    fn transfer(&self, one: &Match<'_>, client: &str, visit: &Visit<'_>) -> Result<f64> {
+        let (rival, contest, cell) = (one.tool.rival, one.contest, &one.cell);
+        let server = rival.server.as_deref().context("a transfer has a server")?;
+        let reading = rival.read.as_ref().context("a transfer has a figure")?;
+        let mut lanes = Vec::new();
+        for _ in 0..if rival.each_stream { cell.streams } else { 1 } {
+            let port = fresh_ports();
+            let flag = |on: bool| if on { "on".to_string() } else { String::new() };
+            let values = [
+                ("port", port.to_string()),
+                ("port+1", (port + 1).to_string()),
+                ("address", visit.place.receiver_address.to_string()),
+                ("bytes", cell.message_bytes.to_string()),
+                ("buffer", cell.message_bytes.max(4096).to_string()),
+                ("streams", cell.streams.to_string()),
+                ("seconds", SECONDS.to_string()),
+                ("quantile", contest.quantile().to_string()),
+                ("rate", contest.at.get("rate").cloned().unwrap_or_default()),
+                ("sent", self.sent.clone()),
+                ("nodelay", flag(cell.nodelay)),
+                ("several", flag(cell.streams > 1)),
+            ];
+            let call = |line: &str| -> Result<Call> {
+                let (program, arguments) = words(rival, &filled(line, &values))?;
+                Ok(Call { program, arguments })
+            };
+            lanes.push(Lane { server: call(server)?, port, client: call(client)? });
+        }
+        let time = Duration::from_secs(SECONDS.into());
+        let ending =
+            Ending { client_after: rival.ended.then_some(time), server_reports: rival.server_reports };
+        let outputs = external::run(visit.place, &lanes, ending, time + PATIENCE, visit.stop)?;
+        let read = |output: &String| reading.figure(output, cell.message_bytes, contest.quantile());
+        Ok(outputs.iter().map(read).sum::<Result<f64, _>>()?)
     }
 }

@@ -5,43 +5,37 @@
 //! order. The pages are made from the record alone.
 
 mod compare;
-mod contest;
-mod list;
+pub mod contest;
 mod measure;
-mod observed;
-mod options;
 mod page;
 mod pooled;
-mod record;
+mod visited;
 
-use crate::output;
-use crate::peer::{Found, Peer};
-use crate::usage::Usage;
+use crate::options::{Options, Usage};
+use crate::program::Program;
+use crate::record;
 use anyhow::Result;
-use contest::Contest;
-pub use contest::On;
-pub use options::Options;
+use contest::{Contest, On};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use syscost_core::axis::suggest;
 
 pub fn run(options: &Options, on: On) -> Result<()> {
-    let options = options.settled();
-    let contests = asked(&options, on)?;
+    let contests = asked(options, on)?;
     if options.list {
         print!("{}", list(&contests));
         return Ok(());
     }
     let stop = Arc::new(AtomicBool::new(false));
     if !options.rebuild {
-        measure::run(&options, &contests, &stop)?;
+        measure::run(options, &contests, &stop)?;
     }
     let record = record::read(&options.record)?;
-    let results = compare::results(&record);
-    if let Some(file) = &options.page {
-        output::splice(file, &page::markdown(&record, &results))?;
+    let text = page::markdown(&record, &compare::results(&record));
+    match &options.page {
+        Some(file) => record::splice(file, &text)?,
+        None => print!("{text}"),
     }
-    print!("{}", page::terminal(&record, &results));
     if stop.load(Ordering::Relaxed) {
         anyhow::bail!(crate::process::Interrupted);
     }
@@ -51,25 +45,25 @@ pub fn run(options: &Options, on: On) -> Result<()> {
 /// A contest with the programs of it that were asked for.
 struct Asked {
     contest: &'static Contest,
-    rivals: Vec<&'static dyn Peer>,
+    rivals: Vec<&'static Program>,
 }
 
 /// The page's contests that were asked for by id; all for none.
 fn asked(options: &Options, on: On) -> Result<Vec<Asked>> {
-    let of_page: Vec<&'static Contest> = list::ALL.iter().filter(|contest| contest.page == on).collect();
-    let names: Vec<&str> = of_page.iter().map(|contest| contest.id).collect();
+    let of_page: Vec<&'static Contest> = contest::ALL.iter().filter(|contest| contest.page == on).collect();
+    let names: Vec<&str> = of_page.iter().map(|contest| contest.id.as_str()).collect();
     known("contest", &options.contests, &names)?;
-    let rivals = of_page.iter().flat_map(|contest| contest.rivals);
-    known("program", &options.only, &rivals.map(|rival| rival.id()).collect::<Vec<_>>())?;
+    let rivals = of_page.iter().flat_map(|contest| contest.rivals());
+    known("program", &options.only, &rivals.map(|rival| rival.id.as_str()).collect::<Vec<_>>())?;
     let wanted = |asked: &[String], id: &str| asked.is_empty() || asked.iter().any(|name| name == id);
     let of = |contest: &'static Contest| Asked {
         contest,
-        rivals: contest.rivals.iter().copied().filter(|rival| wanted(&options.only, rival.id())).collect(),
+        rivals: contest.rivals().filter(|rival| wanted(&options.only, &rival.id)).collect(),
     };
-    Ok(of_page.into_iter().filter(|contest| wanted(&options.contests, contest.id)).map(of).collect())
+    Ok(of_page.into_iter().filter(|contest| wanted(&options.contests, &contest.id)).map(of).collect())
 }
 
-fn known(kind: &str, asked: &[String], names: &[&str]) -> Result<()> {
+pub fn known(kind: &str, asked: &[String], names: &[&str]) -> Result<()> {
     match asked.iter().find(|name| !names.contains(&name.as_str())) {
         Some(name) => Err(Usage(format!("no {kind} {name:?}: {}", suggest(name, names, &[]))).into()),
         None => Ok(()),
@@ -77,16 +71,18 @@ fn known(kind: &str, asked: &[String], names: &[&str]) -> Result<()> {
 }
 
 fn list(contests: &[Asked]) -> String {
-    let mut text = String::new();
-    for asked in contests {
-        text += &format!("{}\n", asked.contest.id);
-        for rival in &asked.rivals {
-            let here = match rival.find() {
-                Ok(Found { version, .. }) => version,
-                Err(why) => format!("not here: {why}; get it from {}", rival.source()),
-            };
-            text += &format!("  {:26} {here}\n", rival.id());
-        }
-    }
-    text
+    let of = |asked: &Asked| {
+        let programs: String = asked.rivals.iter().map(|rival| here(rival)).collect();
+        format!("{}\n{programs}", asked.contest.id)
+    };
+    contests.iter().map(of).collect()
+}
+
+/// What a list says of a program.
+pub fn here(program: &Program) -> String {
+    let here = match program.find() {
+        Ok(found) => found.version,
+        Err(why) => format!("not here: {why}; get it from {}", program.source),
+    };
+    format!("  {:26} {here}\n", program.id)
 }

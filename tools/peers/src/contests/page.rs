@@ -1,26 +1,17 @@
 //! The comparison as text: for the terminal, and for the page. Pure.
 
 use super::compare::{self, BEHIND, CellResult, ContestResult, LEVEL, ProgramResult};
-use super::record::Record;
-use crate::aligned;
+use super::visited::Visited;
 use crate::cell::Cell;
+use crate::record::{Record, table};
 use std::collections::BTreeSet;
 use syscost_core::units::{short_bytes, significant};
 
 const POOLED: [&str; 6] = ["contest", "program", "times as fast", "cells", "quads", "behind in"];
 
-pub fn terminal(record: &Record, results: &[ContestResult]) -> String {
-    let rows: Vec<Vec<String>> = pooled_rows(results).map(|row| row.to_vec()).collect();
-    let level = significant(LEVEL * 100.0);
-    let mut lines = vec![aligned::columns(&POOLED, &rows), String::new()];
-    lines.push(format!("Above 1 syscost is faster. In brackets: the interval at {level} %."));
-    lines.extend(sentences(record, results));
-    lines.join("\n") + "\n"
-}
-
 /// What stands between the page's markers.
-pub fn markdown(record: &Record, results: &[ContestResult]) -> String {
-    let mut text = table(&POOLED.map(String::from), pooled_rows(results).map(|row| row.to_vec()));
+pub fn markdown(record: &Record<Visited>, results: &[ContestResult]) -> String {
+    let mut text = table(&POOLED, pooled_rows(results).map(|row| row.to_vec()));
     text += "\n";
     let sentences = std::iter::once(reading()).chain(sentences(record, results));
     text += &sentences.map(|sentence| format!("{sentence}\n\n")).collect::<String>();
@@ -30,14 +21,8 @@ pub fn markdown(record: &Record, results: &[ContestResult]) -> String {
         text += "\n";
     }
     let facts = record.facts.iter().map(|(label, value)| vec![label.clone(), value.replace('|', "/")]);
-    text += &table(&["measured with".into(), String::new()], facts);
+    text += &table(&["measured with", ""], facts);
     text
-}
-
-fn table(headers: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let rule = format!("|{}\n", "---|".repeat(headers.len()));
-    line(headers) + &rule + &rows.map(|cells| line(&cells)).collect::<String>()
 }
 
 fn pooled_rows(results: &[ContestResult]) -> impl Iterator<Item = [String; 6]> {
@@ -61,11 +46,11 @@ fn cells_table(result: &ContestResult) -> String {
     let several = |of: fn(&Cell) -> u64| of_all.clone().map(of).collect::<BTreeSet<_>>().len() > 1;
     let (nodelay, streams) = (several(|cell| cell.nodelay.into()), several(|cell| cell.streams.into()));
     let cells: BTreeSet<&Cell> = of_all.clone().collect();
-    let mut headers = vec!["path".to_string()];
-    headers.extend(nodelay.then(|| "NODELAY".into()));
-    headers.extend(streams.then(|| "streams".into()));
-    headers.extend(["size".into(), "syscost".into()]);
-    headers.extend(result.programs.iter().map(|one| one.program.clone()));
+    let mut headers = vec!["path"];
+    headers.extend(nodelay.then_some("NODELAY"));
+    headers.extend(streams.then_some("streams"));
+    headers.extend(["size", "syscost"]);
+    headers.extend(result.programs.iter().map(|one| one.program.as_str()));
     let row = |cell: &Cell| {
         let mut row = vec![cell.path.to_string()];
         row.extend(nodelay.then(|| cell.nodelay_text().to_string()));
@@ -73,8 +58,7 @@ fn cells_table(result: &ContestResult) -> String {
         row.push(short_bytes(cell.message_bytes));
         let ours =
             result.programs.iter().filter_map(|one| Some(one.cells.get(cell)?.ours)).collect::<Vec<_>>();
-        let ours =
-            syscost_core::stats::median(&ours).map(|figure| result.contest.measure.unit().format(figure));
+        let ours = syscost_core::stats::median(&ours).map(|figure| result.contest.unit().format(figure));
         row.push(ours.unwrap_or_default());
         row.extend(result.programs.iter().map(|one| one.cells.get(cell).map_or(String::new(), shown)));
         row
@@ -111,7 +95,7 @@ fn reading() -> String {
 }
 
 /// What is behind, and what is missing.
-fn sentences(record: &Record, results: &[ContestResult]) -> Vec<String> {
+fn sentences(record: &Record<Visited>, results: &[ContestResult]) -> Vec<String> {
     let mut sentences = Vec::new();
     let behind: Vec<String> = results.iter().flat_map(behind).collect();
     if !behind.is_empty() {

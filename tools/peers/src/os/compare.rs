@@ -1,9 +1,9 @@
 //! From the record to the comparison: our figure over each peer's, paired by round; the spread of
 //! each over the rounds. Pure.
 
-use super::record::{OURS, Record};
-use super::row::Row;
-use super::{likewise, steady};
+use super::row::{self, OURS, Row, Visited};
+use super::steady;
+use crate::record::Record;
 use syscost_core::stats::{self, Estimate};
 
 pub const LEVEL: f64 = 0.95;
@@ -101,20 +101,19 @@ pub struct Steadier {
 }
 
 /// Every row with a visit in the record, in the order of the list.
-pub fn rows(record: &Record) -> Vec<Compared> {
+pub fn rows(record: &Record<Visited>) -> Vec<Compared> {
     let seen = |row: &&Row| record.visits.iter().any(|visit| visit.row == row.id);
-    let mut rows: Vec<Compared> =
-        super::row::ALL.iter().filter(seen).map(|row| compared(record, row)).collect();
+    let mut rows: Vec<Compared> = row::all().iter().filter(seen).map(|row| compared(record, row)).collect();
     let p: Vec<f64> = rows.iter().filter_map(|row| Some(row.steadier.as_ref()?.p)).collect();
     let steadier = rows.iter_mut().filter_map(|row| row.steadier.as_mut());
     steadier.zip(stats::holm(&p)).for_each(|(steadier, holm)| steadier.holm = holm);
     rows
 }
 
-fn compared(record: &Record, row: &'static Row) -> Compared {
+fn compared(record: &Record<Visited>, row: &'static Row) -> Compared {
     let own = series(record, row, OURS, None);
     let mut measures: Vec<(String, String)> = Vec::new();
-    let position = |id: &str| super::peer::ALL.iter().position(|peer| peer.id() == id);
+    let position = |id: &str| row::programs().iter().position(|program| program.id == id);
     for visit in record.visits.iter().filter(|visit| visit.row == row.id && position(&visit.tool).is_some()) {
         let measure = (visit.tool.clone(), visit.command.clone());
         if !measures.contains(&measure) {
@@ -134,7 +133,12 @@ fn compared(record: &Record, row: &'static Row) -> Compared {
 }
 
 /// Least of all spreads first: with many peers this is strict on us.
-fn steadier(record: &Record, row: &Row, own: &[(u32, f64)], against: &[Against]) -> Option<Steadier> {
+fn steadier(
+    record: &Record<Visited>,
+    row: &Row,
+    own: &[(u32, f64)],
+    against: &[Against],
+) -> Option<Steadier> {
     let peers = against.iter().filter(|against| against.peer.rounds >= steady::FEWEST);
     let best = peers.filter_map(|against| Some((against.peer.spread?, &against.peer)));
     let (_, best) = best.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
@@ -145,13 +149,13 @@ fn steadier(record: &Record, row: &Row, own: &[(u32, f64)], against: &[Against])
 }
 
 fn shown(
-    record: &Record,
+    record: &Record<Visited>,
     row: &Row,
     peer: &str,
     theirs: &[(u32, f64)],
     ratio: Option<&Estimate>,
 ) -> Option<VariantShown> {
-    let tool = likewise::tool(peer);
+    let tool = format!("{OURS} as {peer}");
     let variant = series(record, row, &tool, None);
     let what = record.visits.iter().find(|visit| visit.row == row.id && visit.tool == tool)?.command.clone();
     let values: Vec<f64> = variant.iter().map(|(_, value)| *value).collect();
@@ -162,12 +166,12 @@ fn shown(
 }
 
 /// Round and figure, by ascending round.
-fn series(record: &Record, row: &Row, tool: &str, command: Option<&str>) -> Vec<(u32, f64)> {
+fn series(record: &Record<Visited>, row: &Row, tool: &str, command: Option<&str>) -> Vec<(u32, f64)> {
     let mine = record.visits.iter().filter(|visit| {
         visit.row == row.id && visit.tool == tool && command.is_none_or(|command| visit.command == command)
     });
     let mut series: Vec<(u32, f64)> =
-        mine.filter_map(|visit| Some((visit.round, *visit.outcome.as_ref().ok()?))).collect();
+        mine.filter_map(|visit| Some((visit.round, *visit.value.as_ref()?))).collect();
     series.sort_by_key(|(round, _)| *round);
     series
 }
@@ -194,13 +198,15 @@ fn spread(values: &[f64]) -> Option<f64> {
     Some((high - low) / stats::median(values)?)
 }
 
-fn failures(record: &Record, row: &Row) -> Vec<(String, usize, String)> {
+fn failures(record: &Record<Visited>, row: &Row) -> Vec<(String, usize, String)> {
     let mut failures: Vec<(String, usize, String)> = Vec::new();
     for visit in record.visits.iter().filter(|visit| visit.row == row.id) {
-        let Err(reason) = &visit.outcome else { continue };
+        if visit.value.is_some() {
+            continue;
+        }
         match failures.iter_mut().find(|(tool, ..)| *tool == visit.tool) {
             Some((_, count, _)) => *count += 1,
-            None => failures.push((visit.tool.clone(), 1, reason.clone())),
+            None => failures.push((visit.tool.clone(), 1, visit.failure.clone())),
         }
     }
     failures
@@ -208,17 +214,19 @@ fn failures(record: &Record, row: &Row) -> Vec<(String, usize, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::Visited;
     use super::*;
 
     /// Ten rounds of ours at 10 ns, of the peer at 20 ns and of the variant.
-    fn record(variant: f64) -> Record {
+    fn record(variant: f64) -> Record<Visited> {
         let visit = |round: u32, tool: &str, value: f64| Visited {
+            sequence: 0,
+            unit: "ns".into(),
+            failure: String::new(),
             round,
             row: "load_512k".into(),
             tool: tool.into(),
             command: if tool == OURS { "" } else { "as it does" }.into(),
-            outcome: Ok(value * if round.is_multiple_of(2) { 1.01 } else { 0.99 }),
+            value: Some(value * if round.is_multiple_of(2) { 1.01 } else { 0.99 }),
         };
         let round = |round| {
             [(OURS, 10.0), ("lmbench", 20.0), ("syscost as lmbench", variant)]

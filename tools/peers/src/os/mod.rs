@@ -1,43 +1,47 @@
 //! `peers os`: the costs of operations beside lmbench, perf bench, fio and others.
 //!
 //! Each round visits every row once in a seeded random order and, at each row, ours and every
-//! peer's command in a random order; a command that measures several rows runs once a round, where
+//! program's command in a random order; a command that measures several rows runs once a round, where
 //! the first of them comes up. docs/comparison.md is made from the record alone.
 
-pub(crate) mod call;
 mod compare;
-pub(crate) mod likewise;
-mod options;
-mod ours;
 mod page;
-pub(crate) mod peer;
-pub(crate) mod props;
-mod record;
+mod props;
 pub mod row;
 mod steady;
 
+use crate::contests::{here, known};
+use crate::external::{fresh_ports, successful, wait_until_listening};
 use crate::machine;
-use crate::output;
-use crate::process::Interrupted;
-use crate::usage::{Usage, command_line};
-use anyhow::Result;
-use call::Setting;
-use likewise::{How, Likewise};
-pub use options::Options;
-use ours::Ours;
-use peer::{Measure, Peer};
-use props::ReadFile;
-use record::{OURS, Recorder, Visited};
-use row::Row;
+use crate::options::Options;
+use crate::ours;
+use crate::process::{self, Interrupted, Running};
+use crate::program::{Measure, Program, filled, words};
+use crate::record::{self, Record, Recorder, command_line};
+use anyhow::{Context, Result, ensure};
+use props::{Prop, ReadFile};
+use row::{OURS, Row, Visited};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
-use syscost_core::axis::suggest;
+use std::time::{Duration, Instant};
 use syscost_core::stats::random::Random;
+
+const ROUNDS: u32 = 10;
+/// No measure takes nearly as long.
+const LIMIT: Duration = Duration::from_secs(40);
+/// What has to be alike in all sessions of a record.
+const SAME: [&str; 4] = [OURS, "CPU", "kernel", "CPUs used"];
 
 pub fn run(options: &Options) -> Result<()> {
     if options.list {
-        print!("{}", list());
+        let of = |row: &Row| {
+            let programs = row::programs().iter().filter(|program| row.measures(program).next().is_some());
+            let programs: Vec<&str> = programs.map(|program| program.id.as_str()).collect();
+            format!("  {:24} {} ({})\n", row.id, row.title, programs.join(", "))
+        };
+        let rows: String = row::all().iter().map(of).collect();
+        print!("Rows\n{rows}Programs\n{}", row::programs().iter().map(here).collect::<String>());
         return Ok(());
     }
     let stop = Arc::new(AtomicBool::new(false));
@@ -45,36 +49,15 @@ pub fn run(options: &Options) -> Result<()> {
         measure(options, &stop)?;
     }
     let record = record::read(&options.record)?;
-    let rows = compare::rows(&record);
-    if let Some(file) = &options.page {
-        output::splice(file, &page::markdown(&record, &rows))?;
+    let text = page::markdown(&record, &compare::rows(&record));
+    match &options.page {
+        Some(file) => record::splice(file, &text)?,
+        None => print!("{text}"),
     }
-    print!("{}", page::terminal(&rows));
     if stop.load(Ordering::Relaxed) {
         anyhow::bail!(Interrupted);
     }
     Ok(())
-}
-
-fn list() -> String {
-    let mut text = String::from("Rows\n");
-    for row in row::ALL {
-        let peers = peer::ALL.iter().filter(|peer| measures(**peer, row).next().is_some());
-        let peers: Vec<&str> = peers.map(|peer| peer.id()).collect();
-        text += &format!("  {:24} {} ({})\n", row.id, row.title, peers.join(", "));
-    }
-    text += "Peers\n";
-    for peer in peer::ALL {
-        let here =
-            peer.version().unwrap_or_else(|why| format!("not here: {why}; get it from {}", peer.source()));
-        text += &format!("  {:24} {here}\n", peer.id());
-    }
-    text
-}
-
-/// The commands of a peer that measure a row.
-fn measures<'a>(peer: &'a dyn Peer, row: &'a Row) -> impl Iterator<Item = &'static Measure> + 'a {
-    peer.measures().iter().filter(|measure| measure.figures.iter().any(|figure| figure.row == row.id))
 }
 
 fn measure(options: &Options, stop: &Arc<AtomicBool>) -> Result<()> {
@@ -82,100 +65,78 @@ fn measure(options: &Options, stop: &Arc<AtomicBool>) -> Result<()> {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         signal_hook::flag::register(signal, stop.clone())?;
     }
-    let rows = rows_asked(&options.rows)?;
-    let (peers, mut facts) = peers_here(&options.only)?;
-    let directory = options.dir.to_string_lossy().into_owned();
-    let (version, ours) = Ours::find(&directory, options.our_rounds)?;
-    facts.insert(0, (OURS.into(), version));
+    known("row", &options.contests, &row::all().iter().map(|row| row.id.as_str()).collect::<Vec<_>>())?;
+    let ids: Vec<&str> = row::programs().iter().map(|program| program.id.as_str()).collect();
+    known("program", &options.only, &ids)?;
+    let wanted = |asked: &[String], id: &String| asked.is_empty() || asked.contains(id);
+    let rows: Vec<&'static Row> =
+        row::all().iter().filter(|row| wanted(&options.contests, &row.id)).collect();
+    let mut facts = vec![(OURS.to_string(), ours::find()?.version)];
+    let mut programs = Vec::new();
+    for program in row::programs().iter().filter(|program| wanted(&options.only, &program.id)) {
+        let found = program.find();
+        programs.extend(found.is_ok().then_some(program));
+        let said = found.map_or_else(|why| format!("not compared: {why}"), |found| found.version);
+        facts.push((program.id.clone(), said));
+    }
     let cpus = machine::two_cpus()?;
-    facts.extend(machine_facts(cpus, options));
+    facts.extend(machine::facts().into_iter().map(|(label, value)| (label.to_string(), value)));
+    facts.push(("CPUs used".into(), format!("{}, {}", cpus.0, cpus.1)));
+    facts.push(("rounds of ours in a figure".into(), row::OUR_ROUNDS.to_string()));
+    facts.push(("command".into(), command_line()));
     let file = ReadFile::make(&options.dir)?;
-    let (recorder, first_round) = match options.add && options.record.exists() {
-        true => Recorder::add_to(&options.record, &facts)?,
-        false => (Recorder::create(&options.record, &facts)?, 0),
+    let kept = if options.add && options.record.exists() {
+        kept(options, &facts)?
+    } else {
+        Record { facts: Vec::new(), visits: Vec::new() }
     };
+    let facts = if kept.facts.is_empty() { &facts } else { &kept.facts };
     let mut visits = Visits {
         options,
-        peers,
-        ours,
+        programs,
+        directory: options.dir.to_string_lossy().into_owned(),
         file,
         cpus,
         stop,
         deadline: started + options.time_limit,
-        recorder,
-        first_round,
+        recorder: Recorder::create(&options.record, facts, &kept.visits)?,
+        sequence: kept.visits.len() as u64,
+        first_round: kept.visits.iter().map(|visit| visit.round + 1).max().unwrap_or(0),
     };
     visits.all(&rows)
 }
 
-/// The rows asked for by id; all for none.
-fn rows_asked(ids: &[String]) -> Result<Vec<&'static Row>> {
-    if ids.is_empty() {
-        return Ok(row::ALL.iter().collect());
-    }
-    let names: Vec<&str> = row::ALL.iter().map(|row| row.id).collect();
-    let known = |id: &String| {
-        row::find(id).ok_or_else(|| Usage(format!("no row {id:?}: {}", suggest(id, &names, &[]))).into())
+/// A record of the same binary and machine.
+fn kept(options: &Options, facts: &[(String, String)]) -> Result<Record<Visited>> {
+    let record: Record<Visited> = record::read(&options.record)?;
+    let fact = |facts: &[(String, String)], label: &str| {
+        facts.iter().find(|(known, _)| known == label).map(|(_, value)| value.clone())
     };
-    ids.iter().map(known).collect()
-}
-
-type Here = (Vec<&'static dyn Peer>, Vec<(String, String)>);
-
-/// The peers that are here, and what the record says of each.
-fn peers_here(only: &[String]) -> Result<Here> {
-    let names: Vec<&str> = peer::ALL.iter().map(|peer| peer.id()).collect();
-    if let Some(name) = only.iter().find(|name| !names.contains(&name.as_str())) {
-        return Err(Usage(format!("no peer {name:?}: {}", suggest(name, &names, &[]))).into());
+    for label in SAME {
+        let (then, now) = (fact(&record.facts, label), fact(facts, label));
+        ensure!(then == now, "the record is of another {label}: {then:?}, not {now:?}");
     }
-    let (mut here, mut facts) = (Vec::new(), Vec::new());
-    for peer in peer::ALL.iter().filter(|peer| only.is_empty() || only.iter().any(|name| name == peer.id())) {
-        let said = match peer.version() {
-            Ok(version) => {
-                here.push(*peer);
-                version
-            }
-            Err(why) => format!("not compared: {why}"),
-        };
-        facts.push((peer.id().to_string(), said));
-    }
-    Ok((here, facts))
-}
-
-fn machine_facts(cpus: (usize, usize), options: &Options) -> Vec<(String, String)> {
-    let mut facts: Vec<(String, String)> =
-        machine::facts().into_iter().map(|(label, value)| (label.to_string(), value)).collect();
-    facts.push(("CPUs used".into(), format!("{}, {}", cpus.0, cpus.1)));
-    facts.push(("rounds of ours in a figure".into(), options.our_rounds.to_string()));
-    facts.push(("command".into(), command_line()));
-    facts
+    Ok(record)
 }
 
 struct Visits<'a> {
     options: &'a Options,
-    peers: Vec<&'static dyn Peer>,
-    ours: Ours,
+    programs: Vec<&'static Program>,
+    directory: String,
     file: ReadFile,
     cpus: (usize, usize),
     stop: &'a AtomicBool,
     deadline: Instant,
     recorder: Recorder,
+    sequence: u64,
     first_round: u32,
-}
-
-/// What is visited at a row.
-#[derive(Clone, Copy)]
-enum RowVisit {
-    Ours,
-    Peer(&'static dyn Peer, &'static Measure),
-    Likewise(&'static Likewise),
 }
 
 impl Visits<'_> {
     fn all(&mut self, rows: &[&'static Row]) -> Result<()> {
         let first = self.first_round;
         let mut random = Random::new(Random::derived(self.options.seed, u64::from(first)));
-        for round in first..first + self.options.rounds {
+        for round in first..first + self.options.rounds.unwrap_or(ROUNDS) {
             let mut order = rows.to_vec();
             random.shuffle(&mut order);
             let mut done: Vec<&'static str> = Vec::new();
@@ -201,20 +162,21 @@ impl Visits<'_> {
         done: &mut Vec<&'static str>,
         random: &mut Random,
     ) -> Result<()> {
-        let mut order = vec![RowVisit::Ours];
-        for peer in &self.peers {
-            let due = measures(*peer, row).filter(|measure| !done.contains(&measure.command));
-            order.extend(due.map(|measure| RowVisit::Peer(*peer, measure)));
-            order.extend(likewise::of(row.id, peer.id()).map(RowVisit::Likewise));
+        let mut order: Vec<Option<(&'static Program, &'static Measure)>> = vec![None];
+        for program in &self.programs {
+            let due = row.measures(program).filter(|measure| !done.contains(&measure.command.as_str()));
+            order.extend(due.map(|measure| Some((*program, measure))));
         }
         random.shuffle(&mut order);
         for visit in order {
             match visit {
-                RowVisit::Ours => self.visit_ours(round, row)?,
-                RowVisit::Likewise(likewise) => self.visit_likewise(round, row, likewise)?,
-                RowVisit::Peer(peer, measure) => {
-                    done.push(measure.command);
-                    self.visit_peer(round, peer, measure, asked)?;
+                None => {
+                    let outcome = row.figure(&self.directory, self.stop);
+                    self.keep(round, row, OURS, &row.as_typed(), outcome)?;
+                }
+                Some((program, measure)) => {
+                    done.push(&measure.command);
+                    self.measure(round, program, measure, asked)?;
                 }
             }
             if self.stop.load(Ordering::Relaxed) {
@@ -224,69 +186,76 @@ impl Visits<'_> {
         Ok(())
     }
 
-    fn visit_ours(&mut self, round: u32, row: &Row) -> Result<()> {
-        let outcome = self.ours.figure(row, &[], self.stop);
-        if outcome.as_ref().is_err_and(|error| error.is::<Interrupted>()) {
-            return Ok(());
-        }
-        let command = ours_as_typed(row);
-        self.keep(round, row.id, OURS, &command, outcome)
-    }
-
-    /// Ours, done as a peer does it.
-    fn visit_likewise(&mut self, round: u32, row: &'static Row, likewise: &Likewise) -> Result<()> {
-        let outcome = match likewise.how {
-            How::At(instead) => self.ours.figure(row, instead, self.stop),
-            How::Gross => self.ours.figure(&Row { metric: "gross", ..*row }, &[], self.stop),
-            How::Own(how) => {
-                let setting = Setting { cpus: self.cpus, file: self.file.path(), stop: self.stop };
-                likewise::figure(how, &setting)
-            }
-        };
-        if outcome.as_ref().is_err_and(|error| error.is::<Interrupted>()) {
-            return Ok(());
-        }
-        self.keep(round, row.id, &likewise::tool(likewise.peer), likewise.what, outcome)
-    }
-
-    fn visit_peer(
+    /// Runs a command, and reads a figure for each of its rows.
+    fn measure(
         &mut self,
         round: u32,
-        peer: &dyn Peer,
+        program: &Program,
         measure: &Measure,
         asked: &[&'static Row],
     ) -> Result<()> {
-        let setting = Setting { cpus: self.cpus, file: self.file.path(), stop: self.stop };
-        let output = match call::run(peer, measure, &setting) {
-            Err(error) if error.is::<Interrupted>() => return Ok(()),
-            output => output.map_err(|error| format!("{error:#}")),
-        };
-        for figure in measure.figures.iter().filter(|f| asked.iter().any(|row| row.id == f.row)) {
+        let output = self.output(program, measure);
+        for row in asked {
+            let Some(reading) = measure.figures.get(&row.id) else { continue };
             let outcome = match &output {
-                Ok(text) => call::read(figure, text),
-                Err(reason) => Err(anyhow::Error::msg(reason.clone())),
+                Ok(text) => reading.figure(text, 0, "").with_context(|| row.id.clone()),
+                Err(error) if error.is::<Interrupted>() => return Ok(()),
+                Err(error) => Err(anyhow::Error::msg(format!("{error:#}"))),
             };
-            self.keep(round, figure.row, peer.id(), measure.command, outcome)?;
+            self.keep(round, row, &program.id, &measure.command, outcome)?;
         }
         Ok(())
     }
 
-    fn keep(&mut self, round: u32, row: &str, tool: &str, command: &str, outcome: Result<f64>) -> Result<()> {
-        let outcome = outcome.map_err(|error| format!("{error:#}"));
-        if let Err(reason) = &outcome {
-            eprintln!("round {} {row} {tool}: {reason}", round + 1);
+    /// What a command printed, on both streams: some of these tools report on standard error.
+    fn output(&self, program: &Program, measure: &Measure) -> Result<String> {
+        let copy =
+            |(name, to): (&String, &String)| Prop::copy(&program.file(name).map_err(anyhow::Error::msg)?, to);
+        let _props = measure.copies.iter().map(copy).collect::<Result<Vec<Prop>>>()?;
+        if measure.of_cached_file {
+            props::cache_by_page(self.file.path())?;
         }
-        let (row, tool, command) = (row.to_string(), tool.to_string(), command.to_string());
-        self.recorder.add(&Visited { round, row, tool, command, outcome })
+        let port = fresh_ports();
+        let (first, second) = self.cpus;
+        let command = |line: &str, cpus: Vec<usize>| -> Result<Command> {
+            let values = [("port", port.to_string()), ("file", self.file.path().to_string())];
+            let (file, arguments) = words(program, &filled(line, &values))?;
+            let mut command = process::command_on(file, cpus);
+            command.args(arguments).envs(&program.environment).envs(&measure.environment);
+            Ok(command)
+        };
+        let mut server = None;
+        if let Some(line) = &measure.server {
+            let started = server.insert(Running::start(command(line, vec![second])?)?);
+            wait_until_listening(started, port, self.stop)?;
+        }
+        let both = measure.two_cpus && server.is_none();
+        let cpus = if both { vec![first, second] } else { vec![first] };
+        let mut running = Running::start(command(&measure.command, cpus)?)?;
+        let finished = running.finish(Instant::now() + LIMIT, self.stop)?;
+        let said = finished.stderr.clone();
+        Ok(format!("{}\n{said}", successful(&program.id, finished)?))
     }
-}
 
-/// Our side as a person would type it.
-fn ours_as_typed(row: &Row) -> String {
-    let flag = |id: &str| {
-        let axes = syscost_measure::probe::find(row.probe).map(|probe| probe.axes()).unwrap_or_default();
-        axes.iter().find(|axis| axis.id == id).map_or(id.to_string(), |axis| axis.flag.to_string())
-    };
-    let flags: Vec<String> = row.at.iter().map(|(id, value)| format!(" --{} {value}", flag(id))).collect();
-    format!("syscost run {}{}", row.probe, flags.concat())
+    fn keep(&mut self, round: u32, row: &Row, tool: &str, command: &str, outcome: Result<f64>) -> Result<()> {
+        if outcome.as_ref().is_err_and(|error| error.is::<Interrupted>()) {
+            return Ok(());
+        }
+        let failure = outcome.as_ref().err().map_or(String::new(), |error| format!("{error:#}"));
+        if !failure.is_empty() {
+            eprintln!("round {} {} {tool}: {failure}", round + 1, row.id);
+        }
+        let visited = Visited {
+            sequence: self.sequence,
+            round,
+            row: row.id.clone(),
+            tool: tool.into(),
+            value: outcome.ok(),
+            unit: row.metric()?.unit.symbol().into(),
+            failure,
+            command: command.into(),
+        };
+        self.sequence += 1;
+        self.recorder.add(&visited)
+    }
 }

@@ -1,9 +1,8 @@
 //! The comparison as text: a table for the terminal, and the page. Pure.
 
 use super::compare::{AGREEMENT, Against, Compared, LEVEL, Steadier, VariantShown, Verdict};
-use super::peer;
-use super::record::{OURS, Record};
-use crate::aligned;
+use super::row::{self, Visited};
+use crate::record::{Record, table};
 
 const HEADERS: [&str; 8] =
     ["row", "syscost", "peer", "its figure", "syscost / peer", "our spread", "its spread", "within 10 %"];
@@ -20,18 +19,10 @@ const STEADY: [&str; 6] = ["row", "our spread", "steadiest peer", "its spread", 
 /// Where the chance is smaller, we scatter more than the peer.
 const ALPHA: f64 = 0.05;
 
-pub fn terminal(rows: &[Compared]) -> String {
-    let cells: Vec<_> = table_rows(rows).iter().map(|cells| cells.to_vec()).collect();
-    let table = aligned::columns(&HEADERS, &cells);
-    format!("{table}\n\n{}\n", sentences(rows).join("\n"))
-}
-
 /// What stands between the page's markers.
-pub fn markdown(record: &Record, rows: &[Compared]) -> String {
+pub fn markdown(record: &Record<Visited>, rows: &[Compared]) -> String {
     let mut text = sentences(rows).join("\n\n") + "\n\n";
-    text += &line(&HEADERS.map(String::from));
-    text += &format!("|{}\n", "---|".repeat(HEADERS.len()));
-    table_rows(rows).iter().for_each(|cells| text += &line(cells));
+    text += &table(&HEADERS, table_rows(rows).into_iter().map(Vec::from));
     text += &who_is_right(rows);
     text += &steadiness(rows);
     text += "\n### Where they do not agree, and why\n\n";
@@ -53,11 +44,11 @@ fn who_is_right(rows: &[Compared]) -> String {
     let cells = |row: &Compared, against: &Against| {
         let (shown, ratio) = (against.likewise.as_ref()?, against.ratio.as_ref()?);
         Some(line(&[
-            row.row.title.into(),
+            row.row.title.clone(),
             against.peer.tool.clone(),
             format!("{:.2}", ratio.value),
             shown.what.clone(),
-            row.row.unit.format(shown.median),
+            row.row.show(shown.median),
             format!("{:.2} [{:.2}-{:.2}]", shown.ratio.value, shown.ratio.low, shown.ratio.high),
             explained(against, shown),
         ]))
@@ -89,7 +80,7 @@ fn steadiness(rows: &[Compared]) -> String {
         return String::new();
     }
     let worse: Vec<&str> =
-        tested.iter().filter(|(_, s)| s.holm <= ALPHA).map(|(row, _)| row.row.title).collect();
+        tested.iter().filter(|(_, s)| s.holm <= ALPHA).map(|(row, _)| row.row.title.as_str()).collect();
     let said = match worse.is_empty() {
         true => format!("In none of {} rows", tested.len()),
         false => format!("In {} of {} rows ({})", worse.len(), tested.len(), worse.join("; ")),
@@ -97,7 +88,7 @@ fn steadiness(rows: &[Compared]) -> String {
     let cells = |row: &Compared, steadier: &Steadier| {
         let peer = row.against.iter().find(|against| against.peer.tool == steadier.peer);
         line(&[
-            row.row.title.into(),
+            row.row.title.clone(),
             percent(row.ours.as_ref().and_then(|figures| figures.spread)),
             steadier.peer.clone(),
             percent(peer.and_then(|against| against.peer.spread)),
@@ -123,17 +114,16 @@ fn table_rows(rows: &[Compared]) -> Vec<[String; 8]> {
 }
 
 fn cells(row: &Compared, against: &Against) -> [String; 8] {
-    let unit = row.row.unit;
     let ours = row.ours.as_ref();
     let ratio = against
         .ratio
         .as_ref()
         .map_or("n/a".into(), |r| format!("{:.2} [{:.2}-{:.2}]", r.value, r.low, r.high));
     [
-        row.row.title.into(),
-        ours.map_or("n/a".into(), |figures| unit.format(figures.median)),
+        row.row.title.clone(),
+        ours.map_or("n/a".into(), |figures| row.row.show(figures.median)),
         against.peer.tool.clone(),
-        unit.format(against.peer.median),
+        row.row.show(against.peer.median),
         ratio,
         percent(ours.and_then(|figures| figures.spread)),
         percent(against.peer.spread),
@@ -218,8 +208,7 @@ fn differences(row: &Compared) -> Vec<String> {
 
 /// What the measure says of itself.
 fn differs(against: &Against) -> Option<&'static str> {
-    debug_assert_ne!(against.peer.tool, OURS);
-    let peer = peer::ALL.iter().find(|peer| peer.id() == against.peer.tool)?;
-    let measure = peer.measures().iter().find(|measure| measure.command == against.peer.command)?;
-    Some(measure.differs)
+    let program = row::programs().iter().find(|program| program.id == against.peer.tool)?;
+    let measure = program.measure.iter().find(|measure| measure.command == against.peer.command)?;
+    Some(&measure.differs)
 }

@@ -60,14 +60,42 @@ impl Drop for ReadFile {
     }
 }
 
+/// A file that a program wants at a fixed place, and its folder if that was not there.
+pub struct Prop {
+    file: PathBuf,
+    folder: Option<PathBuf>,
+}
+
+impl Prop {
+    /// A copy of `from` at `to`; refused where something is in the way.
+    pub fn copy(from: &Path, to: &str) -> Result<Prop> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let file = PathBuf::from(to);
+        let folder = file.parent().filter(|folder| fs::create_dir(folder).is_ok()).map(PathBuf::from);
+        let mut prop = Prop { file: PathBuf::new(), folder };
+        let mut options = OpenOptions::new();
+        let mut made =
+            options.write(true).create_new(true).mode(0o700).open(&file).with_context(|| to.to_string())?;
+        prop.file = file;
+        std::io::copy(&mut fs::File::open(from)?, &mut made)?;
+        Ok(prop)
+    }
+}
+
+impl Drop for Prop {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.file);
+        if let Some(folder) = &self.folder {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
 /// Files of programs that are no more.
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let maker = name.to_str().and_then(|name| {
-            // Variants make files beside it, named likewise with an ending.
-            name.strip_prefix(PREFIX)?.split('.').next()?.parse::<u32>().ok()
-        });
+        let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
         if maker.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
             let _ = fs::remove_file(entry.path());
         }

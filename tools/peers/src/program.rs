@@ -1,0 +1,238 @@
+//! A program that is compared, as an entry of `transfers.toml` or `operations.toml`: where it is, how it is called, what is
+//! read of what it prints, and what ours is told beside it.
+
+use crate::cell::Cell;
+use crate::read::Reading;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+/// Axes of ours by id, values as on the command line.
+pub type Settings = Vec<(String, String)>;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Program {
+    pub id: String,
+    /// What contests call it, where two entries are one program.
+    key: Option<String>,
+    /// Where to get it.
+    pub source: String,
+    /// What prints its version; none: the hash of its file is recorded.
+    version: Option<String>,
+    folder: Option<Folder>,
+    pub environment: BTreeMap<String, String>,
+    /// A transfer's command lines; without a client it is ours, with other settings.
+    pub client: Option<String>,
+    pub server: Option<String>,
+    /// A pair of processes for each stream.
+    pub each_stream: bool,
+    /// The server ends by itself and prints the figure.
+    pub server_reports: bool,
+    /// The client is ended when its time is over; the server prints the figure then.
+    pub ended: bool,
+    pub read: Option<Reading>,
+    /// What ours is told beside it.
+    ours: BTreeMap<String, String>,
+    one_thread: bool,
+    /// All streams share one thread in versions before this.
+    one_thread_before: Option<(u32, u32)>,
+    /// Cells that it can do: sizes of a message, streams, TCP_NODELAY.
+    bytes: Option<(u64, u64)>,
+    streams: Option<(u32, u32)>,
+    nodelay: Option<bool>,
+    /// Commands that measure operations.
+    pub measure: Vec<Measure>,
+}
+
+/// One command, and the rows of operations that it measures.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Measure {
+    pub command: String,
+    /// A server to start first; it must stay in the foreground and listen on `{port}`.
+    pub server: Option<String>,
+    /// Two CPUs on different cores; a server gets the second for itself.
+    pub two_cpus: bool,
+    pub environment: BTreeMap<String, String>,
+    /// `{file}` has to be in the page cache when the command starts, page by page.
+    pub of_cached_file: bool,
+    /// Programs of the same place that have to lie somewhere else while it runs.
+    pub copies: BTreeMap<String, String>,
+    pub figures: BTreeMap<String, Reading>,
+    /// What it does otherwise than we do, and which way that moves the figure.
+    pub differs: String,
+}
+
+/// Where programs lie that are not on the PATH.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Folder {
+    /// Names the program itself, or the folder that it lies below.
+    variable: String,
+    /// The folder where the variable is not set.
+    usual: Option<String>,
+    /// From there; a last `*` is any folder.
+    #[serde(default)]
+    below: String,
+    /// Where the variable is not set, the PATH is searched.
+    #[serde(default)]
+    or_path: bool,
+}
+
+#[derive(Deserialize)]
+struct Programs {
+    program: Vec<Program>,
+}
+
+pub static TRANSFERS: LazyLock<Vec<Program>> = LazyLock::new(|| {
+    toml::from_str::<Programs>(include_str!("transfers.toml")).expect("tests read it").program
+});
+
+/// A program that was found on this machine.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// As it says it.
+    pub version: String,
+}
+
+impl Program {
+    pub fn key(&self) -> &str {
+        self.key.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Finds it on this machine, or says why not.
+    pub fn find(&self) -> Result<Found, String> {
+        let lines = self.client.iter().chain(&self.server);
+        let mut files = Vec::new();
+        for line in lines.chain(self.measure.first().map(|measure| &measure.command)) {
+            files.push(self.file(line.split_whitespace().next().unwrap_or_default())?);
+        }
+        let version = match &self.version {
+            Some(line) => self.said(line)?,
+            None => fingerprint(files.first().ok_or("an entry names a program")?)?,
+        };
+        Ok(Found { version })
+    }
+
+    /// The file of a name, or why it is not here.
+    pub fn file(&self, name: &str) -> Result<PathBuf, String> {
+        if name == "{self}" {
+            return Ok(this_program());
+        }
+        let Some(Folder { variable, usual, below, or_path }) = &self.folder else { return on_path(name) };
+        let Some(place) = std::env::var_os(variable).or(usual.as_ref().map(Into::into)) else {
+            return if *or_path { on_path(name) } else { Err(format!("{variable} is not set")) };
+        };
+        let place = PathBuf::from(place);
+        if place.is_file() {
+            return Ok(place);
+        }
+        let folder = place.join(below.trim_end_matches('*'));
+        let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let folders = if below.ends_with('*') { inner.collect() } else { vec![folder.clone()] };
+        let found = folders.into_iter().map(|folder| folder.join(name)).find(|file| is_executable(file));
+        found.ok_or_else(|| {
+            format!("{name} is not below {}; {variable} names another place", folder.display())
+        })
+    }
+
+    /// The first line that it prints about itself.
+    fn said(&self, line: &str) -> Result<String, String> {
+        let mut words = line.split_whitespace();
+        let program = self.file(words.next().unwrap_or_default())?;
+        let output = Command::new(&program).args(words).stdin(Stdio::null()).output();
+        let output = output.map_err(|error| format!("{} does not start: {error}", program.display()))?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+        line.map(String::from).ok_or_else(|| format!("{} prints no version", program.display()))
+    }
+
+    /// Can it do this cell on equal terms?
+    pub fn applies(&self, cell: &Cell) -> bool {
+        self.bytes.is_none_or(|(low, high)| (low..=high).contains(&cell.message_bytes))
+            && self.streams.is_none_or(|(low, high)| (low..=high).contains(&cell.streams))
+            && self.nodelay.is_none_or(|on| on == cell.nodelay)
+    }
+
+    /// What ours is told beside it, so that both do the same work.
+    pub fn alike(&self, cell: &Cell, found: &Found) -> Settings {
+        let mut settings: Settings = self.ours.clone().into_iter().collect();
+        if self.one_thread || self.one_thread_before.is_some_and(|since| number(&found.version) < since) {
+            settings.push(("threads".into(), "1".into()));
+            settings.push(("connections".into(), cell.streams.to_string()));
+        }
+        settings
+    }
+}
+
+/// `iperf 3.21+ (cJSON 1.7.15)`: 3 and 21.
+fn number(version: &str) -> (u32, u32) {
+    let digits = version.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+    let mut numbers = digits.map(|part| part.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// Found before any child is started; a link to it that was replaced by a new build still runs.
+fn this_program() -> PathBuf {
+    PathBuf::from("/proc").join(std::process::id().to_string()).join("exe")
+}
+
+fn on_path(name: &str) -> Result<PathBuf, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
+    files.find(|file| is_executable(file)).ok_or_else(|| format!("{name} is not on the PATH"))
+}
+
+fn is_executable(program: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(program).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// What tells a program without a version from another.
+fn fingerprint(program: &Path) -> Result<String, String> {
+    use sha2::{Digest, Sha256};
+    let bytes = std::fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
+    let hash: String = Sha256::digest(&bytes).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("prints no version; SHA-256 {hash}"))
+}
+
+/// A command line with what its placeholders stand for; `{name:TEXT}` is the text where the name has a value, else nothing.
+pub fn filled(line: &str, values: &[(&str, String)]) -> String {
+    let mut text = line.to_string();
+    for (name, value) in values {
+        text = text.replace(&format!("{{{name}}}"), value);
+        while let Some((before, rest)) = text.split_once(&format!("{{{name}:")) {
+            let (conditional, after) = rest.split_once('}').unwrap_or((rest, ""));
+            text = format!("{before}{}{after}", if value.is_empty() { "" } else { conditional });
+        }
+    }
+    text
+}
+
+/// The program and the arguments of a command line, split at blanks.
+pub fn words(program: &Program, line: &str) -> Result<(PathBuf, Vec<String>)> {
+    let mut words = line.split_whitespace();
+    let name = words.next().context("a command names a program")?;
+    Ok((program.file(name).map_err(anyhow::Error::msg)?, words.map(String::from).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_have_numbers_and_flags_are_conditional() {
+        let versions =
+            ["iperf 3.12 (cJSON 1.7.15)", "iperf 3.16", "iperf 3.21+ (cJSON 1.7.15)", "iperf 4.0", "?"];
+        assert_eq!(versions.map(|version| number(version) < (3, 16)), [true, false, false, false, true]);
+        let values =
+            |on: &str| [("streams", "2".to_string()), ("several", on.into()), ("nodelay", on.into())];
+        assert_eq!(filled("a {several:-N{streams}} {nodelay:-D} b", &values("x")), "a -N2 -D b");
+        assert_eq!(filled("a {several:-N{streams}}{nodelay:-D} b", &values("")), "a  b");
+    }
+}

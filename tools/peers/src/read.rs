@@ -1,0 +1,93 @@
+//! What is read of what a program prints: text in, a figure in the base unit out. Pure.
+//!
+//! Each entry takes the receiver's figure (goodput) where the tool prints one, and asks for an exact place: a tool that
+//! changes its output fails with what was missing, never with a 0.
+
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reading {
+    /// A regular expression whose first group is the figure; the first match counts.
+    find: Option<String>,
+    /// The mean of this share of all matches, the smallest.
+    mean_of: Option<f64>,
+    /// A JSON pointer to the figure, and one to what the tool says of its failure.
+    json: Option<String>,
+    error: Option<String>,
+    /// Base units in one of the tool's.
+    scale: Option<f64>,
+    /// It counts events a second: nanoseconds of each.
+    per_second: bool,
+    /// It counts messages.
+    of_messages: bool,
+}
+
+/// Why an output could not be read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ParseError {
+    #[error("no {field} in the output, which ends: {tail}")]
+    Missing { field: String, tail: String },
+    #[error("the tool says: {0}")]
+    Tool(String),
+    #[error("{field} is {text:?}, not a rate")]
+    NotARate { field: String, text: String },
+}
+
+impl Reading {
+    /// `quantile` stands for itself in the expression.
+    pub fn figure(&self, output: &str, message_bytes: u64, quantile: &str) -> Result<f64, ParseError> {
+        let number = match (&self.find, &self.json) {
+            (Some(find), _) => self.found(&find.replace("{quantile}", quantile), output)?,
+            (None, pointer) => self.pointed(pointer.as_deref().unwrap_or_default(), output)?,
+        };
+        let messages = if self.of_messages { message_bytes as f64 } else { 1.0 };
+        let number = number * self.scale.unwrap_or(1.0) * messages;
+        Ok(if self.per_second { 1e9 / number } else { number })
+    }
+
+    fn found(&self, find: &str, output: &str) -> Result<f64, ParseError> {
+        let expression = Regex::new(find).expect("a test reads every entry");
+        let all = expression.captures_iter(output).filter_map(|captures| captures.get(1));
+        let mut numbers = Vec::new();
+        for text in all.take(if self.mean_of.is_some() { usize::MAX } else { 1 }) {
+            numbers.push(rate(find, &text.as_str().replace(',', ""))?);
+        }
+        numbers.sort_by(f64::total_cmp);
+        numbers.truncate((numbers.len() as f64 * self.mean_of.unwrap_or(1.0)).ceil() as usize);
+        match numbers.len() {
+            0 => Err(missing(find, output)),
+            n => Ok(numbers.iter().sum::<f64>() / n as f64),
+        }
+    }
+
+    /// Notes may come before the document.
+    fn pointed(&self, pointer: &str, output: &str) -> Result<f64, ParseError> {
+        let start = output.find('{').ok_or_else(|| missing("JSON document", output))?;
+        let json: Value =
+            serde_json::from_str(&output[start..]).map_err(|_| missing("JSON document", output))?;
+        match self.error.as_ref().and_then(|error| json.pointer(error)) {
+            None | Some(Value::Null) => {}
+            Some(code) if code.as_i64() == Some(0) => {}
+            Some(Value::String(text)) => return Err(ParseError::Tool(text.clone())),
+            Some(code) => return Err(ParseError::Tool(format!("error {code}"))),
+        }
+        let value = json.pointer(pointer).ok_or_else(|| missing(pointer, output))?;
+        rate(pointer, &value.to_string())
+    }
+}
+
+fn missing(field: &str, output: &str) -> ParseError {
+    let line = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("(nothing)");
+    ParseError::Missing { field: field.into(), tail: line.trim().chars().take(160).collect() }
+}
+
+/// A positive, finite number.
+fn rate(field: &str, text: &str) -> Result<f64, ParseError> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err(ParseError::NotARate { field: field.into(), text: text.trim().into() }),
+    }
+}
