@@ -1,6 +1,6 @@
 //! What the page must say about the machine, and which two CPUs to use.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -46,7 +46,7 @@ fn distribution() -> Option<String> {
 /// A CPU for the sender and one for the receiver that this process may use: on different cores
 /// where there are two, else different threads of one, else the same.
 pub fn two_cpus() -> Result<(usize, usize)> {
-    let allowed = allowed_cpus()?;
+    let allowed = syscost_sys::affinity::allowed()?;
     let mut cores: BTreeMap<String, usize> = BTreeMap::new();
     for cpu in &allowed {
         let core = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
@@ -59,15 +59,4 @@ pub fn two_cpus() -> Result<(usize, usize)> {
         (_, [only]) => Ok((*only, *only)),
         _ => anyhow::bail!("no CPU to run on"),
     }
-}
-
-fn allowed_cpus() -> Result<Vec<usize>> {
-    // SAFETY: a CPU set is plain bits, for which zero is a value.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer and size describe the set; 0 is the calling thread.
-    if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) } < 0 {
-        return Err(std::io::Error::last_os_error()).context("sched_getaffinity");
-    }
-    // SAFETY: every number is below the set's size.
-    Ok((0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect())
 }

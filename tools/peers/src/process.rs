@@ -9,12 +9,14 @@ use crate::namespace;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use syscost_sys::splice::memory_file;
+use syscost_sys::{affinity, process as system};
 
 /// A namespace and a CPU.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +43,8 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>, seat: Seat) -> Command {
     let parent = std::process::id();
     started_by(program, move || {
         namespace::enter(seat.namespace)?;
-        pin(&[seat.cpu])?;
-        die_with(parent)
+        affinity::restrict(&[seat.cpu])?;
+        system::die_with(parent)
     })
 }
 
@@ -50,8 +52,8 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>, seat: Seat) -> Command {
 pub fn command_on(program: impl AsRef<std::ffi::OsStr>, cpus: Vec<usize>) -> Command {
     let parent = std::process::id();
     started_by(program, move || {
-        pin(&cpus)?;
-        die_with(parent)
+        affinity::restrict(&cpus)?;
+        system::die_with(parent)
     })
 }
 
@@ -61,34 +63,9 @@ fn started_by(
 ) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).process_group(0).env("LC_ALL", "C");
-    // SAFETY: between fork and exec the closures above make bare system calls and allocate nothing.
+    // SAFETY: this program has one thread when it starts another, so the closures above may allocate between fork and exec.
     unsafe { command.pre_exec(enter) };
     command
-}
-
-fn pin(cpus: &[usize]) -> io::Result<()> {
-    // SAFETY: a CPU set is plain bits, for which zero is a value; CPU_SET checks its bounds.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        cpus.iter().for_each(|cpu| libc::CPU_SET(*cpu, &mut set));
-        set
-    };
-    // SAFETY: the pointer and size describe the set; 0 is the calling thread.
-    if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-fn die_with(parent: u32) -> io::Result<()> {
-    // SAFETY: both take and return numbers only.
-    let orphaned = unsafe {
-        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        libc::getppid() as u32 != parent
-    };
-    if orphaned { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
 }
 
 /// A child that runs.
@@ -102,7 +79,7 @@ pub struct Running {
 impl Running {
     /// Starts a command. Must be called from the main thread: a child dies with its starter.
     pub fn start(mut command: Command) -> Result<Running> {
-        let (stdout, stderr) = (anonymous_file()?, anonymous_file()?);
+        let (stdout, stderr) = (memory_file(&[])?, memory_file(&[])?);
         command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
         let program = command.get_program().to_string_lossy().into_owned();
         let child = command.spawn().with_context(|| format!("cannot start {program}"))?;
@@ -121,7 +98,7 @@ impl Running {
                 bail!(Interrupted);
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            if wait_readable(&self.exit, left.min(Duration::from_millis(200)))? {
+            if system::wait_readable(&self.exit, left.min(Duration::from_millis(200)))? {
                 let status = self.child.wait()?;
                 return Ok(Finished {
                     status,
@@ -136,7 +113,7 @@ impl Running {
     }
 
     pub fn has_ended(&self) -> Result<bool> {
-        wait_readable(&self.exit, Duration::ZERO)
+        Ok(system::wait_readable(&self.exit, Duration::ZERO)?)
     }
 
     /// What it has written so far, both streams, for error messages.
@@ -149,8 +126,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
-            // SAFETY: takes numbers only; the child is not reaped yet, so its group's number is ours.
-            unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
+            system::kill_group(self.child.id());
             let _ = self.child.wait();
         }
     }
@@ -163,16 +139,6 @@ pub fn ending(status: ExitStatus) -> String {
         (None, Some(signal)) => format!("killed by signal {signal}"),
         (None, None) => "ended".into(),
     }
-}
-
-fn anonymous_file() -> Result<File> {
-    // SAFETY: the name is a C string; the descriptor returned is new and owned by nobody else.
-    let fd = unsafe { libc::memfd_create(c"peers".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error()).context("memfd_create");
-    }
-    // SAFETY: as above.
-    Ok(unsafe { File::from_raw_fd(fd) })
 }
 
 /// Reads without moving the file's position, which the child shares.
@@ -190,15 +156,4 @@ fn pidfd(pid: u32) -> Result<OwnedFd> {
     }
     // SAFETY: as above.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
-}
-
-/// Polls a descriptor; a signal counts as "not yet".
-fn wait_readable(fd: &OwnedFd, limit: Duration) -> Result<bool> {
-    let mut wanted = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: the pointer describes one live entry.
-    let ready = unsafe { libc::poll(&mut wanted, 1, limit.as_millis() as libc::c_int) };
-    if ready < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-        return Err(io::Error::last_os_error()).context("poll");
-    }
-    Ok(ready > 0)
 }
