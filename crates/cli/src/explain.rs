@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_case_is_cited_once_whatever_stands_between_its_figures() {
         let cells = [(9, "cost"), (0, "cost"), (9, "sleeps")].map(|(case, metric)| CellRef { case, metric });
-        let unit = Figure { ns: 1.0, rounds: Vec::new(), formula: String::new(), cells: cells.into() };
+        let unit = Figure { ns: 1.0, formula: String::new(), cells: cells.into() };
         let about = TermAbout { id: "wake", side: Side::Sender, group: TermGroup::Sleep };
         let item = Item { about, count: Count::rule(1.0, CountSource::Unknown), unit };
         assert_eq!(cases(&item), "cases 9 and 0");
