@@ -7,7 +7,7 @@
 use super::batch::{self, BatchRecorder};
 use super::blocks;
 use super::blocks::{BLOCK_BYTES, Blocks};
-use super::operation::{Round, SystemOperation};
+use super::operation::{PlayedRound, SystemOperation};
 use super::row::{Drawing, Row, Shape};
 use super::{Figures, Needs, Task, Timing, Window, directory, file_read};
 use crate::probe::file_read::axes::FILE_BYTES;
@@ -127,7 +127,7 @@ fn figures() -> Figures {
     )
 }
 
-fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let (bytes, limit) = sizes(round.point()).context("the point has no sizes")?;
     if bytes > limit {
         return Err(Unavailable {

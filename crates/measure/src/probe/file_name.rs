@@ -4,7 +4,7 @@
 //! unlink(2), fsync(2), path_resolution(7), cachestat(2); McVoy and Staelin, "lmbench" (1996), lat_syscall and lat_fs.
 
 use super::named_file::{FILE_BYTES, MADE, NamedFile};
-use super::operation::{Applies, OS_MORE_SUITE, OperationRow, Round, SystemOperation};
+use super::operation::{Applies, OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::row::Row;
 use super::{Window, directory, primitive};
@@ -41,18 +41,18 @@ const CALLS: &[OperationRow] = &[
 const NOT_FOUND: &str = "a call did not find the file";
 
 /// The file of a round, at a path as long as the case says.
-fn named(round: &Round<'_>) -> Result<NamedFile> {
+fn named(round: &PlayedRound<'_>) -> Result<NamedFile> {
     NamedFile::below(directory::of(round.point()), round.point().int(DEPTH).unwrap_or(1))
 }
 
-fn stat(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn stat(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let file = named(round)?;
     round.checked(NOT_FOUND, || {
         statat(&file.top, &*file.path, AtFlags::empty()).is_ok_and(|found| found.st_size == FILE_BYTES as i64)
     })
 }
 
-fn open_close(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn open_close(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let file = named(round)?;
     round.checked(NOT_FOUND, || openat(&file.top, &*file.path, flags, Mode::empty()).is_ok())
@@ -68,7 +68,7 @@ fn timed(work: impl FnOnce() -> rustix::io::Result<()>) -> Result<u64> {
 }
 
 /// The name may not be there before, and has to be there to be taken away: the calls check each other.
-fn create_unlink(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn create_unlink(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = named(round)?;
     round.operations(|| {
@@ -79,7 +79,7 @@ fn create_unlink(round: &mut Round<'_>) -> Result<Vec<Window>> {
     })
 }
 
-fn rename(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn rename(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let (mut from, mut to) = (NAME, OTHER_NAME);
     let file = named(round)?;
     round.operations(|| {
@@ -91,7 +91,7 @@ fn rename(round: &mut Round<'_>) -> Result<Vec<Window>> {
 }
 
 /// A page changed, and written out. Where the kernel tells, it has to know of the change before, and of none after.
-fn fsync(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn fsync(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let file = named(round)?;
     let mut content = [0u8; FILE_BYTES];
     let mut told = true;

@@ -4,7 +4,7 @@
 //! McVoy and Staelin, "lmbench" (1996), lat_mmap; Ren et al., "An analysis of performance evolution of Linux's core
 //! operations" (SOSP 2019), LEBench.
 
-use super::operation::{OS_MORE_SUITE, Round, SystemOperation};
+use super::operation::{OS_MORE_SUITE, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row};
 use super::{Needs, Window, page_fault, primitive};
@@ -113,7 +113,7 @@ fn needs(point: &Point) -> Needs {
     Needs::memory(if point.on(TOUCHED) { point.int(AREA_BYTES).unwrap_or(0) } else { 0 })
 }
 
-fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let bytes = round.point().int(AREA_BYTES).context("no size")? as usize;
     let touched = round.point().on(TOUCHED);
     let off = process::without_huge_pages().is_ok();

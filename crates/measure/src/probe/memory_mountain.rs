@@ -3,7 +3,7 @@
 //! What locality is worth: a small size profits from the caches, a small stride from lines and
 //! prefetchers. Source: Bryant and O'Hallaron, Computer Systems, 3rd ed., 6.6.1.
 
-use super::operation::{Round, SystemOperation};
+use super::operation::{PlayedRound, SystemOperation};
 use super::passes;
 use super::prediction::RowRef;
 use super::row::{Drawing, Row, Shape};
@@ -103,7 +103,7 @@ fn axes() -> Vec<Axis> {
     ]
 }
 
-fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let (bytes, stride) = coordinates(round.point());
     if !stride.is_multiple_of(WORD) {
         let reason = format!("a stride of {stride} bytes is no whole number of {WORD}-byte words");

@@ -30,9 +30,9 @@ pub struct SystemOperation {
     /// One: what the process is called that performs it.
     pub roles: &'static [&'static str],
     pub suite: &'static str,
-    /// Is the thread put on one CPU before anything is set up? Where not, [`Round::settle`] does it, or nobody.
+    /// Is the thread put on one CPU before anything is set up? Where not, [`PlayedRound::settle`] does it, or nobody.
     pub settled: bool,
-    /// The CPUs that a round is given ([`Round::pins`]), chosen before its thread is put on one; `None`: it needs none.
+    /// The CPUs that a round is given ([`PlayedRound::pins`]), chosen before its thread is put on one; `None`: it needs none.
     pub placement: fn(&Point) -> Option<Placement>,
     /// The axis whose values are rows, and these rows; empty: the functions below say all.
     pub variants: (NameAxis, &'static [OperationRow]),
@@ -44,12 +44,15 @@ pub struct SystemOperation {
     /// `None`: windows are as often as long as the variant says.
     pub timing: Option<fn(&Point, Timing) -> Timing>,
     /// Sets up, times and verifies; `None`: as the variant does.
-    pub measure: Option<fn(&mut Round<'_>) -> Result<Vec<Window>>>,
+    pub measure: Option<MeasureOperation>,
     pub row: Option<fn(&Point) -> Option<Row>>,
     pub predict: Option<fn(&Point, Inputs<'_>) -> Option<CostAccount>>,
     pub drawings: &'static [Drawing],
     pub other_ways: &'static [OtherWay],
 }
+
+/// Sets up, times and verifies.
+pub type MeasureOperation = fn(&mut PlayedRound<'_>) -> Result<Vec<Window>>;
 
 /// One row of an operation: a value of its axis of variants.
 pub struct OperationRow {
@@ -60,17 +63,13 @@ pub struct OperationRow {
     pub told_as: Option<&'static str>,
     /// Windows are so many times longer where one operation takes long.
     pub stretch: u64,
-    pub measure: fn(&mut Round<'_>) -> Result<Vec<Window>>,
+    pub measure: MeasureOperation,
     pub predict: fn(Inputs<'_>) -> Option<CostAccount>,
 }
 
 impl OperationRow {
     /// Of a row that nothing predicts.
-    pub const fn new(
-        id: &'static str,
-        label: &'static str,
-        measure: fn(&mut Round<'_>) -> Result<Vec<Window>>,
-    ) -> OperationRow {
+    pub const fn new(id: &'static str, label: &'static str, measure: MeasureOperation) -> OperationRow {
         OperationRow { id, label, published: None, told_as: None, stretch: 1, measure, predict: |_| None }
     }
 
@@ -173,7 +172,7 @@ impl Probe for SystemOperation {
         let measure = self.measure.or(variant);
         let measure = measure.with_context(|| format!("nothing to measure at {}", task.point))?;
         let pins = self.pins(&task.point)?;
-        let mut round = Round { task, channel, pins, facts: BTreeMap::new() };
+        let mut round = PlayedRound { task, channel, pins, facts: BTreeMap::new() };
         if self.settled {
             round.settle();
         }
@@ -214,14 +213,14 @@ impl AxisRules for Applies {
 }
 
 /// One round of one case, as the worker plays it.
-pub struct Round<'a> {
+pub struct PlayedRound<'a> {
     pub task: &'a Task,
     pub channel: &'a mut dyn Channel,
     pub pins: Pinned,
     pub facts: BTreeMap<String, String>,
 }
 
-impl Round<'_> {
+impl PlayedRound<'_> {
     pub fn point(&self) -> &Point {
         &self.task.point
     }

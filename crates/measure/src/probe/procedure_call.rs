@@ -6,7 +6,7 @@
 //! Fog, "Instruction tables" (2024).
 
 use super::guide::{AMD_19H, FOG_SKYLAKE, FOG_ZEN};
-use super::operation::{Round, SystemOperation};
+use super::operation::{PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{Figures, Window, batch};
@@ -65,7 +65,7 @@ fn available(_: &Point) -> Result<(), Unavailable> {
     }
 }
 
-fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let arguments = round.point().int(ARGUMENTS).context("no number of arguments")?;
     let calls = procedure::calls(arguments).with_context(|| format!("no loop for {arguments}"))?;
     let mut lost = 0u64;

@@ -6,7 +6,7 @@
 //! states. Huge pages are turned off for that memory, because they would hide the page tables.
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; fork(2), vfork(2), posix_spawn(3).
 
-use super::operation::{OperationRow, Round, SystemOperation};
+use super::operation::{OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row};
 use super::{Needs, OtherWay, Window, memory_latency, page_fault, primitive, system_call};
@@ -138,7 +138,7 @@ fn needs(point: &Point) -> Needs {
 
 /// Children that are made in this way, one after another, beside the memory of the case.
 fn measure(
-    round: &mut Round<'_>,
+    round: &mut PlayedRound<'_>,
     expected: i32,
     make: impl Fn(&mut [u8]) -> std::io::Result<i32>,
 ) -> Result<Vec<Window>> {

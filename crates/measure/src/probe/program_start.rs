@@ -3,7 +3,7 @@
 //! By posix_spawn(3), so that the memory of the parent does not matter. The static program is this probe's own: its
 //! machine code ends at once. Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; execve(2), elf(5), ld.so(8).
 
-use super::operation::{OS_MORE_SUITE, OperationRow, Round, SystemOperation};
+use super::operation::{OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::{Window, page_fault, primitive};
 use anyhow::{Result, ensure};
@@ -69,7 +69,7 @@ fn no_program(error: &std::io::Error) -> Unavailable {
     }
 }
 
-fn installed(round: &mut Round<'_>, words: &[&CStr], status: i32) -> Result<Vec<Window>> {
+fn installed(round: &mut PlayedRound<'_>, words: &[&CStr], status: i32) -> Result<Vec<Window>> {
     let refused = |error: &std::io::Error| anyhow::anyhow!("{:?}: {error}", words[0]);
     round.operations(|| start(words, status, refused))
 }

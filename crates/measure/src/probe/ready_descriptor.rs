@@ -4,7 +4,7 @@
 //! other first, as they do in a server. Sources: select(2), poll(2), epoll(7); McVoy and Staelin, "lmbench" (1996),
 //! lat_select; Banga, Mogul and Druschel, "A scalable and explicit event delivery mechanism for UNIX" (1999).
 
-use super::operation::{OS_MORE_SUITE, Round, SystemOperation};
+use super::operation::{OS_MORE_SUITE, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row};
 use super::{Figures, OtherWay, Window, system_call};
@@ -133,7 +133,7 @@ fn axes() -> Vec<Axis> {
     ]
 }
 
-fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let call = find(round.point()).with_context(|| format!("no call at {}", round.point()))?;
     let count = round.point().int(DESCRIPTORS).context("no number of descriptors")?;
     let events = events(count as usize)?;

@@ -2,7 +2,7 @@
 //!
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_sig; sigaction(2), tgkill(2), sigprocmask(2).
 
-use super::operation::{OS_MORE_SUITE, OperationRow, Round, SystemOperation};
+use super::operation::{OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::{Figures, Window, system_call};
 use anyhow::{Context, Result};
@@ -26,7 +26,7 @@ fn short_call(mut inputs: Inputs<'_>) -> Option<CostAccount> {
 }
 
 /// Times `act`, which is told its number and says whether it did its work.
-fn checked(round: &mut Round<'_>, mut act: impl FnMut(u64) -> bool) -> Result<Vec<Window>> {
+fn checked(round: &mut PlayedRound<'_>, mut act: impl FnMut(u64) -> bool) -> Result<Vec<Window>> {
     let mut number = 0;
     round.checked("a call did not do what it should", || {
         number += 1;
@@ -35,7 +35,7 @@ fn checked(round: &mut Round<'_>, mut act: impl FnMut(u64) -> bool) -> Result<Ve
 }
 
 /// The two handlers take turns: each finds the other one there.
-fn install(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn install(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     own::install(1).context("cannot install a handler")?;
     checked(round, |number| {
         let new = (number % 2) as usize;
@@ -44,7 +44,7 @@ fn install(round: &mut Round<'_>) -> Result<Vec<Window>> {
 }
 
 /// Held back and let through in turn.
-fn hold_back(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn hold_back(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     own::hold_back(false).context("cannot set the signal mask")?;
     checked(round, |number| {
         let hold = number.is_multiple_of(2);
@@ -53,7 +53,7 @@ fn hold_back(round: &mut Round<'_>) -> Result<Vec<Window>> {
 }
 
 /// The handler has run once more when the call returns.
-fn deliver(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn deliver(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     own::install(0).context("cannot install a handler")?;
     own::hold_back(false).context("cannot set the signal mask")?;
     let me = SelfTarget::of_this_thread();

@@ -4,7 +4,7 @@
 //! checked: a call that fails fast is no measurement. Sources: McVoy and Staelin, "lmbench:
 //! portable tools for performance analysis" (1996), lat_syscall; syscall(2).
 
-use super::operation::{OperationRow, Round, SystemOperation};
+use super::operation::{OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::{Figures, Window, primitive, timer};
 use anyhow::{Context, Result};
@@ -110,7 +110,7 @@ pub fn cost_of(call: &'static str) -> RowRef {
 }
 
 /// Times `call`, which says whether it did its work.
-fn checked(round: &mut Round<'_>, call: impl FnMut() -> bool) -> Result<Vec<Window>> {
+fn checked(round: &mut PlayedRound<'_>, call: impl FnMut() -> bool) -> Result<Vec<Window>> {
     if round.point().text(CALL) == Some(CLOCK_GETTIME) {
         let by_vdso = clock::clock_reading().by_vdso;
         round.fact("by_vdso", if by_vdso { "yes" } else { "no: a system call" });
@@ -120,12 +120,12 @@ fn checked(round: &mut Round<'_>, call: impl FnMut() -> bool) -> Result<Vec<Wind
     round.checked("a call did not return what it must", call)
 }
 
-fn getppid(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn getppid(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let parent = i64::from(std::os::unix::process::parent_id());
     checked(round, || call::getppid() == parent)
 }
 
-fn times(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn times(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let mut buffer = libc::tms { tms_utime: 0, tms_stime: 0, tms_cutime: 0, tms_cstime: 0 };
     let mut before = call::times(&mut buffer);
     checked(round, || {
@@ -136,7 +136,7 @@ fn times(round: &mut Round<'_>) -> Result<Vec<Window>> {
     })
 }
 
-fn read(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn read(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let zero = File::open("/dev/zero").context("cannot open /dev/zero")?;
     let mut byte = [0];
     checked(round, || {
@@ -145,12 +145,12 @@ fn read(round: &mut Round<'_>) -> Result<Vec<Window>> {
     })
 }
 
-fn write(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn write(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let null = File::options().write(true).open("/dev/null").context("cannot open /dev/null")?;
     checked(round, || call::write(&null, black_box(&[1])) == 1)
 }
 
-fn clock_gettime(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn clock_gettime(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let mut before = 0;
     checked(round, || {
         let now = clock::monotonic_ns();
@@ -160,7 +160,7 @@ fn clock_gettime(round: &mut Round<'_>) -> Result<Vec<Window>> {
     })
 }
 
-fn pipe_write_read(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn pipe_write_read(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     let mut sent = 0u8;
     let mut byte = [0];
@@ -170,14 +170,14 @@ fn pipe_write_read(round: &mut Round<'_>) -> Result<Vec<Window>> {
     })
 }
 
-fn eventfd_write_read(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn eventfd_write_read(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let event = eventfd(0, EventfdFlags::CLOEXEC).context("cannot make an eventfd")?;
     let mut count = [0; 8];
     let one = 1u64.to_ne_bytes();
     checked(round, || call::write(&event, &one) == 8 && call::read(&event, &mut count) == 8 && count == one)
 }
 
-fn futex_wake(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn futex_wake(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let word = AtomicU32::new(0);
     checked(round, || call::futex_wake(&word, false) == 0)
 }

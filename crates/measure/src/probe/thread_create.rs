@@ -4,7 +4,7 @@
 //! unless it kept one of that size; no thread library of a language is in between.
 //! Sources: pthread_create(3), pthread_attr_setstacksize(3); the CSE 221 measurement project.
 
-use super::operation::{Round, SystemOperation};
+use super::operation::{PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::row::Row;
 use super::{Window, primitive, system_call};
@@ -48,7 +48,7 @@ fn axes() -> Vec<Axis> {
     ]
 }
 
-fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let stack_bytes = round.point().int(STACK_BYTES).context("no size of stack")?;
     let attributes = Attributes::with_stack(stack_bytes as usize).context("the stack's size")?;
     let mut made = 0;

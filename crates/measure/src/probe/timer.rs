@@ -1,7 +1,7 @@
 //! `timer`: what reading each clock costs, and the loop that everything else is timed in.
 
 use super::guide::{FOG_SKYLAKE, Guide};
-use super::operation::{Round, SystemOperation};
+use super::operation::{PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{Figures, Window, batch, system_call};
@@ -158,7 +158,7 @@ fn available(point: &Point) -> Result<(), Unavailable> {
     })
 }
 
-fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let clock = find(round.point()).with_context(|| format!("no clock at {}", round.point()))?;
     let run = clock.run.with_context(|| format!("{} is not on this processor", clock.id))?;
     round.ready()?;

@@ -8,7 +8,7 @@
 mod ends;
 mod wire;
 
-use super::operation::{Round, SystemOperation};
+use super::operation::{PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{OtherWay, Window, batch, primitive};
@@ -26,7 +26,7 @@ const TOKEN: NameAxis = NameAxis::new("token");
 /// Switches in a round trip.
 const SWITCHES: f64 = 2.0;
 
-type SwitchRun = fn(&mut Round<'_>, bool) -> Result<SwitchReport<Vec<Window>>>;
+type SwitchRun = fn(&mut PlayedRound<'_>, bool) -> Result<SwitchReport<Vec<Window>>>;
 
 /// How the token is passed.
 struct By {
@@ -50,11 +50,11 @@ pub fn switch(kind: &'static str, place: &'static str, by: &'static str) -> RowR
 }
 
 /// A switch between two ends that are always ready to run, on one CPU: nobody is woken.
-pub fn by_yielding(round: &mut Round<'_>, processes: bool) -> Result<Vec<Window>> {
+pub fn by_yielding(round: &mut PlayedRound<'_>, processes: bool) -> Result<Vec<Window>> {
     Ok(run::<wire::Yields>(round, processes)?.result)
 }
 
-fn run<W: Wire>(round: &mut Round<'_>, processes: bool) -> Result<SwitchReport<Vec<Window>>> {
+fn run<W: Wire>(round: &mut PlayedRound<'_>, processes: bool) -> Result<SwitchReport<Vec<Window>>> {
     let mut told = ends::between::<W, _>(processes, round.pins, |ends| {
         round.ready()?;
         // One end at a time runs: the batch's two bodies share it.
@@ -119,7 +119,7 @@ fn axes() -> Vec<Axis> {
     ]
 }
 
-fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let by = BY.iter().find(|by| Some(by.id) == round.point().text(TOKEN));
     let by = by.with_context(|| format!("no token at {}", round.point()))?;
     let processes = round.point().text(BETWEEN) == Some("process");

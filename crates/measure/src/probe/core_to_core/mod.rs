@@ -8,7 +8,7 @@
 
 mod pairs;
 
-use super::operation::{Round, SystemOperation};
+use super::operation::{PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::{Channel, Figures, Task, Window, batch, memory_latency, primitive};
@@ -183,7 +183,7 @@ fn available(point: &Point) -> Result<(), Unavailable> {
     }
 }
 
-fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let (here, there) =
         pair(round.point()).with_context(|| format!("no pair of CPUs at {}", round.point()))?;
     let mut windows = between(round.task, here, there, round.channel)?;

@@ -6,7 +6,7 @@
 
 use super::super::batch::{self, BatchRecorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
-use super::super::operation::Round;
+use super::super::operation::PlayedRound;
 use super::super::{Task, Window};
 use super::{FILE_SIZE, PROCESSES};
 use crate::probe::quantities;
@@ -33,7 +33,7 @@ const END: u64 = 0;
 /// A child that is told nothing for so long has no worker any more.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let task = round.task;
     let count = task.point.int(PROCESSES).context("the point names no processes")?;
     let mut readers = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::super::batch::{self, BatchRecorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
-use super::super::operation::Round;
+use super::super::operation::PlayedRound;
 use super::super::{Task, Timing, Window};
 use super::axes;
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
@@ -71,7 +71,7 @@ pub fn timing(point: &Point, base: Timing) -> Timing {
     Timing { window_ns, windows: if window_ns > WINDOW_OF_SINGLES_NS { 1 } else { 2 }, ..base }
 }
 
-pub fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let task = round.task;
     let kind = ReadKind::of(&task.point);
     let bytes = task.point.int(FILE_BYTES).context("the point has no file size")?;

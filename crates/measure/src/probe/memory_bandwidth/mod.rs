@@ -7,7 +7,7 @@
 mod words;
 
 use super::guide::{AMD_19H, Guide, INTEL_SKYLAKE};
-use super::operation::{Round, SystemOperation};
+use super::operation::{PlayedRound, SystemOperation};
 use super::passes;
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
@@ -205,7 +205,7 @@ fn needs(point: &Point) -> Needs {
     Needs::memory(bytes.saturating_add(2 * 4096).saturating_mul(threads))
 }
 
-fn measure(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let seats = seats(coordinates(round.point()).1);
     let operation =
         operation(round.point()).with_context(|| format!("no operation at {}", round.point()))?.id;

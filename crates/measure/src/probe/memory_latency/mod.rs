@@ -9,7 +9,7 @@ mod order;
 
 use super::batch::batches_of;
 use super::blocks;
-use super::operation::{Round, SystemOperation};
+use super::operation::{PlayedRound, SystemOperation};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
 use super::{Figures, Needs, OtherWay, Task, Timing, Window};
@@ -136,7 +136,7 @@ impl Course {
 }
 
 /// Windows of a chase through so much memory; what is known of its pages is a fact of the round.
-pub fn chase(round: &mut Round<'_>, bytes: u64, huge: bool) -> Result<Vec<Window>> {
+pub fn chase(round: &mut PlayedRound<'_>, bytes: u64, huge: bool) -> Result<Vec<Window>> {
     let line_bytes = line_bytes();
     let (memory, huge_bytes) = memory_of(bytes as usize, huge)?;
     round.fact("line_bytes", line_bytes.to_string());

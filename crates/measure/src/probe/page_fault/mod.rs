@@ -9,7 +9,7 @@ mod ground;
 
 use super::batch::{self, BatchRecorder};
 use super::file_read::{self, ReadWay};
-use super::operation::{Applies, OperationRow, Round, SystemOperation};
+use super::operation::{Applies, OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::{Needs, Task, Window, directory, memory_bandwidth, primitive, system_call};
 use anyhow::{Context, Result};
@@ -91,7 +91,7 @@ fn ground(task: &Task) -> Result<(Box<dyn Ground>, usize, usize)> {
 
 /// What touches the pages of a round; the round has begun.
 fn toucher<'g>(
-    round: &mut Round<'_>,
+    round: &mut PlayedRound<'_>,
     ground: &'g mut (Box<dyn Ground>, usize, usize),
 ) -> Result<Toucher<'g>> {
     let seed = round.task.token.bytes().fold(1, |seed: u64, byte| seed.wrapping_mul(257) ^ u64::from(byte));
@@ -103,7 +103,7 @@ fn toucher<'g>(
 }
 
 /// Every touch timed for itself: each is a fault.
-fn each_touch(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn each_touch(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let mut ground = ground(round.task)?;
     let step = ground.2;
     let mut toucher = toucher(round, &mut ground)?;
@@ -115,7 +115,7 @@ fn each_touch(round: &mut Round<'_>) -> Result<Vec<Window>> {
 }
 
 /// Whole turns over the pages: most touches of one are no fault, so that none can be timed for itself.
-fn turns(round: &mut Round<'_>) -> Result<Vec<Window>> {
+fn turns(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let mut ground = ground(round.task)?;
     let mut toucher = toucher(round, &mut ground)?;
     let task = round.task;

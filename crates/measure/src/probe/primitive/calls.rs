@@ -1,6 +1,6 @@
 //! Parts of single calls: the way into the kernel, its run queue, its page cache.
 
-use super::{Round, Window};
+use super::{PlayedRound, Window};
 use crate::probe::batch;
 use crate::probe::operation::empty;
 use anyhow::{Context, Result};
@@ -13,18 +13,18 @@ use syscost_sys::mapping::page_bytes;
 const PAGES: u64 = 16;
 
 /// Entry, dispatch and exit with all mitigations, and a call that does nothing between them.
-pub fn kernel_entry(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn kernel_entry(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     round.checked("a kernel had an operation of futex(2) which no kernel has", call::refused)
 }
 
 /// The run queue locked, the running thread's time brought up to date, the next one picked: itself.
-pub fn run_queue(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn run_queue(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     round.ready()?;
     Ok(batch::batches(round.task, |n| (0..n).for_each(|_| std::thread::yield_now()), empty))
 }
 
 /// Entry, the file's checks, the page found in the page cache, and one byte copied.
-pub fn cached_byte(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn cached_byte(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let program = File::open("/proc/self/exe").context("cannot open this program's file")?;
     let pages = (program.metadata()?.len() / page_bytes() as u64).clamp(1, PAGES);
     let (mut byte, mut page) = ([0], 0);

@@ -1,6 +1,6 @@
 //! Parts of the memory's levels: dependent loads in a working set that one level serves, of a size that no row has.
 
-use super::{PART, Round, Window};
+use super::{PART, PlayedRound, Window};
 use crate::probe::memory_latency::{self, levels::Levels};
 use anyhow::{Context, Result};
 use syscost_core::units::Unit;
@@ -23,7 +23,7 @@ pub fn bytes(part: &str) -> Result<u64, Unavailable> {
 }
 
 /// A load that waits for the one before it.
-pub fn load(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn load(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let part = round.point().text(PART).context("a part")?;
     let bytes = bytes(part)?;
     memory_latency::chase(round, bytes, false)

@@ -11,7 +11,7 @@ mod pages;
 mod tasks;
 
 use super::batch::BatchRecorder;
-use super::operation::{OperationRow, Round, SystemOperation};
+use super::operation::{OperationRow, PlayedRound, SystemOperation};
 use super::prediction::RowRef;
 use super::{Needs, Timing, Window, context_switch, memory_latency};
 use anyhow::Result;
@@ -31,7 +31,7 @@ const fn part(
     id: &'static str,
     label: &'static str,
     stretch: u64,
-    measure: fn(&mut Round<'_>) -> Result<Vec<Window>>,
+    measure: fn(&mut PlayedRound<'_>) -> Result<Vec<Window>>,
 ) -> OperationRow {
     OperationRow { stretch, ..OperationRow::new(id, label, measure) }
 }
@@ -93,7 +93,7 @@ pub fn fastest_of(part: &'static str) -> RowRef {
 
 /// What `large` takes beyond `small` for each of the `units` that it is larger by; both return the time they took.
 fn slope(
-    round: &mut Round<'_>,
+    round: &mut PlayedRound<'_>,
     units: u64,
     mut small: impl FnMut() -> Result<u64>,
     mut large: impl FnMut() -> Result<u64>,

@@ -1,6 +1,6 @@
 //! Parts of names and descriptors: a path looked up, what each further name adds, a descriptor made and closed.
 
-use super::{Round, Window, slope};
+use super::{PlayedRound, Window, slope};
 use crate::probe::named_file::NamedFile;
 use anyhow::{Context, Result};
 use rustix::event::{EventfdFlags, eventfd};
@@ -15,12 +15,12 @@ const MANY: u64 = 43;
 const LOOK_UPS: u64 = 32;
 
 /// The path copied in, the walk begun and ended, and what is found asked for permission: of the root.
-pub fn root_name(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn root_name(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     round.checked("there was no root", || accessat(CWD, c"/", Access::EXISTS, AtFlags::empty()).is_ok())
 }
 
 /// A name hashed, found in the kernel's cache, and asked for permission.
-pub fn each_name(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn each_name(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let place = std::env::temp_dir();
     let file = NamedFile::below(place.to_str().context("no path in UTF-8")?, MANY)?;
     // The directories along the way are there too.
@@ -36,6 +36,6 @@ pub fn each_name(round: &mut Round<'_>) -> Result<Vec<Window>> {
 }
 
 /// A descriptor with its file, made and closed.
-pub fn descriptor(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn descriptor(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     round.checked("a descriptor could not be made", || eventfd(0, EventfdFlags::CLOEXEC).map(drop).is_ok())
 }

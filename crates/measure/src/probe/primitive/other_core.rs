@@ -1,6 +1,6 @@
 //! Waking a thread that sleeps on another core, through a pair of sockets: until it runs, and until the waker goes on.
 
-use super::{Round, Window};
+use super::{PlayedRound, Window};
 use crate::probe::batch;
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Write};
@@ -16,12 +16,12 @@ const PAUSE_NS: u64 = 30_000;
 const LIMIT_NS: u64 = 5_000_000_000;
 
 /// Wake-up, interrupt, end of the other core's idle state, switch.
-pub fn until_it_runs(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn until_it_runs(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     woken(round, batch::clock_overhead_ns(), |wake| wake.ran - wake.start)
 }
 
 /// Wake-up and sending of the interrupt, less the call where nobody sleeps.
-pub fn until_sender_goes_on(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn until_sender_goes_on(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let (mut here, mut there) = UnixStream::pair().context("cannot make a pair of sockets")?;
     let mut alone = Vec::new();
     for _ in 0..200 {
@@ -40,7 +40,7 @@ struct Wake {
     ran: u64,
 }
 
-fn woken(round: &mut Round<'_>, overhead_ns: f64, time: impl Fn(Wake) -> u64) -> Result<Vec<Window>> {
+fn woken(round: &mut PlayedRound<'_>, overhead_ns: f64, time: impl Fn(Wake) -> u64) -> Result<Vec<Window>> {
     let (here, there) = round.pins.sender.zip(round.pins.receiver).context("both threads need a CPU")?;
     let (mut waker, mut sleeper) = UnixStream::pair().context("cannot make a pair of sockets")?;
     let ran = AtomicU64::new(0);

@@ -1,6 +1,6 @@
 //! Parts of memory: a fault without a page of its own, and a page without a fault.
 
-use super::{Round, Window, slope, timed};
+use super::{PlayedRound, Window, slope, timed};
 use crate::probe::batch::BatchRecorder;
 use anyhow::{Context, Result, ensure};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -18,7 +18,7 @@ const MANY: usize = 768;
 
 /// Exception, the area found, the table walked, and an entry set: reading untouched memory maps the page of zeroes, which
 /// is neither allocated nor cleared.
-pub fn zero_page(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn zero_page(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let mut memory = Mapping::anonymous(FAULTS as usize * page_bytes(), Pages::Base)?;
     round.ready()?;
     let mut windows = Vec::new();
@@ -47,7 +47,7 @@ pub fn zero_page(round: &mut Round<'_>) -> Result<Vec<Window>> {
 }
 
 /// A page allocated, accounted for, filled by a copy and put into the cache of a file in memory, by write(2).
-pub fn fresh_page(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn fresh_page(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let file = memfd_create("syscost", MemfdFlags::CLOEXEC).context("cannot make a file in memory")?;
     let file = File::from(file);
     let bytes = vec![1u8; MANY * page_bytes()];
@@ -62,7 +62,7 @@ pub fn fresh_page(round: &mut Round<'_>) -> Result<Vec<Window>> {
 }
 
 /// A page taken out of the cache of a file in memory and given back to the kernel, by truncation.
-pub fn freed_page(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn freed_page(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let file = memfd_create("syscost", MemfdFlags::CLOEXEC).context("cannot make a file in memory")?;
     let file = File::from(file);
     let bytes = vec![1u8; MANY * page_bytes()];

@@ -1,6 +1,6 @@
 //! Parts of tasks: waking one, making and ending one, and what a process's memory adds.
 
-use super::{Round, Window, slope, timed};
+use super::{PlayedRound, Window, slope, timed};
 use anyhow::{Context, Result, bail, ensure};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -24,7 +24,7 @@ const STACK_BYTES: usize = 64 << 10;
 const STATUS: i32 = 7;
 
 /// Waking and queueing of threads that wait for one futex on this CPU and preempt nobody, for each beyond the few.
-pub fn wake_up(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn wake_up(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     // 0: sleep on. Threads start on the CPU of the thread that makes them, and stay there.
     let over = AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -80,7 +80,7 @@ fn wake(word: &AtomicU32, threads: u32) -> Result<u64> {
 }
 
 /// copy_process, a switch to the task and back, do_exit, and release_task, without the C library.
-pub fn task(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn task(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let mut stack = vec![0u8; STACK_BYTES];
     round.operations(|| timed(|| child::thread_exit_wait(&mut stack)))
 }
@@ -93,13 +93,13 @@ fn fork() -> Result<u64> {
 }
 
 /// A task with an address space of its own: the areas and pages of this program copied, and torn down.
-pub fn fork_base(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn fork_base(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     round.operations(fork)
 }
 
 /// A page-table entry copied, write-protected in the parent, and dropped: the same process with memory that its
 /// children get, and that they do not get (madvise(2), MADV_DONTFORK).
-pub fn fork_page(round: &mut Round<'_>) -> Result<Vec<Window>> {
+pub fn fork_page(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let mut memory = Mapping::anonymous(COPIED_BYTES, Pages::Base).context("cannot get the memory")?;
     memory.populate();
     let memory = std::cell::RefCell::new(memory);
