@@ -2,7 +2,7 @@
 //! tests import does not count. A path counts for the file that declares its item, also where a list hands it on.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::str::FromStr;
 
 type Path = Vec<String>;
@@ -10,7 +10,7 @@ type Path = Vec<String>;
 /// A file of a crate: what it declares, what it hands on under which name, and the paths that its code names.
 #[derive(Default)]
 struct Module {
-    /// `mod.rs`, `lib.rs` or `main.rs`: its folder's entries are its list, not its imports.
+    /// It has files of its own below it: these are its list, not its imports.
     lists: bool,
     declared: BTreeSet<String>,
     handed_on: Vec<(String, Path)>,
@@ -23,7 +23,13 @@ pub struct Modules(BTreeMap<Path, Module>);
 impl Modules {
     /// Of files by their path below `src/`, each with its text.
     pub fn of<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Modules {
-        Modules(files.map(|(path, text)| read(path, text)).collect())
+        let mut modules: BTreeMap<Path, Module> = files.map(|(path, text)| read(path, text)).collect();
+        let parents: BTreeSet<Path> =
+            modules.keys().filter_map(|path| Some(path.split_last()?.1.to_vec())).collect();
+        for (path, module) in &mut modules {
+            module.lists = parents.contains(path);
+        }
+        Modules(modules)
     }
 
     /// The file that a path leads to. What no file declares ends at the deepest module of the path.
@@ -65,23 +71,34 @@ impl Modules {
         named.iter().map(|path| self.resolve(path, 8)).filter(other).collect()
     }
 
-    /// Files that import themselves by others: each with the others, in the order of the imports.
-    pub fn circle(&self) -> Option<Vec<String>> {
-        self.0.keys().find_map(|start| {
-            let (mut way, mut seen) = (vec![(start.clone(), vec![start.join("::")])], BTreeSet::new());
-            while let Some((module, names)) = way.pop() {
-                for next in self.imports(&module) {
-                    let names: Vec<String> = names.iter().cloned().chain([next.join("::")]).collect();
-                    if next == *start {
-                        return Some(names);
-                    }
-                    if seen.insert(next.clone()) {
-                        way.push((next, names));
-                    }
+    /// Files that import themselves by others: of each such circle the files in the order of their imports.
+    pub fn circles(&self) -> Vec<Vec<String>> {
+        let mut circles: Vec<Vec<String>> = Vec::new();
+        for start in self.0.keys() {
+            let name = start.join("::");
+            if !circles.iter().any(|circle| circle.contains(&name)) {
+                circles.extend(self.back_to(start));
+            }
+        }
+        circles
+    }
+
+    /// The shortest way of imports from a file back to it.
+    fn back_to(&self, start: &Path) -> Option<Vec<String>> {
+        let mut ways = VecDeque::from([(start.clone(), vec![start.join("::")])]);
+        let mut seen = BTreeSet::new();
+        while let Some((module, names)) = ways.pop_front() {
+            for next in self.imports(&module) {
+                let names: Vec<String> = names.iter().cloned().chain([next.join("::")]).collect();
+                if next == *start {
+                    return Some(names);
+                }
+                if seen.insert(next.clone()) {
+                    ways.push_back((next, names));
                 }
             }
-            None
-        })
+        }
+        None
     }
 
     /// Imports of a module that stands below the importing one in the crate's list, as `a imports b`.
@@ -99,9 +116,9 @@ impl Modules {
 
 fn read(path: &str, text: &str) -> (Path, Module) {
     let mut names: Path = path.trim_end_matches(".rs").split('/').map(str::to_string).collect();
-    let lists = names.pop_if(|name| ["mod", "lib", "main"].contains(&name.as_str())).is_some();
+    names.pop_if(|name| ["mod", "lib", "main"].contains(&name.as_str()));
     let tokens = TokenStream::from_str(text).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let mut module = Module { lists, ..Module::default() };
+    let mut module = Module::default();
     walk(&mut module, &names, &tokens.into_iter().collect::<Vec<_>>(), true);
     (names, module)
 }

@@ -2,7 +2,6 @@
 //! page are generated from it; the flags of the axes are added from the probes.
 
 use crate::axes::{self, OpenNames};
-use crate::columns::ColumnsOf;
 use crate::course_args::{COURSE_EXAMPLES, CourseArgs};
 use crate::experiment_args::ExperimentArgs;
 use crate::fleet_args::{FLEET_EXAMPLES, FleetArgs};
@@ -405,4 +404,31 @@ fn rarely(option: clap::Arg) -> clap::Arg {
 
 fn probes() -> Vec<&'static str> {
     probe::ALL.iter().map(|probe| probe.about().id).collect()
+}
+
+/// A file of a run, or what its columns are made of.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum ColumnsOf {
+    /// samples.csv; one column a quantity follows
+    Samples,
+    /// What a sample counts and times, by probe
+    Quantities,
+    /// slices.csv
+    Slices,
+    /// histograms.csv
+    Histograms,
+    /// results.csv; its axes stand behind the second column
+    Results,
+    /// Coordinates of a case, by probe
+    Axes,
+    /// The column `metric` of results.csv, by probe
+    Metrics,
+    /// comparisons.csv
+    Comparisons,
+    /// profile.csv
+    Profile,
+    /// The table of `course pa02`
+    Pa02,
+    /// The table of `course cse221`
+    Cse221,
 }

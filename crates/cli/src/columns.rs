@@ -1,9 +1,8 @@
 //! `columns`: what every column of a run's files means, from the code that writes them.
 
-use crate::args::Global;
+use crate::args::{ColumnsOf, Global};
 use crate::output::{self, Paint, entry};
 use anyhow::Result;
-use clap::ValueEnum;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use syscost_core::axis::Axis;
@@ -13,33 +12,6 @@ use syscost_course::{cse221, pa02};
 use syscost_experiment::run::{histograms, slices};
 use syscost_measure::probe::{self, Probe};
 use syscost_report::{comparisons, csv, profile_files};
-
-/// A file of a run, or what its columns are made of.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum ColumnsOf {
-    /// samples.csv; one column a quantity follows
-    Samples,
-    /// What a sample counts and times, by probe
-    Quantities,
-    /// slices.csv
-    Slices,
-    /// histograms.csv
-    Histograms,
-    /// results.csv; its axes stand behind the second column
-    Results,
-    /// Coordinates of a case, by probe
-    Axes,
-    /// The column `metric` of results.csv, by probe
-    Metrics,
-    /// comparisons.csv
-    Comparisons,
-    /// profile.csv
-    Profile,
-    /// The table of `course pa02`
-    Pa02,
-    /// The table of `course cse221`
-    Cse221,
-}
 
 /// A column, or a row of the column `metric`.
 #[derive(Serialize)]
@@ -129,6 +101,7 @@ fn of_probes<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::ValueEnum;
 
     #[test]
     fn every_file_and_registry_has_meanings() {
