@@ -2,7 +2,6 @@
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
 mod browsed;
-mod capabilities;
 mod clocks;
 mod connections;
 mod copied;
@@ -10,8 +9,7 @@ mod disks;
 mod disturbed;
 mod held_up;
 mod hostile_files;
-mod hosts;
-mod killed;
+pub mod hosts;
 mod large;
 pub mod left;
 mod lies;
@@ -23,11 +21,10 @@ mod outputs;
 mod pages;
 mod peers;
 mod places;
-mod privileges;
+pub mod privileges;
 mod promises;
 mod rights;
 mod sandboxes;
-mod soak;
 mod text_files;
 mod two_hosts;
 mod unplugged;

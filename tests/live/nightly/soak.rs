@@ -85,7 +85,7 @@ fn start(directory: &Path, seconds: u64) -> Child {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn thousands_of_rounds_leave_memory_descriptors_and_threads_as_they_were() {
     let seconds = std::env::var(SECONDS).ok().and_then(|text| text.parse().ok()).unwrap_or(SHORT);
     let directory = tempfile::tempdir().expect("a scratch directory");

@@ -6,7 +6,7 @@ use syscost_experiment::run::files::RunDir;
 use syscost_host::namespaces::layer;
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn every_layer_carries_every_byte_and_its_copies_are_counted() {
     let lab = Lab::alone();
     let mut arguments = vec!["transfer", "--mechanism", "send", "--time-limit", "40s", "--precision", "50%"];

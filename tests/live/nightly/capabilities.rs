@@ -1,10 +1,10 @@
 //! Each capability of the page about rights, for real: with it alone an ordinary user has the feature, and without
 //! it the reason. Those of tracing, networks and echoes are in `privileges.rs`.
 
-use super::hosts::Hosts;
-use super::privileges::with;
+use crate::reliability::hosts::Hosts;
+use crate::reliability::privileges::with;
 use crate::common::{self, NOBODY};
-use crate::lab::Lab;
+use crate::nightly::lab::Lab;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -51,6 +51,7 @@ fn number(file: &str) -> Option<u64> {
 }
 
 #[test]
+#[ignore = "nightly: .ci/nightly"]
 fn pages_are_locked_beyond_the_limit_with_ipc_lock_and_refused_without() {
     let test = "pages_are_locked_beyond_the_limit_with_ipc_lock_and_refused_without";
     let Some(user) = User::new(test) else { return };
@@ -69,7 +70,7 @@ fn pages_are_locked_beyond_the_limit_with_ipc_lock_and_refused_without() {
 
 /// Where root lacks the right (a container), that of a guest has it.
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn pipes_are_larger_than_the_limit_with_sys_resource_and_refused_without() {
     let test = "pipes_are_larger_than_the_limit_with_sys_resource_and_refused_without";
     let Some(user) = User::new(test) else { return };
@@ -95,7 +96,7 @@ fn pipes_are_larger_than_the_limit_with_sys_resource_and_refused_without() {
 
 /// The directory of another user that only that user may enter.
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn a_file_below_another_users_directory_is_served_with_dac_read_search_and_the_lack_of_it_is_told() {
     let test =
         "a_file_below_another_users_directory_is_served_with_dac_read_search_and_the_lack_of_it_is_told";
@@ -120,7 +121,7 @@ fn a_file_below_another_users_directory_is_served_with_dac_read_search_and_the_l
 
 /// A worker gave up all else, and listens below the first port that everybody may use.
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn a_range_of_low_ports_on_another_host_is_listened_on() {
     let Some(hosts) = Hosts::new("a_range_of_low_ports_on_another_host_is_listened_on") else { return };
     let path = format!("{}?ports=901-908", hosts.path());

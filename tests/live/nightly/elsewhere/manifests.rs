@@ -45,7 +45,7 @@ fn pods() -> Option<Vec<Value>> {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn pods_run_as_their_manifests_state() {
     let Some(pods) = pods() else { return };
     assert!(pods.len() >= 3, "two that wait and one that measures: {pods:?}");
@@ -98,7 +98,7 @@ fn pods_run_as_their_manifests_state() {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn systemd_takes_the_timer_and_its_service() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/systemd");
     let Ok(scratch) = tempfile::tempdir() else { panic!("a scratch directory") };

@@ -4,7 +4,7 @@
 //! tests say so and are no pass.
 
 use crate::common::{SYSCOST, said, skipped};
-use crate::lab::{Lab, lacks_something};
+use crate::nightly::lab::{Lab, lacks_something};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use syscost_analyze::cells::Cells;
@@ -99,7 +99,7 @@ fn apart(runs: &[Run], probe: &str, metric: &str) -> f64 {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn counted_twice_it_is_the_same_and_one_more_system_call_is_exactly_that() {
     let lab = Lab::alone();
     let outs = ["one", "two", "more"].map(|name| lab.folder().join(name));
@@ -141,7 +141,7 @@ fn git(place: &Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn git_bisects_by_the_gate() {
     let lab = Lab::alone();
     let base = lab.folder().join("base");
@@ -176,6 +176,7 @@ fn git_bisects_by_the_gate() {
 
 /// A call of the committed guests costs what a processor with counters counts here, whose kernel is another.
 #[test]
+#[ignore = "nightly: .ci/nightly"]
 fn a_processor_counts_for_a_call_what_guests_count() {
     const CALLS: u32 = 100_000;
     // Of the groups, the first counts in user mode, and the first of the second half in the kernel.

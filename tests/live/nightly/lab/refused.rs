@@ -66,6 +66,7 @@ impl Place {
 }
 
 #[test]
+#[ignore = "nightly: .ci/nightly"]
 fn what_no_guest_can_boot_is_refused_in_words_and_a_bisection_passes_it_over() {
     let place = Place::new();
     let base = baseline();
@@ -115,6 +116,7 @@ fn what_no_guest_can_boot_is_refused_in_words_and_a_bisection_passes_it_over() {
 }
 
 #[test]
+#[ignore = "nightly: .ci/nightly"]
 fn what_is_no_kernel_or_no_baseline_is_wrong_usage() {
     let place = Place::new();
     for (kernel, words) in [("./nowhere", "there is no file"), ("6.12;", "is no kernel")] {
@@ -139,7 +141,7 @@ fn gate(lab: &Lab, limit: &str, more: &[&str]) -> Output {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn a_kernel_that_panics_shows_why_one_that_hangs_is_ended_and_one_without_drivers_says_which() {
     let lab = Lab::alone();
     let limits = ["--limit", "2s", "--count", "instructions"];

@@ -24,7 +24,7 @@ fn namespaces(test: &str) -> Option<Engine> {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn a_command_of_the_users_own_leads_to_one_end_or_both() {
     let Some(engine) = namespaces("wrappers::a_command_of_the_users_own") else { return };
     for (rsh, path) in [
@@ -65,7 +65,7 @@ fn a_command_of_the_users_own_leads_to_one_end_or_both() {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn a_command_that_leads_nowhere_is_an_answer_with_a_remedy() {
     let Some(engine) = namespaces("wrappers::a_command_that_leads_nowhere") else { return };
     common::script(&engine.file("bin/silent"), "exec sleep 100");

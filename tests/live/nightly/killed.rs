@@ -1,7 +1,7 @@
 //! kill -9 of the tool and of everything that it starts, at random moments of real runs: what was
 //! measured is kept, the run goes on, and nothing stays; and nothing of anybody else's is touched.
 
-use super::left::{self, Marked};
+use crate::reliability::left::{self, Marked};
 use crate::common::{self, SYSCOST};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -311,7 +311,7 @@ fn ended(child: &mut Child) -> bool {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn two_hundred_kills_lose_no_sample_and_leave_nothing() {
     const TEST: &str = "two_hundred_kills_lose_no_sample_and_leave_nothing";
     if !common::is_root(TEST) || !common::namespaces_allowed(TEST) {

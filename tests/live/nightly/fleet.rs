@@ -2,7 +2,7 @@
 
 use super::elsewhere::engine::Engine;
 use super::elsewhere::slurm::cluster;
-use super::support::{SYSCOST, is_root, said, soon};
+use crate::support::{SYSCOST, is_root, said, soon};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
@@ -100,7 +100,7 @@ impl Fleet {
 }
 
 #[test]
-#[ignore = "second tier: a Slurm cluster, a minute"]
+#[ignore = "nightly: .ci/nightly"]
 fn every_pair_of_four_nodes_is_measured_and_the_slow_node_is_named() {
     let Some(fleet) = Fleet::new("fleet::every_pair_of_four_nodes", "4") else { return };
     // One link, slowed far below what any machine's veth carries.
@@ -124,7 +124,7 @@ fn every_pair_of_four_nodes_is_measured_and_the_slow_node_is_named() {
 }
 
 #[test]
-#[ignore = "second tier: a Slurm cluster, a minute"]
+#[ignore = "nightly: .ci/nightly"]
 fn what_a_dead_node_and_a_cancelled_job_leave_open_is_measured_when_submitted_again() {
     let Some(fleet) = Fleet::new("fleet::what_a_dead_node_leaves_open", "4") else { return };
     fleet.plan_all_pairs("1");
@@ -178,7 +178,7 @@ fn what_a_dead_node_and_a_cancelled_job_leave_open_is_measured_when_submitted_ag
 }
 
 #[test]
-#[ignore = "second tier: a Slurm cluster, some seconds"]
+#[ignore = "nightly: .ci/nightly"]
 fn nodes_without_the_program_and_unknown_nodes_are_told() {
     let Some(fleet) = Fleet::new("fleet::nodes_without_the_program", "2") else { return };
     let place = fleet.cluster.file("unknown");
@@ -195,6 +195,7 @@ fn nodes_without_the_program_and_unknown_nodes_are_told() {
 }
 
 #[test]
+#[ignore = "nightly: .ci/nightly"]
 fn hosts_of_this_machine_are_measured_in_pairs_and_leave_nothing() {
     const TEST: &str = "hosts_of_this_machine_are_measured_in_pairs_and_leave_nothing";
     if !is_root(TEST) {

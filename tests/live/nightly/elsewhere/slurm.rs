@@ -23,7 +23,7 @@ fn hidden(leads: &str, more: &str) -> String {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn two_nodes_are_measured_by_steps_and_nothing_stays_on_them() {
     let Some(cluster) = cluster("slurm::two_nodes_are_measured", "2") else { return };
     let run = cluster.measures(&[], "srun:n1,n2");
@@ -61,7 +61,7 @@ fn two_nodes_are_measured_by_steps_and_nothing_stays_on_them() {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn a_node_that_cannot_be_used_is_an_answer_with_a_remedy() {
     let Some(cluster) = cluster("slurm::a_node_that_cannot_be_used", "2") else { return };
     let refused = |cluster: &Engine, path: &str, reason: &str, remedy: &str| {

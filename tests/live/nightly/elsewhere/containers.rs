@@ -93,7 +93,7 @@ fn entered(podman: &Engine) -> String {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn containers_are_measured_with_a_shell_and_without() {
     let Some(podman) = two("containers::containers_are_measured") else { return };
     let address =
@@ -125,7 +125,7 @@ fn containers_are_measured_with_a_shell_and_without() {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn kill_9_leaves_nothing_in_containers() {
     let Some(podman) = two("containers::kill_9_leaves_nothing") else { return };
     podman.survives_kills(&[], "podman:one,alone", "exec -i");
@@ -133,7 +133,7 @@ fn kill_9_leaves_nothing_in_containers() {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn a_container_that_cannot_be_used_is_an_answer_with_a_remedy() {
     let Some(podman) = podman("containers::a_container_that_cannot_be_used") else { return };
     let says = |path: &str, wanted: &[&str]| {
@@ -178,7 +178,7 @@ fn a_container_that_cannot_be_used_is_an_answer_with_a_remedy() {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn the_main_process_of_a_container_waits_reaps_and_ends_when_told() {
     let mut idle = Command::new(SYSCOST).arg("idle").stdin(Stdio::null()).spawn().expect("it starts");
     syscost_sys::sleep::sleep(std::time::Duration::from_millis(200));

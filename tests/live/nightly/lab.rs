@@ -131,7 +131,7 @@ fn entries(folder: &Path) -> usize {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn between_devices_nothing_is_copied_and_on_veth_everything() {
     let lab = Lab::alone();
     let devices = syscost_lab::path();
@@ -162,7 +162,7 @@ fn between_devices_nothing_is_copied_and_on_veth_everything() {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn whatever_is_called_zero_copy_leaves_a_device_uncopied() {
     let lab = Lab::alone();
     let named = mechanism::ALL.iter().map(|m| m.about()).filter(|about| about.title.starts_with("zero-copy"));
@@ -187,7 +187,7 @@ fn whatever_is_called_zero_copy_leaves_a_device_uncopied() {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn a_device_without_scatter_gather_is_found_out() {
     let lab = Lab::alone();
     let arguments = one_size(&["--nic", "virtio", "--mechanism", "zero-copy"]);
@@ -205,7 +205,7 @@ fn a_device_without_scatter_gather_is_found_out() {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn an_emulated_aarch64_counts_instructions() {
     const BINARY: &str = "SYSCOST_AARCH64_BINARY";
     let Ok(binary) = std::env::var(BINARY) else {
@@ -233,7 +233,7 @@ fn an_emulated_aarch64_counts_instructions() {
 const LATE: &[&str] = &["--limit", "2s", "--time-limit", "1s", "--mechanism", "send"];
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn a_guest_that_takes_too_long_is_ended_and_its_console_kept() {
     let lab = Lab::alone();
     let Some(output) = lab.run("a time limit", &one_size(LATE)) else { return };
@@ -257,7 +257,7 @@ fn inside(folder: &Path) -> Vec<u32> {
 }
 
 #[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
+#[ignore = "nightly: .ci/nightly"]
 fn a_killed_lab_leaves_no_guest_and_no_file() {
     let lab = Lab::alone();
     // Fetches the kernel, if no other test has, and tells what is missing.
@@ -278,6 +278,7 @@ fn a_killed_lab_leaves_no_guest_and_no_file() {
 }
 
 #[test]
+#[ignore = "nightly: .ci/nightly"]
 fn without_a_kernel_it_says_what_to_place_where() {
     let empty = tempfile::tempdir().unwrap();
     let mut command = Command::new(SYSCOST);
@@ -324,6 +325,7 @@ impl Drop for Made {
 }
 
 #[test]
+#[ignore = "nightly: .ci/nightly"]
 fn namespaces_that_a_user_made_are_a_path() {
     if !is_root("namespaces of one's own") {
         return;
