@@ -10,10 +10,9 @@ use syscost_experiment::run::RunDir;
 use syscost_report::{build, html};
 
 /// Recorded runs, and what their reader sees first.
-const RUNS: [(&str, &str); 5] = [
+const RUNS: [(&str, &str); 4] = [
     ("docs/runs/default", "figure"),
     ("docs/runs/ways", "figure"),
-    ("docs/runs/crossover", "figure"),
     ("docs/runs/os", "table"),
     ("docs/runs/latency", "figure"),
 ];
