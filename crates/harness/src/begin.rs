@@ -140,7 +140,7 @@ fn apart(dir: &Path, now: &[Fact]) -> String {
     match begun {
         Some(session) => format!("this machine has a session: syscost run --resume {}", session.display()),
         None => format!(
-            "the report shows another machine's figures apart: syscost run --resume {} --new-session",
+            "another machine's figures are a run of their own: syscost run --resume {} --new-session",
             run.display()
         ),
     }
