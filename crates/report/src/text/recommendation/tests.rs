@@ -51,15 +51,18 @@ fn open(rivals: &[(&str, &[u64])]) -> Advice {
     }
 }
 
-fn recommended(run: &str, advice: Vec<Advice>, along: &'static str) -> RecommendationText {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runs").join(run);
-    let run = RunDir::load(&root).unwrap();
+fn default_run() -> Run {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runs/default");
+    RunDir::load(&root).unwrap()
+}
+
+fn recommended(run: &Run, advice: Vec<Advice>, along: &'static str) -> RecommendationText {
     let of = SituationAdvice { situation: Situation::Pieces, advice, caveats: Vec::new() };
-    recommendation(&run, &Recommendation { situations: vec![of], caveats: Vec::new() }, along)
+    recommendation(run, &Recommendation { situations: vec![of], caveats: Vec::new() }, along)
 }
 
 fn told(advice: Advice, along: &'static str) -> Vec<String> {
-    let told = recommended("default", vec![advice], along).statements();
+    let told = recommended(&default_run(), vec![advice], along).statements();
     told.into_iter().map(|statement| statement.text).collect()
 }
 
@@ -72,7 +75,10 @@ fn advice_at_several_places_says_where_each_sentence_holds() {
         advice.ranges[0].lead = way(if path == "veth" { "sendmsg" } else { "send" });
         advice
     };
-    let found = recommended("overlay", vec![at("veth"), at("bridge")], MESSAGE_BYTES.id).advice;
+    let mut run = default_run();
+    let over_veth = run.record.plan.cases.iter_mut().filter(|case| case.point.get("path").is_some());
+    over_veth.step_by(2).for_each(|case| case.point.set("path", Value::text("bridge")));
+    let found = recommended(&run, vec![at("veth"), at("bridge")], MESSAGE_BYTES.id).advice;
     let first = |of: &AdviceText| of.details[0].text.clone();
     assert!(first(&found[0]).starts_with("Over veth: "), "{found:?}");
     assert!(first(&found[1]).starts_with("Over bridge: "), "{found:?}");
@@ -158,7 +164,7 @@ fn what_msg_more_holds_back_is_said_once_where_it_leads() {
             let scope = AdviceScope { threads: vec![threads], ..advice.scope.clone() };
             Advice { scope, ..advice.clone() }
         };
-        let found = recommended("default", vec![at(1), at(2)], MESSAGE_BYTES.id).statements();
+        let found = recommended(&default_run(), vec![at(1), at(2)], MESSAGE_BYTES.id).statements();
         found.iter().filter(|statement| statement.text == HELD_BACK).count()
     };
     assert_eq!([said("on"), said("off")], [1, 0]);
