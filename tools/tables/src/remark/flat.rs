@@ -61,8 +61,8 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
         id: "flat",
         kind: RemarkKind::Unexpected,
         text: format!(
-            "Throughput is between {} and {} in {} of {all} cells, whatever is sent. Something that they share sets it (a link, a \
-             pacer, a slow receiver): it says nothing of the ways to send.",
+            "Throughput is between {} and {} in {} of {all} cells, independent of what is sent. Something that they share sets it \
+             (a link, a pacer, a slow receiver): it says nothing of the ways to send.",
             Unit::BitsPerSecond.format(low),
             Unit::BitsPerSecond.format(high),
             inside.len()
