@@ -257,10 +257,12 @@ fn sentence(table: &PublishedTable, one: &TableComparison) -> String {
     }
     let open = of(Ahead::NotOrdered);
     if !open.is_empty() {
-        let why = format!(
-            "not ordered{} (differences within the scatter, or under 5 %)",
-            places(table, &open, &one.cells)
-        );
+        let shared = one.metric == TableColumn::Throughput && flat_band(table).is_some();
+        let reason = match shared {
+            true => "differences under 5 %, or figures that something shared sets",
+            false => "differences within the scatter or the digits given, or under 5 %",
+        };
+        let why = format!("not ordered{} ({reason})", places(table, &open, &one.cells));
         let only =
             || format!("{} and {}{both}, {}: {why}", one.challenger, one.incumbent, one.metric.title());
         told.push(if told.is_empty() { only() } else { why });
@@ -344,7 +346,7 @@ mod tests {
             all,
             [
                 "A3 has more throughput than A1, by 2.0x at 64 B with 1 thread; A1 has more, by 4.0x at 4 KiB with 1 thread; not \
-              ordered at 64 B with 8 threads (differences within the scatter, or under 5 %)."
+              ordered at 64 B with 8 threads (differences within the scatter or the digits given, or under 5 %)."
             ]
         );
         let latency = told("impl,size,latency_us\nA1,64,10\nA1,4096,20\nA3,64,20\nA3,4096,30\n");

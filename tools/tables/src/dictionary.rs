@@ -84,6 +84,8 @@ pub struct HeadingMeaning {
     pub unit_text: String,
     /// Why its unit cannot be told, or what the word may mean.
     pub doubt: Option<String>,
+    /// What it is, where its unit alone cannot be told.
+    pub doubted: Option<TableColumn>,
 }
 
 /// Words in lower case, each without the s of its plural.
@@ -128,13 +130,14 @@ pub fn heading(text: &str, operations: bool) -> HeadingMeaning {
     if text.len() > LONGEST_HEADING {
         return HeadingMeaning::default();
     }
-    let mut doubt = None;
+    let (mut doubt, mut doubted) = (None, None);
     for (name, inside) in splits(text) {
         let (unit, told) = match inside.map(|unit| (unit, unit::parse(unit))) {
             None => (None, ""),
             Some((unit, Err(NoUnit::Ambiguous(why)))) => {
                 // Only where the rest is known it is a unit at all.
-                if known(&words(name), operations).is_some() {
+                if let Some((column, _)) = known(&words(name), operations) {
+                    doubted = doubted.or(Some(column));
                     doubt = doubt.or(Some(format!("its unit {:?} may be {why}", bracketless(unit))));
                 }
                 continue;
@@ -153,7 +156,7 @@ pub fn heading(text: &str, operations: bool) -> HeadingMeaning {
                 quality,
                 unit,
                 unit_text: bracketless(told),
-                doubt: None,
+                ..HeadingMeaning::default()
             };
         }
     }
@@ -200,7 +203,7 @@ pub fn heading(text: &str, operations: bool) -> HeadingMeaning {
     );
     let several = DICTIONARY.ambiguous.iter().find(|(_, names)| names.iter().any(|name| words(name) == own));
     let doubt = doubt.or_else(|| several.map(|(what, _)| format!("it may be {what}")));
-    HeadingMeaning { doubt, ..HeadingMeaning::default() }
+    HeadingMeaning { doubt, doubted, ..HeadingMeaning::default() }
 }
 
 /// `mean_gbps`, `p50_us`: a mean of the one quantity that its unit is of.

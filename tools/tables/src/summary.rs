@@ -46,7 +46,9 @@ impl TableGap {
             TableGap::Sizes => "what size does: one size, or no column read as such",
             TableGap::Threads => "what threads do: one thread count, or no column read as such",
             TableGap::Latency => "latency: no column read as such, or it says no more than the throughput",
-            TableGap::CpuCost => "CPU cost: no cycles per byte (of cycles and a throughput: --seconds S)",
+            TableGap::CpuCost => {
+                "CPU cost: no cycles per byte (they follow from cycles, a throughput and --seconds S)"
+            }
             TableGap::CacheMisses => "cache misses: no column counts them",
             TableGap::ContextSwitches => "context switches: no column counts them",
         }

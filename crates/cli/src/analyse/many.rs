@@ -3,7 +3,11 @@
 use super::{AnalysedTable, BadFile, places};
 use crate::output::{Paint, entry};
 use syscost_core::units::count;
+use syscost_tables::compare::sentences;
 use syscost_tables::remark::RemarkKind;
+
+/// So many tables fit a screen with who is ahead.
+const FEW: usize = 4;
 
 pub fn told(tables: &[AnalysedTable], bad: &[BadFile], paint: Paint) -> String {
     let wrong = tables.iter().filter(|one| !one.summary.contradictions.is_empty()).count();
@@ -20,6 +24,12 @@ pub fn told(tables: &[AnalysedTable], bad: &[BadFile], paint: Paint) -> String {
         out += &entry("", 2, &read);
         for remark in one.remarks.iter().filter(|remark| remark.kind == RemarkKind::Contradiction) {
             out += &entry("", 2, &format!("{}{}", remark.claim(), places(&one.table, &remark.lines)));
+        }
+        // Of a few tables each is read to its end.
+        if tables.len() <= FEW {
+            for sentence in sentences(&one.table, &one.comparisons.all) {
+                out += &entry("", 2, &sentence);
+            }
         }
     }
     out + "\n`syscost analyse FILE` tells one table whole; --csv prints a row a table.\n"

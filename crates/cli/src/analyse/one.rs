@@ -2,7 +2,8 @@
 
 use super::{AnalysedTable, places};
 use crate::output::{Paint, entry};
-use syscost_core::units::count;
+use std::collections::BTreeSet;
+use syscost_core::units::{count, significant};
 use syscost_tables::compare::sentences;
 use syscost_tables::remark::{Remark, RemarkKind};
 use syscost_tables::summary::TableGap;
@@ -13,6 +14,7 @@ const INDENT: usize = 15;
 const SHOWN: usize = 8;
 /// Rows shown of a table that has more; `--rows` shows all.
 const FIRST: usize = 3;
+const SCREEN: usize = 80;
 /// A name in a row of figures.
 const CELL: usize = 20;
 
@@ -49,6 +51,10 @@ pub fn told(one: &AnalysedTable, all_rows: bool, paint: Paint) -> String {
     }
     for (i, sentence) in sentences(table, &comparisons.all).iter().enumerate() {
         out += &entry(if i == 0 { "Comparison" } else { "" }, INDENT, sentence);
+    }
+    let of_operations = table.has(TableColumn::Operation);
+    if let Some(why) = comparisons.none.as_ref().filter(|_| !table.is_transfer() && !of_operations) {
+        out += &entry("Comparison", INDENT, &format!("none: {why}"));
     }
     for remark in others {
         out += &tell(remark);
@@ -95,7 +101,14 @@ fn span(table: &PublishedTable, column: TableColumn) -> String {
     }
     let values = table.rows.iter().filter_map(|row| row.value(column));
     let (least, most) = values.fold((f64::MAX, f64::MIN), |(a, b), value| (a.min(value), b.max(value)));
-    let format = |value: f64| of_unit(column, value);
+    // The figures of a table of operations are in the unit of their row.
+    let units: BTreeSet<Option<&str>> = table.rows.iter().map(|row| row.text(TableColumn::Unit)).collect();
+    let of_rows = of_unit(column, 1.0, Some("")) != of_unit(column, 1.0, None);
+    if of_rows && units.len() > 1 {
+        return "in the unit of each row".into();
+    }
+    let unit = units.into_iter().next().flatten();
+    let format = |value: f64| of_unit(column, value, unit);
     match (texts.is_empty(), least.total_cmp(&most)) {
         (false, _) => named(&texts, ", "),
         (true, std::cmp::Ordering::Greater) => "no figure".into(),
@@ -104,9 +117,20 @@ fn span(table: &PublishedTable, column: TableColumn) -> String {
     }
 }
 
-fn of_unit(column: TableColumn, value: f64) -> String {
+/// With the unit of its column, or of an operation's row.
+fn of_unit(column: TableColumn, value: f64, unit: Option<&str>) -> String {
+    use TableColumn::{
+        BaseHardware, CpuPercent, Latency, Loss, Measured, Predicted, Repetition, Runs, SoftwareOverhead,
+        Threads,
+    };
     match column {
-        TableColumn::Threads | TableColumn::Repetition | TableColumn::Runs => value.to_string(),
+        Threads | Repetition | Runs => value.to_string(),
+        CpuPercent | Loss => format!("{} %", significant(value)),
+        Measured | Predicted | BaseHardware | SoftwareOverhead => match unit {
+            Some("ns") => Latency.unit().format(value),
+            Some(unit) => format!("{} {unit}", column.unit().format(value)),
+            None => column.unit().format(value),
+        },
         _ => column.unit().format(value),
     }
 }
@@ -119,16 +143,8 @@ fn figures(table: &PublishedTable, all: bool) -> String {
     let columns: Vec<TableColumn> = table.columns.iter().filter(known).copied().collect();
     let line = |row: &PublishedRow| -> Vec<String> {
         let cell = |column: &TableColumn| {
-            let figure = row.value(*column).map(|value| match (row.text(TableColumn::Unit), column) {
-                (
-                    Some("ns"),
-                    TableColumn::Measured
-                    | TableColumn::Predicted
-                    | TableColumn::BaseHardware
-                    | TableColumn::SoftwareOverhead,
-                ) => TableColumn::Latency.unit().format(value),
-                _ => of_unit(*column, value),
-            });
+            let unit = row.text(TableColumn::Unit);
+            let figure = row.value(*column).map(|value| of_unit(*column, value, unit));
             row.text(*column)
                 .map(|text| text.chars().take(CELL).collect())
                 .or(figure)
@@ -145,15 +161,21 @@ fn figures(table: &PublishedTable, all: bool) -> String {
         std::iter::once(heads.collect()).chain(shown.iter().map(|row| line(row))).collect();
     let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..=columns.len()).map(width).collect();
+    // A screen has so many columns; who asks for all rows gets them whole.
+    let fits =
+        |columns: &usize| 2 + widths[..*columns].iter().map(|width| width + 2).sum::<usize>() <= SCREEN + 2;
+    let whole = widths.len();
+    let within = if all { whole } else { (1..=whole).rev().find(fits).unwrap_or(1) };
     let aligned = |line: &Vec<String>| {
-        let cells: Vec<String> =
-            line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        format!("  {}\n", cells.join("  ").trim_end())
+        let cells = line.iter().zip(&widths[..within]).map(|(cell, width)| format!("{cell:<width$}"));
+        format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
     let mut out: String = lines.iter().map(aligned).collect();
-    let more = table.rows.len() - shown.len();
-    if more > 0 {
-        out += &format!("  ({} more: --rows)\n", count(more, "row"));
+    let left = [(table.rows.len() - shown.len(), "row"), (whole - within, "column")];
+    let left: Vec<String> =
+        left.into_iter().filter(|(many, _)| *many > 0).map(|(many, of)| count(many, of)).collect();
+    if !left.is_empty() {
+        out += &format!("  ({} more: --rows)\n", left.join(" and "));
     }
     out
 }

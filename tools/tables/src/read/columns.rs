@@ -70,7 +70,8 @@ pub fn plan(
 ) -> Result<ColumnPlan, BadTable> {
     let headings = &grid.headings.cells;
     let bad = |why: String| BadTable::at(name, grid.headings.line, why);
-    let (meanings, operations) = meanings(headings, options);
+    let (mut meanings, operations) = meanings(headings, options);
+    names_by_their_roles(&mut meanings, grid);
     if meanings.iter().all(|of| of.column.is_none()) && options.wide.is_none() {
         return Err(bad(format!(
             "no heading is known here: {}",
@@ -116,7 +117,9 @@ pub fn plan(
             (None, _) if !is_numeric(at) && varies(at) => ColumnUse::Apart,
             (None, meaning) => {
                 let doubt = meaning.doubt.as_ref().map_or(String::new(), |doubt| format!(" ({doubt})"));
-                plan.not_read.push(format!("{heading:?}{doubt}: {}", ask("ROLE", heading, "")));
+                let role = meaning.doubted.map_or_else(|| "ROLE".into(), TableColumn::id);
+                let unit = if meaning.doubted.is_some() { "UNIT" } else { "" };
+                plan.not_read.push(format!("{heading:?}{doubt}: {}", ask(&role, heading, unit)));
                 ColumnUse::Left
             }
         };
@@ -172,6 +175,20 @@ fn meanings(headings: &[String], options: &ReadingOptions) -> (Vec<HeadingMeanin
             .for_each(|of| of.column = Some(Mechanism));
     }
     (plain, false)
+}
+
+/// Without a column of names, one whose every cell is a name of a known role: `A1`, `two copy`.
+fn names_by_their_roles(meanings: &mut [HeadingMeaning], grid: &Grid) {
+    let is_name =
+        |of: &HeadingMeaning| matches!(of.column, Some(TableColumn::Mechanism | TableColumn::Operation));
+    if meanings.iter().any(is_name) {
+        return;
+    }
+    let roles = |at: usize| grid.rows.iter().all(|row| role::of(&row.cells[at]).is_some());
+    let free = |of: &HeadingMeaning| matches!(of.column, None | Some(TableColumn::Variant));
+    if let Some(at) = (0..meanings.len()).find(|at| free(&meanings[*at]) && roles(*at)) {
+        meanings[at] = HeadingMeaning { column: Some(TableColumn::Mechanism), ..HeadingMeaning::default() };
+    }
 }
 
 /// What needs a unit and has none, neither in its heading nor in its cells, is not read.
@@ -310,8 +327,11 @@ fn apart(plan: &mut ColumnPlan, headings: &[String], named: bool) -> Result<(), 
     }
     for at in unknown {
         let heading = &headings[at];
-        plan.not_read
-            .push(format!("{heading:?} keeps rows apart; if it does not, {}", ask("ignored", heading, "")));
+        plan.not_read.push(format!(
+            "{heading:?} keeps rows apart; if it names what competes, {}; if it tells nothing, {}",
+            ask("mechanism", heading, ""),
+            ask("ignored", heading, "")
+        ));
     }
     Ok(())
 }
@@ -328,7 +348,9 @@ fn has_figures(
         ColumnUse::Across { .. } => true,
         _ => false,
     };
-    if let Some(wide) = expand::suggested(headings, numeric).filter(|_| !across) {
+    let sizes =
+        plan.uses.iter().any(|of| matches!(of, ColumnUse::Read { column: TableColumn::MessageBytes, .. }));
+    if let Some(wide) = expand::suggested(headings, numeric, sizes).filter(|_| !across) {
         return Err(format!(
             "its headings {} are values, not quantities: say of what, with {wide}",
             listed(headings, numeric)

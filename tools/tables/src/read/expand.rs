@@ -126,14 +126,15 @@ pub fn only_runs_or_mean(plan: &mut ColumnPlan) {
 }
 
 /// What headings that are values look like: two names of known roles, numbers of threads, or sizes.
-pub fn suggested(headings: &[String], numeric: &[usize]) -> Option<String> {
+pub fn suggested(headings: &[String], numeric: &[usize], sizes: bool) -> Option<String> {
     let many = |is: &dyn Fn(&str) -> bool| numeric.iter().filter(|at| is(&headings[**at])).count() > 1;
     let lower = |text: &str| text.to_lowercase();
     if many(&|text| role::of(text).is_some()) {
         return Some("--wide mechanism=throughput:Gbit/s (or latency:us)".into());
     }
     if many(&|text| {
-        number_in(text).is_some() && (lower(text).contains("thread") || lower(text).starts_with('t'))
+        sizes && number_in(text).is_some_and(|number| number.len() == text.len())
+            || number_in(text).is_some() && (lower(text).contains("thread") || lower(text).starts_with('t'))
     }) {
         return Some("--wide threads=throughput:Gbit/s (or latency:us)".into());
     }

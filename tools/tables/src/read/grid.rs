@@ -2,6 +2,7 @@
 
 use crate::BadTable;
 use crate::dictionary;
+use crate::unit::{self, DecimalMark};
 
 /// A line of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +32,9 @@ pub fn separated(name: &str, text: &str) -> Result<Grid, BadTable> {
     let fit = |lines: &[GridLine]| {
         let widest = lines.iter().map(|line| filled(&line.cells)).max().unwrap_or(0);
         let alike = lines.iter().filter(|line| line.cells.len() >= widest && filled(&line.cells) > 1).count();
-        if widest > 1 { alike * 100 + widest.min(99) } else { 0 }
+        // One line with a comma in a text is no table, but where it is the only one.
+        let is_table = widest > 1 && (alike > 1 || lines.len() == 1);
+        if is_table { alike * 100 + widest.min(99) } else { 0 }
     };
     let best = parsed.max_by_key(|(lines, _)| fit(lines)).filter(|(lines, _)| fit(lines) > 0);
     let Some((mut lines, delimiter)) = best else {
@@ -112,7 +115,9 @@ fn grid(
             return Err(BadTable::at(name, line.line, why));
         }
         // Words alone, where figures stood: the headings of another table.
-        if line.cells.iter().filter(|cell| dictionary::heading(cell, false).column.is_some()).count() > 1 {
+        let figures = line.cells.iter().any(|cell| unit::number(cell, DecimalMark::Point).is_some());
+        let known = line.cells.iter().filter(|cell| dictionary::heading(cell, false).column.is_some());
+        if !figures && known.count() > 1 {
             return Err(BadTable::at(name, line.line, "other headings begin here: give one table a file"));
         }
         rows.push(line);
@@ -137,6 +142,7 @@ pub fn piped(name: &str, text: &str) -> Vec<Result<Grid, BadTable>> {
             .iter()
             .rev()
             .find(|line| !line.is_empty())
+            .filter(|line| !is_row(line) && !is_rule(line))
             .map(|line| line.trim_matches(['#', '*', ' ', ':']));
         if block.iter().any(|line| is_rule(line)) && block.iter().filter(|line| is_row(line)).count() > 1 {
             tables.push(block_of(name, block, at, title));

@@ -70,8 +70,11 @@ fn plain(name: &str, text: &str, options: &ReadingOptions) -> Vec<Result<Publish
     let several = piped.len() > 1;
     let read = piped.into_iter().map(|grid| {
         let grid = grid?;
-        let called = if several { format!("{name}:{}", grid.headings.line) } else { name.to_string() };
-        rows::table(&called, &grid, options)
+        let mut table = rows::table(name, &grid, options)?;
+        if several {
+            table.name = format!("{name}:{}", grid.headings.line);
+        }
+        Ok(table)
     });
     read.collect()
 }

@@ -112,6 +112,21 @@ fn described(grid: &Grid, plan: &ColumnPlan) -> PublishedTable {
         let values = values.into_iter().collect::<Vec<_>>().join(", ");
         table.understood.push(format!("{} in the headings: {values}", column.title()));
     }
+    for (heading, of) in headings.iter().zip(&plan.uses) {
+        if let ColumnUse::Read { column, quality, .. } = of
+            && *quality != Quality::Mean
+        {
+            table.understood.push(format!("{heading:?} is the scatter of {}", column.title()));
+        }
+    }
+    let filled = |at: usize| grid.rows.iter().any(|row| !cell::is_empty(&row.cells[at]));
+    let ignored: Vec<String> = (0..headings.len())
+        .filter(|at| plan.uses[*at] == ColumnUse::Ignored && filled(*at))
+        .map(|at| format!("{:?}", headings[at]))
+        .collect();
+    if !ignored.is_empty() {
+        table.understood.push(format!("no use is made of {}", ignored.join(", ")));
+    }
     if !grid.titles.is_empty() {
         table.not_read.push(format!("above the headings: {}", grid.titles.join("; ")));
     }
