@@ -170,7 +170,9 @@ pub fn heading(text: &str, operations: bool) -> HeadingMeaning {
             None => format!("{inside} {before}"),
         };
         let meaning = heading(&again.replace(['[', ']'], " "), operations);
-        return meaning;
+        if meaning.column.is_some() || meaning.doubt.is_some() {
+            return meaning;
+        }
     }
     let whole = |dimension| unit::parse(text).is_ok_and(|unit| unit.dimension == dimension);
     let column = match (whole(Dimension::Rate), whole(Dimension::Calls)) {
@@ -412,6 +414,7 @@ mod tests {
         assert_eq!(of("Throughput StdDev (Gbps)"), (Some(Throughput), Quality::Deviation));
         assert_eq!(of("Throughput per thread (Gbps)"), (Some(Throughput), Quality::Tail));
         assert_eq!(of("latency_p99_us"), (Some(Latency), Quality::Tail));
+        assert!(heading("Time (s)", false).doubt.unwrap().contains("a duration"));
         assert!(heading("throughput_mb_s", false).doubt.unwrap().contains("bits or bytes"));
         assert_eq!(heading("time (us)", true).column, Some(Measured));
         assert!(is_summary("Best: A3") && is_summary("Average") && !is_summary("bestcopy"));

@@ -24,24 +24,18 @@ pub enum TableGap {
 }
 
 impl TableGap {
-    /// In a row of many tables.
+    /// In a row of many tables: the question alone.
     pub fn short(self) -> &'static str {
-        match self {
-            TableGap::Significance => "which differences are significant",
-            TableGap::Rivals => "who is faster",
-            TableGap::Sizes => "what size does",
-            TableGap::Threads => "what threads do",
-            TableGap::Latency => "latency",
-            TableGap::CpuCost => "CPU cost",
-            TableGap::CacheMisses => "cache misses",
-            TableGap::ContextSwitches => "context switches",
-        }
+        let reason = self.reason();
+        reason.split_once(':').map_or(reason, |(question, _)| question)
     }
 
     /// What is missing, for one table; who is faster has a reason of its own.
     pub fn reason(self) -> &'static str {
         match self {
-            TableGap::Significance => "significance: fewer than 5 runs a cell and no spread are read",
+            TableGap::Significance => {
+                "which differences are significant: fewer than 5 runs a cell and no spread are read"
+            }
             TableGap::Rivals => "who is faster",
             TableGap::Sizes => "what size does: one size, or no column read as such",
             TableGap::Threads => "what threads do: one thread count, or no column read as such",

@@ -121,13 +121,14 @@ fn span(table: &PublishedTable, column: TableColumn) -> String {
 fn of_unit(column: TableColumn, value: f64, unit: Option<&str>) -> String {
     use TableColumn::{
         BaseHardware, CpuPercent, Latency, Loss, Measured, Predicted, Repetition, Runs, SoftwareOverhead,
-        Threads,
+        Threads, Throughput,
     };
     match column {
         Threads | Repetition | Runs => value.to_string(),
         CpuPercent | Loss => format!("{} %", significant(value)),
         Measured | Predicted | BaseHardware | SoftwareOverhead => match unit {
             Some("ns") => Latency.unit().format(value),
+            Some("bit/s") => Throughput.unit().format(value),
             Some(unit) => format!("{} {unit}", column.unit().format(value)),
             None => column.unit().format(value),
         },

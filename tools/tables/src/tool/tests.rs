@@ -155,3 +155,15 @@ fn benchmarks_and_lmbench_are_operations() {
     assert_eq!(told[0], ("Context switching: 2p/0K ctxsw", 2.11));
     assert_eq!((told.len(), told[2].1), (3, 2900.0));
 }
+
+#[test]
+fn the_documentation_names_every_tool() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tables.md");
+    let Ok(docs) = std::fs::read_to_string(page) else { return };
+    for tool in TOOLS {
+        assert!(docs.contains(tool), "docs/tables.md does not name {tool}");
+    }
+    for form in &crate::dictionary::DICTIONARY.refused {
+        assert!(docs.contains(&form.tool), "docs/tables.md does not name {}", form.tool);
+    }
+}
