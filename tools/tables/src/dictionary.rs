@@ -174,21 +174,6 @@ pub fn heading(text: &str, operations: bool) -> HeadingMeaning {
             return meaning;
         }
     }
-    let whole = |dimension| unit::parse(text).is_ok_and(|unit| unit.dimension == dimension);
-    let column = match (whole(Dimension::Rate), whole(Dimension::Calls)) {
-        (true, _) => Some(TableColumn::Throughput),
-        (_, true) => Some(TableColumn::MessageRate),
-        _ => None,
-    };
-    if let Some(column) = column {
-        let unit = unit::parse(text).ok();
-        return HeadingMeaning {
-            column: Some(column),
-            unit,
-            unit_text: text.into(),
-            ..HeadingMeaning::default()
-        };
-    }
     if let Some((column, unit, told)) = of_its_unit(text) {
         return HeadingMeaning {
             column: Some(column),
@@ -208,12 +193,12 @@ pub fn heading(text: &str, operations: bool) -> HeadingMeaning {
     HeadingMeaning { doubt, doubted, ..HeadingMeaning::default() }
 }
 
-/// `mean_gbps`, `p50_us`: a mean of the one quantity that its unit is of.
+/// `Gbps`, `mean_gbps`, `p50_us`: the one quantity that its unit is of, or a mean of it.
 fn of_its_unit(text: &str) -> Option<(TableColumn, UnitScale, String)> {
-    splits(text).into_iter().find_map(|(name, unit)| {
+    std::iter::once(("", Some(text))).chain(splits(text)).find_map(|(name, unit)| {
         let (of, own) = (unit::parse(unit?).ok()?, words(name));
         let is = |names: &[&str]| own.len() == 1 && names.contains(&own[0].as_str());
-        let mean = is(&["avg", "average", "mean", "median", "p50"]);
+        let mean = own.is_empty() || is(&["avg", "average", "mean", "median", "p50"]);
         let column = match of.dimension {
             Dimension::Rate if mean => TableColumn::Throughput,
             Dimension::Calls if mean => TableColumn::MessageRate,

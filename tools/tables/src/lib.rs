@@ -20,7 +20,7 @@ pub use tool::TOOLS;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use syscost_core::units::Unit;
+use syscost_core::units::{Unit, significant};
 use syscost_measure::mechanism::Class;
 
 /// What a column of a table may hold.
@@ -110,6 +110,21 @@ impl TableColumn {
         }
     }
 
+    /// One of its figures; those of an operation are in the unit of their row.
+    pub fn format(self, value: f64, of_row: Option<&str>) -> String {
+        use TableColumn::{CpuPercent, Loss, Repetition, Runs, Threads};
+        match (self, of_row) {
+            (Threads | Repetition | Runs, _) => value.to_string(),
+            (CpuPercent | Loss, _) => format!("{} %", significant(value)),
+            (column, Some(unit)) if column.is_of_operations() => match unit {
+                "ns" => Unit::Nanoseconds.format(value),
+                "bit/s" => Unit::BitsPerSecond.format(value),
+                unit => format!("{} {unit}", significant(value)).trim_end().to_string(),
+            },
+            _ => self.unit().format(value),
+        }
+    }
+
     /// Which row it is, and not what was measured.
     fn is_place(self) -> bool {
         matches!(self, TableColumn::MessageBytes | TableColumn::Threads | TableColumn::Repetition)
@@ -121,7 +136,7 @@ impl TableColumn {
     }
 
     /// Of tables of operations.
-    fn is_of_operations(self) -> bool {
+    pub fn is_of_operations(self) -> bool {
         use TableColumn::{BaseHardware, Measured, Predicted, SoftwareOverhead};
         matches!(self, BaseHardware | SoftwareOverhead | Predicted | Measured)
     }

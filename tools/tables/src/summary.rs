@@ -2,7 +2,7 @@
 
 use super::compare::TableComparisons;
 use super::remark::{Remark, RemarkKind};
-use super::{PublishedRow, PublishedTable, TableColumn};
+use super::{PublishedRow, PublishedTable, RowKey, TableColumn};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,23 +81,14 @@ impl TableSummary {
     }
 }
 
-/// What a cell is known by: all of a row's place but which repetition it is.
-type CellKey<'t> = (Vec<&'t str>, [Option<u64>; 2], Option<usize>);
-
 /// The runs behind each cell: its rows, or what they say. Rows without a size or a run are no repetitions of each other where
 /// a column that was left out may tell them apart; nor are rows of different figures.
-pub fn runs(table: &PublishedTable) -> BTreeMap<CellKey<'_>, u64> {
+pub fn runs(table: &PublishedTable) -> BTreeMap<(RowKey, Option<usize>), u64> {
     let told = table.has(TableColumn::MessageBytes) || table.has(TableColumn::Repetition);
     let apart = !table.not_read.is_empty() && !told;
-    let mut runs: BTreeMap<CellKey, BTreeMap<TableColumn, u64>> = BTreeMap::new();
+    let mut runs: BTreeMap<_, BTreeMap<TableColumn, u64>> = BTreeMap::new();
     for row in &table.rows {
-        let names = [TableColumn::Mechanism, TableColumn::Operation, TableColumn::Variant];
-        let key = (
-            names.iter().filter_map(|column| row.text(*column)).collect(),
-            [TableColumn::MessageBytes, TableColumn::Threads].map(|column| row.count(column)),
-            apart.then_some(row.line),
-        );
-        let cell = runs.entry(key).or_default();
+        let cell = runs.entry((row.case(), apart.then_some(row.line))).or_default();
         for column in row.figures.keys().filter(|column| column.is_measure()) {
             *cell.entry(*column).or_default() += row.count(TableColumn::Runs).unwrap_or(1);
         }

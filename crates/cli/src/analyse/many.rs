@@ -2,6 +2,7 @@
 
 use super::{AnalysedTable, BadFile, places};
 use crate::output::{Paint, entry};
+use serde::Serialize;
 use syscost_core::units::count;
 use syscost_tables::compare::sentences;
 use syscost_tables::remark::RemarkKind;
@@ -35,44 +36,40 @@ pub fn told(tables: &[AnalysedTable], bad: &[BadFile], paint: Paint) -> String {
     out + "\n`syscost analyse FILE` tells one table whole; --csv prints a row a table.\n"
 }
 
+/// A row of the CSV: a table, or a file that is none and why.
+#[derive(Default, Serialize)]
+struct AnalysedLine<'t> {
+    file: &'t str,
+    rows: Option<usize>,
+    cells: Option<usize>,
+    runs_min: Option<u64>,
+    runs_max: Option<u64>,
+    contradictions: Option<usize>,
+    found: String,
+    unexpected: Option<usize>,
+    cannot_say: String,
+    error: &'t str,
+}
+
 /// The same rows for programs.
 pub fn csv(tables: &[AnalysedTable], bad: &[BadFile]) -> String {
+    let good = tables.iter().map(|AnalysedTable { table, summary, .. }| AnalysedLine {
+        file: &table.name,
+        rows: Some(summary.rows),
+        cells: Some(summary.cells),
+        runs_min: Some(summary.runs[0]),
+        runs_max: Some(summary.runs[1]),
+        contradictions: Some(summary.contradictions.len()),
+        found: summary.contradictions.join("; "),
+        unexpected: Some(summary.unexpected),
+        cannot_say: summary.cannot_say.iter().map(|gap| gap.short()).collect::<Vec<_>>().join("; "),
+        error: "",
+    });
+    let unread =
+        bad.iter().map(|bad| AnalysedLine { file: &bad.name, error: &bad.error, ..AnalysedLine::default() });
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let header = [
-        "file",
-        "rows",
-        "cells",
-        "runs_min",
-        "runs_max",
-        "contradictions",
-        "found",
-        "unexpected",
-        "cannot_say",
-        "error",
-    ];
-    let good = tables.iter().map(|AnalysedTable { table, summary, .. }| {
-        let gaps: Vec<&str> = summary.cannot_say.iter().map(|gap| gap.short()).collect();
-        let [least, most] = summary.runs;
-        let counts =
-            [summary.rows, summary.cells, least as usize, most as usize, summary.contradictions.len()];
-        let mut row = vec![table.name.clone()];
-        row.extend(counts.map(|n| n.to_string()));
-        row.extend([
-            summary.contradictions.join("; "),
-            summary.unexpected.to_string(),
-            gaps.join("; "),
-            String::new(),
-        ]);
-        row
-    });
-    let unread = bad.iter().map(|bad| {
-        let mut row = vec![String::new(); header.len()];
-        (row[0], row[header.len() - 1]) = (bad.name.clone(), bad.error.clone());
-        row
-    });
-    // Writing into memory cannot fail.
-    for row in std::iter::once(header.map(String::from).to_vec()).chain(good).chain(unread) {
-        writer.write_record(row).expect("in memory");
+    for line in good.chain(unread) {
+        writer.serialize(line).expect("in memory");
     }
     String::from_utf8(writer.into_inner().expect("in memory")).expect("only text was written")
 }

@@ -3,7 +3,7 @@
 use super::{AnalysedTable, places};
 use crate::output::{Paint, entry};
 use std::collections::BTreeSet;
-use syscost_core::units::{count, significant};
+use syscost_core::units::count;
 use syscost_tables::compare::sentences;
 use syscost_tables::remark::{Remark, RemarkKind};
 use syscost_tables::summary::TableGap;
@@ -103,36 +103,16 @@ fn span(table: &PublishedTable, column: TableColumn) -> String {
     let (least, most) = values.fold((f64::MAX, f64::MIN), |(a, b), value| (a.min(value), b.max(value)));
     // The figures of a table of operations are in the unit of their row.
     let units: BTreeSet<Option<&str>> = table.rows.iter().map(|row| row.text(TableColumn::Unit)).collect();
-    let of_rows = of_unit(column, 1.0, Some("")) != of_unit(column, 1.0, None);
-    if of_rows && units.len() > 1 {
+    if column.is_of_operations() && units.len() > 1 {
         return "in the unit of each row".into();
     }
     let unit = units.into_iter().next().flatten();
-    let format = |value: f64| of_unit(column, value, unit);
+    let format = |value: f64| column.format(value, unit);
     match (texts.is_empty(), least.total_cmp(&most)) {
         (false, _) => named(&texts, ", "),
         (true, std::cmp::Ordering::Greater) => "no figure".into(),
         (true, std::cmp::Ordering::Equal) => format(least),
         _ => format!("{} to {}", format(least), format(most)),
-    }
-}
-
-/// With the unit of its column, or of an operation's row.
-fn of_unit(column: TableColumn, value: f64, unit: Option<&str>) -> String {
-    use TableColumn::{
-        BaseHardware, CpuPercent, Latency, Loss, Measured, Predicted, Repetition, Runs, SoftwareOverhead,
-        Threads, Throughput,
-    };
-    match column {
-        Threads | Repetition | Runs => value.to_string(),
-        CpuPercent | Loss => format!("{} %", significant(value)),
-        Measured | Predicted | BaseHardware | SoftwareOverhead => match unit {
-            Some("ns") => Latency.unit().format(value),
-            Some("bit/s") => Throughput.unit().format(value),
-            Some(unit) => format!("{} {unit}", column.unit().format(value)),
-            None => column.unit().format(value),
-        },
-        _ => column.unit().format(value),
     }
 }
 
@@ -145,7 +125,7 @@ fn figures(table: &PublishedTable, all: bool) -> String {
     let line = |row: &PublishedRow| -> Vec<String> {
         let cell = |column: &TableColumn| {
             let unit = row.text(TableColumn::Unit);
-            let figure = row.value(*column).map(|value| of_unit(*column, value, unit));
+            let figure = row.value(*column).map(|value| column.format(value, unit));
             row.text(*column)
                 .map(|text| text.chars().take(CELL).collect())
                 .or(figure)

@@ -18,7 +18,7 @@ pub struct Grid {
     pub headings: GridLine,
     pub rows: Vec<GridLine>,
     pub delimiter: char,
-    /// Lines above the headings that are no part of it.
+    /// Lines above and below that are no part of it.
     pub titles: Vec<String>,
     /// Lines that repeat the headings.
     pub again: usize,
@@ -90,10 +90,19 @@ fn records(text: &str, delimiter: char) -> Vec<GridLine> {
 fn grid(
     name: &str,
     mut headings: GridLine,
-    lines: Vec<GridLine>,
+    mut lines: Vec<GridLine>,
     delimiter: char,
-    titles: Vec<String>,
+    mut titles: Vec<String>,
 ) -> Result<Grid, BadTable> {
+    // A note below the last row; between rows one may be the name of what follows.
+    let is_note = |line: &&mut GridLine| {
+        let number = |cell: &String| unit::number(cell, DecimalMark::Point).is_some();
+        line.cells.len() > 2 && filled(&line.cells) == 1 && !line.cells.iter().any(number)
+    };
+    while let Some(note) = lines.last_mut().filter(is_note) {
+        titles.push(note.cells.concat());
+        lines.pop();
+    }
     while headings.cells.last().is_some_and(String::is_empty) {
         headings.cells.pop();
     }
@@ -227,6 +236,10 @@ mod tests {
                 .unwrap_err()
                 .to_string()
                 .contains("other headings")
+        );
+        assert_eq!(
+            cells("size,threads,gbps\n64,1,2\nNote: mine,,\n"),
+            Ok(("size/threads/gbps".into(), 1, ','))
         );
         assert!(cells("no table\nat all\n").is_err());
         let tables = piped(

@@ -128,7 +128,7 @@ fn described(grid: &Grid, plan: &ColumnPlan) -> PublishedTable {
         table.understood.push(format!("no use is made of {}", ignored.join(", ")));
     }
     if !grid.titles.is_empty() {
-        table.not_read.push(format!("above the headings: {}", grid.titles.join("; ")));
+        table.not_read.push(format!("beside the table: {}", grid.titles.join("; ")));
     }
     if grid.again > 0 {
         table.understood.push(format!("headings repeated on {} left out", count(grid.again, "line")));

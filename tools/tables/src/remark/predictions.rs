@@ -4,7 +4,7 @@
 use super::{Remark, RemarkKind, place};
 use crate::unit::{self, Dimension};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
-use syscost_core::units::{Unit, significant};
+use syscost_core::units::significant;
 
 const FACTOR: f64 = 2.0;
 /// A sum may miss by rounding, and by what authors round themselves.
@@ -65,11 +65,8 @@ fn better_than_hardware(table: &PublishedTable, row: &PublishedRow) -> Option<Re
     let (hardware, measured) = (row.figure(TableColumn::BaseHardware)?, row.figure(TableColumn::Measured)?);
     let impossible = hardware.value > 0.0
         && if is_rate(row)? { measured.low() > hardware.high() } else { measured.high() < hardware.low() };
-    let unit = row.text(TableColumn::Unit).unwrap_or_default();
-    let said = |figure: PublishedFigure| match unit {
-        "bit/s" => Unit::BitsPerSecond.format(figure.value),
-        "ns" => Unit::Nanoseconds.format(figure.value),
-        _ => format!("{} {unit}", significant(figure.value)),
+    let said = |figure: PublishedFigure| {
+        TableColumn::Measured.format(figure.value, row.text(TableColumn::Unit).or(Some("")))
     };
     impossible.then(|| Remark {
         id: "better_than_hardware",

@@ -5,7 +5,6 @@ use super::{Remark, RemarkKind, place};
 use crate::summary::{FEWEST_RUNS, runs};
 use crate::{PublishedRow, PublishedTable, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_core::units::Unit;
 
 /// Runs of one case that lie further apart than this are of several cases, or something disturbed them.
 const APART: f64 = 2.0;
@@ -40,10 +39,8 @@ fn apart(table: &PublishedTable) -> Option<Remark> {
     cases.retain(|(texts, places), _| !texts.is_empty() || !places.is_empty());
     let found: Vec<RunsApart> = cases.values().filter_map(|rows| farthest(rows)).collect();
     let worst = found.iter().max_by(|a, b| a.times.total_cmp(&b.times))?;
-    let unit = worst.least.text(TableColumn::Unit).filter(|_| worst.column == TableColumn::Measured);
     let figure = |row: &PublishedRow| {
-        let value = row.value(worst.column).unwrap_or_default();
-        told(worst.column, value) + &unit.map_or(String::new(), |unit| format!(" {unit}"))
+        worst.column.format(row.value(worst.column).unwrap_or_default(), row.text(TableColumn::Unit))
     };
     let left = if table.not_read.is_empty() { "" } else { " (perhaps a column that is left out)" };
     Some(Remark {
@@ -60,15 +57,6 @@ fn apart(table: &PublishedTable) -> Option<Remark> {
         ),
         lines: BTreeSet::from([worst.least.line, worst.most.line]).into_iter().collect(),
     })
-}
-
-fn told(column: TableColumn, value: f64) -> String {
-    match column {
-        TableColumn::Throughput => Unit::BitsPerSecond.format(value),
-        TableColumn::Latency => Unit::Nanoseconds.format(value),
-        TableColumn::MessageRate => Unit::PerSecond.format(value),
-        _ => ((value * 1e3).round() / 1e3).to_string(),
-    }
 }
 
 fn farthest<'t>(rows: &[&'t PublishedRow]) -> Option<RunsApart<'t>> {
