@@ -3,27 +3,18 @@
 //! A server counts as ready when the kernel lists its port as listening in its namespace: nothing
 //! connects to it to find out, so a one-shot server is not used up. Source: proc(5).
 
-use crate::place::Place;
 use crate::process::{self, Finished, Running, ending};
 use anyhow::{Context, Result, bail, ensure};
-use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-/// One program with its arguments.
-#[derive(Clone, Debug)]
-pub struct Call {
-    pub program: PathBuf,
-    pub arguments: Vec<String>,
-}
-
-/// A server, the port it will listen on, and its client. A tool without a notion of several
+/// A server, if there is one, the port it will listen on, and its client. A tool without a notion of several
 /// streams runs one lane for each.
-#[derive(Clone, Debug)]
 pub struct Lane {
-    pub server: Call,
+    pub server: Option<Command>,
     pub port: u16,
-    pub client: Call,
+    pub client: Command,
 }
 
 /// When a lane is over, and whose output has the figure.
@@ -52,34 +43,29 @@ const SERVER_START_LIMIT: Duration = Duration::from_secs(5);
 const SERVER_END_LIMIT: Duration = Duration::from_secs(3);
 const STEP: Duration = Duration::from_millis(10);
 
-/// Starts every server, then every client, and collects what the one with the figure prints.
-pub fn run(
-    place: &Place,
-    lanes: &[Lane],
-    ending: Ending,
-    limit: Duration,
-    stop: &AtomicBool,
-) -> Result<Vec<String>> {
-    let mut servers = Vec::new();
+/// Starts every server, then every client, and collects what the one with the figure prints, on both
+/// streams: some tools report on standard error.
+pub fn run(lanes: Vec<Lane>, ending: Ending, limit: Duration, stop: &AtomicBool) -> Result<Vec<String>> {
+    let (mut servers, mut ports, mut clients) = (Vec::new(), Vec::new(), Vec::new());
     for lane in lanes {
-        servers.push(start(&lane.server, place.receiver())?);
+        servers.push(lane.server.map(Running::start).transpose()?);
+        ports.push(lane.port);
+        clients.push(lane.client);
     }
-    for (server, lane) in servers.iter_mut().zip(lanes) {
-        wait_until_listening(server, lane.port, stop)?;
+    for (server, port) in servers.iter_mut().flatten().zip(ports) {
+        wait_until_listening(server, port, stop)?;
     }
     let deadline = Instant::now() + limit;
-    let mut clients = Vec::new();
-    for lane in lanes {
-        clients.push(start(&lane.client, place.sender())?);
-    }
+    let mut clients = clients.into_iter().map(Running::start).collect::<Result<Vec<_>>>()?;
     if let Some(time) = ending.client_after {
+        let servers: Vec<&Running> = servers.iter().flatten().collect();
         return ended(clients, &servers, time, stop);
     }
     let mut outputs = Vec::new();
     for (client, server) in clients.iter_mut().zip(&mut servers) {
         let finished = client.finish(deadline, stop).context("client")?;
         let mut output = successful("client", finished)?;
-        if ending.server_reports {
+        if let Some(server) = server.as_mut().filter(|_| ending.server_reports) {
             let finished = server.finish(Instant::now() + SERVER_END_LIMIT, stop).context("server")?;
             output = successful("server", finished)?;
         }
@@ -91,7 +77,7 @@ pub fn run(
 /// Ends the clients after this time, and waits until every server has said something.
 fn ended(
     clients: Vec<Running>,
-    servers: &[Running],
+    servers: &[&Running],
     time: Duration,
     stop: &AtomicBool,
 ) -> Result<Vec<String>> {
@@ -106,7 +92,7 @@ fn ended(
     drop(clients);
     let limit = Instant::now() + SERVER_END_LIMIT;
     loop {
-        let said: Vec<String> = servers.iter().map(Running::said).collect();
+        let said: Vec<String> = servers.iter().map(|server| server.said()).collect();
         // A line may be on its way.
         if said.iter().all(|text| text.contains('\n')) || Instant::now() >= limit {
             return Ok(said);
@@ -115,15 +101,9 @@ fn ended(
     }
 }
 
-pub fn start(call: &Call, seat: process::Seat) -> Result<Running> {
-    let mut command = process::command(&call.program, seat);
-    command.args(&call.arguments);
-    Running::start(command)
-}
-
-pub fn successful(role: &str, finished: Finished) -> Result<String> {
+fn successful(role: &str, finished: Finished) -> Result<String> {
     if finished.status.success() {
-        return Ok(finished.stdout);
+        return Ok(format!("{}\n{}", finished.stdout, finished.stderr));
     }
     let said = [finished.stderr.trim(), finished.stdout.trim()].join(" ");
     bail!("{role}: {}: {}", ending(finished.status), shortened(&said))
@@ -133,7 +113,7 @@ fn shortened(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(240).collect()
 }
 
-pub fn wait_until_listening(server: &Running, port: u16, stop: &AtomicBool) -> Result<()> {
+fn wait_until_listening(server: &Running, port: u16, stop: &AtomicBool) -> Result<()> {
     let deadline = Instant::now() + SERVER_START_LIMIT;
     while !listening(server.id(), port) {
         if stop.load(Ordering::Relaxed) {

@@ -9,16 +9,18 @@
 #![expect(clippy::print_stdout, reason = "a tool for developers: a closed pipe may end it")]
 
 mod cell;
-mod contests;
+mod compare;
+mod contest;
 mod external;
-mod machine;
-mod namespace;
+mod measure;
 mod options;
-mod os;
 mod ours;
+mod page;
 mod place;
+mod pooled;
 mod process;
 mod program;
+mod props;
 mod read;
 mod record;
 mod sink;
@@ -27,19 +29,18 @@ mod stamped;
 mod tests;
 
 use clap::Parser;
+use contest::Page;
 use options::{CommandLine, What};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let asked = CommandLine::parse();
     let done = match &asked.what {
-        Some(What::Os(options)) => os::run(options),
         Some(What::Sink(options)) => sink::run(options),
         Some(What::Stamped(options)) => stamped::run(options),
-        Some(What::Ways(_)) | None => {
-            let (options, on) = asked.contests();
-            contests::run(options, on)
-        }
+        Some(What::Os(options)) => measure::run(options, Page::Os),
+        Some(What::Ways(options)) => measure::run(options, Page::Ways),
+        None => measure::run(&asked.plain, Page::Plain),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,7 +1,6 @@
 //! The command line.
 
 use crate::cell::Path;
-use crate::contests::contest::On;
 use crate::{sink, stamped};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -38,18 +37,17 @@ pub enum What {
 
 #[derive(Clone, Debug, Args)]
 pub struct Options {
-    /// Times that every program is compared with ours: of transfers in four visits of every cell (one, the other, the other,
-    /// one), of operations once in every row, where six is the fewest with a 95 % interval [default: 3, of operations 10]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub rounds: Option<u32>,
+    /// Times that every program is compared with ours, by four visits of every cell: one, the other, the other, one
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 3)]
+    pub rounds: u32,
     /// Message sizes; a contest leaves out those that it does not have, and cuts the largest to what
     /// its programs can send
     #[arg(long, value_delimiter = ',', value_parser = size, default_value = "64,1K,16K,256K,1M")]
     pub sizes: Vec<u64>,
-    /// Paths: veth, loopback
-    #[arg(long, value_delimiter = ',', default_value = "veth,loopback")]
+    /// Paths of transfers
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "veth,loopback")]
     pub paths: Vec<Path>,
-    /// These contests, or rows of operations, only
+    /// These contests only
     #[arg(long, value_delimiter = ',', value_name = "CONTEST", visible_alias = "rows")]
     pub contests: Vec<String>,
     /// Compare with these programs only
@@ -61,9 +59,6 @@ pub struct Options {
     /// Stop after this long, with what there is by then
     #[arg(long, default_value = "60m", value_parser = syscost_core::units::parse_duration)]
     pub time_limit: Duration,
-    /// Seed of the order of cells, rows and programs
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
     /// Where every figure is recorded
     #[arg(long, default_value = "target/peers/record.csv", value_name = "FILE")]
     pub record: PathBuf,
@@ -79,16 +74,6 @@ pub struct Options {
     /// Say which contests or rows and which programs there are, and end
     #[arg(long)]
     pub list: bool,
-}
-
-impl CommandLine {
-    /// The page of contests that was asked for.
-    pub fn contests(&self) -> (&Options, On) {
-        match &self.what {
-            Some(What::Ways(options)) => (options, On::Ways),
-            _ => (&self.plain, On::Plain),
-        }
-    }
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -1,49 +1,47 @@
-//! Our side of a comparison: one round of a case, the built binary's own workers in the same
+//! Our side of a comparison: a few rounds of a case, the built binary's own workers in the same
 //! namespaces and on the same CPUs as every other tool.
 //!
 //! Axes that a comparison does not name keep the study's defaults, so that a new axis is picked up
 //! here without a change.
 
-use crate::cell::{Cell, Path};
-use crate::namespace::{self, Namespace};
+use crate::cell::Cell;
+use crate::contest::Contest;
 use crate::place::{CONGESTION_CONTROL, Place};
 use crate::process::Interrupted;
 use crate::program::Found;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use syscost_core::axis::Point;
-use syscost_core::sample::Sample;
+use syscost_core::sample::{Sample, round_value};
 use syscost_core::stats;
 use syscost_experiment::plan::Case;
 use syscost_harness::worker::path::Paths;
 use syscost_harness::worker::{self, RoundError, RoundOptions};
-use syscost_host::namespaces::{NamespacePair, NamespaceSide, PairSettings};
+use syscost_host::clock;
 use syscost_host::scratch::Scratch;
-use syscost_measure::probe::transfer::axes::{MTU, OFFLOADS};
 use syscost_measure::probe::{self, Timing};
 use syscost_sys::program;
 
 /// What a window of ours leaves out at its start; a receiver of ours that serves another tool's
 /// sender leaves out the same.
 pub const WARM_UP: Duration = Duration::from_millis(100);
-/// Beyond its own time; the same as for the other tools.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Beyond its own time.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Of an operation, as specs/os.toml has it.
+const OPERATION: Timing = Timing { warmup_ns: 1_000_000, window_ns: 2_000_000, windows: 3 };
+/// Rounds of fresh workers whose median is one figure of an operation: what `syscost run` reports after its fewest.
+const OPERATION_ROUNDS: u32 = 6;
 
 /// What a visit gets to work with.
 pub struct Visit<'a> {
-    pub place: &'a Place,
+    /// None: an operation.
+    pub place: Option<&'a Place>,
     pub cell: &'a Cell,
     pub seconds: u32,
+    /// Where an operation makes its files.
+    pub directory: &'a str,
     pub stop: &'a AtomicBool,
-}
-
-/// A case of ours: axes by id, values as on the command line.
-pub struct Asked<'a> {
-    pub probe: &'a str,
-    pub metric: &'a str,
-    pub at: &'a [(String, String)],
 }
 
 /// The program that cargo built beside this one, as the comparison records it.
@@ -56,24 +54,40 @@ pub fn find() -> Result<Found> {
     Ok(Found { version: format!("{} {profile}, SHA-256 {}", env!("CARGO_PKG_VERSION"), &hash[..12]) })
 }
 
-/// One round of fresh workers: the metric as reports compute it, over the verified samples.
-pub fn figure(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<f64> {
-    let point = point(asked, visit)?;
-    let (mut paths, _inside) = paths(visit.cell.path, visit.place, &point)?;
-    let case = Case { index: 0, probe: asked.probe.into(), point, twin_of: None };
-    let timing = timing(&case, visit.seconds)?;
+/// One figure of ours: the metric as reports compute it, over rounds of fresh workers.
+pub fn figure(contest: &Contest, at: &[(String, String)], visit: &Visit<'_>) -> Result<f64> {
+    let point = resolved(&contest.probe, at, &common(visit))?;
+    let (probe, metric) = (probe::find(&contest.probe).context("resolved above")?, contest.measured()?);
+    if let Err(why) = probe.available(&point) {
+        bail!("{}: {}", why.reason, why.remedy);
+    }
+    let mut paths = Paths::new("peers");
+    if let Some(place) = visit.place {
+        paths.lend(place.settings.clone(), place.lent()?);
+    }
+    let case = Case { index: 0, probe: contest.probe.as_str().into(), point, twin_of: None };
     let interrupted = || visit.stop.load(Ordering::Relaxed);
-    let terms = RoundOptions::of(timing, PATIENCE, &interrupted);
-    let round =
-        worker::round(&case, &terms, &mut paths, &mut Scratch::default()).map_err(|error| match error {
+    let (timing, rounds) = match visit.place {
+        Some(_) => (transfer_timing(&case, visit.seconds)?, 1),
+        None => (OPERATION, OPERATION_ROUNDS),
+    };
+    let tsc_hz = clock::tick_counter().filter(|counter| counter.invariant != Some(false)).map(|c| c.hertz);
+    let terms = RoundOptions { tsc_hz, ..RoundOptions::of(timing, PATIENCE, &interrupted) };
+    let mut scratch = Scratch::default();
+    let mut values = Vec::new();
+    for _ in 0..rounds {
+        let round = worker::round(&case, &terms, &mut paths, &mut scratch).map_err(|error| match error {
             RoundError::Interrupted => anyhow!(Interrupted),
             other => anyhow!(other),
         })?;
-    metric(asked, &case.point, &round.samples)
+        let samples: Vec<&Sample> = round.samples.iter().collect();
+        values.extend(round_value(&samples, &metric, &case.point));
+    }
+    Ok(contest.times * stats::median(&values).context("no usable sample")?)
 }
 
 /// What makes the probe's own window as long as a visit: a probe may stretch what it is asked for.
-fn timing(case: &Case, seconds: u32) -> Result<Timing> {
+fn transfer_timing(case: &Case, seconds: u32) -> Result<Timing> {
     let window_ns = u64::from(seconds) * 1_000_000_000;
     let plain = Timing { warmup_ns: WARM_UP.as_nanos() as u64, window_ns, windows: 1 };
     let probe = probe::find(&case.probe).with_context(|| format!("no probe {}", case.probe))?;
@@ -81,24 +95,19 @@ fn timing(case: &Case, seconds: u32) -> Result<Timing> {
     Ok(Timing { window_ns: (window_ns as f64 / stretched) as u64, ..plain })
 }
 
-/// The coordinates of a transfer: what was asked, the place and the cell.
-fn point(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<Point> {
-    let (sender, receiver) = visit.place.cpus();
-    let cell = visit.cell;
-    let common = [
-        ("message_bytes", cell.message_bytes.to_string()),
-        ("threads", cell.streams.to_string()),
-        ("path", cell.path.to_string()),
-        ("nodelay", cell.nodelay_text().to_string()),
+/// What the place and the cell decide. A loopback is a pair whose ends share a namespace.
+fn common(visit: &Visit<'_>) -> Vec<(&'static str, String)> {
+    let Some(place) = visit.place else { return vec![("directory", visit.directory.into())] };
+    let (sender, receiver) = place.cpus;
+    vec![
+        ("message_bytes", visit.cell.message_bytes.to_string()),
+        ("threads", visit.cell.streams.to_string()),
+        ("path", place.settings.layer.to_string()),
+        ("nodelay", visit.cell.nodelay_text().to_string()),
         ("congestion_control", CONGESTION_CONTROL.to_string()),
-        ("mtu", visit.place.mtu.clone()),
+        ("mtu", place.settings.mtu.to_string()),
         ("placement", format!("{sender}:{receiver}")),
-    ];
-    let point = resolved(asked.probe, asked.at, &common)?;
-    if let Err(why) = probe::find(asked.probe).context("resolved above")?.available(&point) {
-        bail!("{}: {}", why.reason, why.remedy);
-    }
-    Ok(point)
+    ]
 }
 
 /// The coordinates of a case: what was asked, else what is common, else the first default.
@@ -123,61 +132,4 @@ pub fn resolved(probe: &str, at: &[(String, String)], common: &[(&str, String)])
         bail!("{probe} has no axis {id} there");
     }
     Ok(point)
-}
-
-/// The links of this place, for the workers. Loopback workers inherit the namespace of this
-/// thread, which is inside the place for as long as the guard lives.
-fn paths(path: Path, place: &Place, point: &Point) -> Result<(Paths, Option<Inside>)> {
-    let mut paths = Paths::new("peers");
-    if path == Path::Loopback {
-        return Ok((paths, Some(Inside::enter(place.sender().namespace)?)));
-    }
-    let side = |namespace: RawFd, address: std::net::Ipv4Addr, interface: &str| -> Result<NamespaceSide> {
-        Ok(NamespaceSide {
-            user_ns: None,
-            net_ns: namespace::duplicate(namespace)?,
-            address: address.into(),
-            interface: interface.into(),
-        })
-    };
-    let pair = NamespacePair {
-        sender: side(place.sender().namespace, place.sender_address, "sender")?,
-        receiver: side(place.receiver().namespace, place.receiver_address, "receiver")?,
-        hub: None,
-        facts: Default::default(),
-    };
-    let mtu = point.int(MTU).context("a veth point has an MTU")? as u32;
-    paths.lend(PairSettings::veth(mtu, point.on(OFFLOADS)), pair);
-    Ok((paths, None))
-}
-
-/// This thread is in another network namespace until this is dropped.
-struct Inside(Namespace);
-
-impl Inside {
-    fn enter(namespace: RawFd) -> Result<Inside> {
-        let back = Namespace::current()?;
-        namespace::enter(namespace)?;
-        Ok(Inside(back))
-    }
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        namespace::enter(self.0.fd()).expect("the way back is held open");
-    }
-}
-
-fn metric(asked: &Asked<'_>, point: &Point, samples: &[Sample]) -> Result<f64> {
-    let metrics = probe::find(asked.probe).context("no such probe")?.metrics();
-    let metric = metrics
-        .iter()
-        .find(|metric| metric.id == asked.metric)
-        .with_context(|| format!("{} has no metric {}", asked.probe, asked.metric))?;
-    let figures: Vec<f64> = samples
-        .iter()
-        .filter(|sample| sample.verified)
-        .filter_map(|sample| (metric.of)(sample, point))
-        .collect();
-    stats::median(&figures).context("no verified sample")
 }

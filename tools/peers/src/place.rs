@@ -1,161 +1,121 @@
 //! Where a cell runs: sender and receiver each with a namespace and a CPU, one route, cubic.
 //!
-//! The congestion control is a property of the route (`congctl`), so that tools without a flag for
-//! it get it too and the host's default stays what it is; what a fresh connection really has is
+//! The namespaces are those of syscost's own paths. The congestion control is a property of the route (`congctl`), so that
+//! tools without a flag for it get it too and the host's default stays what it is; what the kernel holds is
 //! read back. Nothing outside the private namespaces is changed. Source: ip-route(8), tcp(7).
 
 use crate::cell::Path;
-use crate::namespace::{self, Namespace};
 use crate::process::{self, Seat};
-use anyhow::{Context, Result, bail};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use anyhow::{Context, Result, ensure};
+use std::net::{IpAddr, Ipv4Addr};
+use syscost_host::files::Root;
+use syscost_host::fingerprint;
+use syscost_host::namespaces::{NamespacePair, NamespaceSide, PairSettings};
+use syscost_host::topology::{Placement, Topology};
 
 pub const CONGESTION_CONTROL: &str = "cubic";
-const SENDER: Ipv4Addr = Ipv4Addr::new(10, 89, 0, 1);
-const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 89, 0, 2);
+/// The kernel's own of a veth pair.
+const MTU_BYTES: u32 = 1500;
+/// What the page says about the machine, as runs of syscost record it.
+const FACTS: [&str; 7] = [
+    "cpu_model",
+    "cpus_online",
+    "hypervisor",
+    "kernel_release",
+    "distribution",
+    "tcp_wmem_bytes",
+    "tcp_rmem_bytes",
+];
 
 /// Both ends of a path.
 pub struct Place {
-    sender: Namespace,
-    /// `None`: the sender's (loopback).
-    receiver: Option<Namespace>,
-    cpus: (usize, usize),
-    pub sender_address: Ipv4Addr,
-    pub receiver_address: Ipv4Addr,
-    /// What a connection from sender to receiver reported: TCP_CONGESTION.
-    pub congestion_control: String,
-    /// Interface settings that matter, as `ip` reports them.
-    pub mtu: String,
+    pair: NamespacePair,
+    pub settings: PairSettings,
+    /// Of the sender, of the receiver.
+    pub cpus: (usize, usize),
 }
 
 impl Place {
     /// With a veth pair of this MTU; a loopback keeps the kernel's.
     pub fn new(path: Path, mtu: Option<u32>, cpus: (usize, usize)) -> Result<Place> {
-        let mut place = Place {
-            sender: Namespace::new()?,
-            receiver: match path {
-                Path::Veth => Some(Namespace::new()?),
-                Path::Loopback => None,
-            },
-            cpus,
-            sender_address: SENDER,
-            receiver_address: match path {
-                Path::Veth => RECEIVER,
-                Path::Loopback => Ipv4Addr::LOCALHOST,
-            },
-            congestion_control: String::new(),
-            mtu: String::new(),
-        };
-        match path {
-            Path::Veth => place.lay_veth(mtu)?,
-            Path::Loopback => place.lay_loopback()?,
+        let settings = PairSettings::veth(mtu.unwrap_or(MTU_BYTES), true);
+        let mut pair = NamespacePair::create("peers", &settings)?;
+        if path == Path::Loopback {
+            pair.sender.address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            pair.sender.interface = "lo".into();
+            // The pair stays: getaddrinfo(3) with AI_ADDRCONFIG, as netperf calls it, wants an address beside 127/8.
+            let far = std::mem::replace(&mut pair.receiver, copy(&pair.sender)?);
+            pair.hub = Some(far.net_ns);
         }
-        place.congestion_control = place.connection_congestion_control()?;
-        if place.congestion_control != CONGESTION_CONTROL {
-            bail!(
-                "connections on {path} use {}, not {CONGESTION_CONTROL}: is tcp_{CONGESTION_CONTROL} available?",
-                place.congestion_control
-            );
-        }
+        let place = Place { pair, settings, cpus };
+        place.lay(place.sender(), &place.pair.sender, &place.pair.receiver)?;
+        place.lay(place.receiver(), &place.pair.receiver, &place.pair.sender)?;
         Ok(place)
     }
 
-    pub fn sender(&self) -> Seat {
-        Seat { namespace: self.sender.fd(), cpu: self.cpus.0 }
+    pub fn sender(&self) -> Seat<'_> {
+        Seat { side: Some(&self.pair.sender), cpus: vec![self.cpus.0] }
     }
 
-    pub fn receiver(&self) -> Seat {
-        let namespace = self.receiver.as_ref().unwrap_or(&self.sender);
-        Seat { namespace: namespace.fd(), cpu: self.cpus.1 }
+    pub fn receiver(&self) -> Seat<'_> {
+        Seat { side: Some(&self.pair.receiver), cpus: vec![self.cpus.1] }
     }
 
-    /// CPU of the sender, CPU of the receiver.
-    pub fn cpus(&self) -> (usize, usize) {
-        self.cpus
+    pub fn receiver_address(&self) -> IpAddr {
+        self.pair.receiver.address
     }
 
-    fn lay_veth(&mut self, asked: Option<u32>) -> Result<()> {
-        let other = self.receiver.as_ref().expect("a veth pair has two namespaces").proc_path();
-        ip(self.sender(), &format!("link add sender type veth peer name receiver netns {other}"))?;
-        let ends =
-            [(self.sender(), "sender", SENDER, RECEIVER), (self.receiver(), "receiver", RECEIVER, SENDER)];
-        for (seat, device, own, peer) in ends {
-            ip(seat, "link set lo up")?;
-            ip(seat, &format!("addr add {own}/32 dev {device}"))?;
-            if let Some(bytes) = asked {
-                ip(seat, &format!("link set {device} mtu {bytes}"))?;
-            }
-            ip(seat, &format!("link set {device} up"))?;
-            let route = format!("route add {peer}/32 dev {device} src {own} congctl {CONGESTION_CONTROL}");
-            ip(seat, &route)?;
-        }
-        self.mtu = mtu(&ip(self.sender(), "-o link show sender")?)?;
+    /// The same pair, for workers of ours.
+    pub fn lent(&self) -> Result<NamespacePair> {
+        let (sender, receiver) = (copy(&self.pair.sender)?, copy(&self.pair.receiver)?);
+        Ok(NamespacePair { sender, receiver, hub: None, facts: self.pair.facts.clone() })
+    }
+
+    /// A route from one end to the other with the congestion control, read back.
+    fn lay(&self, seat: Seat<'_>, own: &NamespaceSide, peer: &NamespaceSide) -> Result<()> {
+        let (own, peer, device) = (own.address, peer.address, own.interface.as_str());
+        let kind = if device == "lo" { "local " } else { "" };
+        let table = if device == "lo" { "table local proto kernel scope host " } else { "" };
+        let route = format!("{kind}{peer}/32 dev {device} {table}src {own} congctl {CONGESTION_CONTROL}");
+        ip(&seat, &format!("route replace {route}"))?;
+        let shown = ip(&seat, &format!("route show table all {peer}/32"))?;
+        let wanted = format!("congctl {CONGESTION_CONTROL}");
+        ensure!(shown.contains(&wanted), "connections to {peer} do not use {CONGESTION_CONTROL}: {shown}");
         Ok(())
-    }
-
-    fn lay_loopback(&mut self) -> Result<()> {
-        let seat = self.sender();
-        ip(seat, "link set lo up")?;
-        // getaddrinfo(3) with AI_ADDRCONFIG, as netperf calls it, wants an address beside 127/8.
-        ip(seat, &format!("addr add {SENDER}/32 dev lo"))?;
-        let route = format!(
-            "route replace local 127.0.0.1 dev lo table local proto kernel scope host src 127.0.0.1 congctl {CONGESTION_CONTROL}"
-        );
-        ip(seat, &route)?;
-        self.mtu = mtu(&ip(seat, "-o link show lo")?)?;
-        Ok(())
-    }
-
-    /// Connects once from sender to receiver and asks the socket.
-    fn connection_congestion_control(&self) -> Result<String> {
-        let (sender, receiver, address) =
-            (self.sender().namespace, self.receiver().namespace, self.receiver_address);
-        std::thread::spawn(move || -> Result<String> {
-            namespace::enter(receiver)?;
-            let listener = TcpListener::bind((address, 0))?;
-            namespace::enter(sender)?;
-            let stream = TcpStream::connect(listener.local_addr()?)?;
-            tcp_congestion(&stream)
-        })
-        .join()
-        .expect("the thread does not panic")
-        .context("the receiver cannot be reached from the sender")
     }
 }
 
-fn tcp_congestion(stream: &TcpStream) -> Result<String> {
-    let mut name = [0u8; 16];
-    let mut length = name.len() as libc::socklen_t;
-    // SAFETY: the pointers describe a live array and its length.
-    let result = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_CONGESTION,
-            name.as_mut_ptr().cast(),
-            &mut length,
-        )
-    };
-    if result < 0 {
-        return Err(std::io::Error::last_os_error()).context("TCP_CONGESTION");
-    }
-    let text = &name[..length as usize];
-    let end = text.iter().position(|b| *b == 0).unwrap_or(text.len());
-    Ok(String::from_utf8_lossy(&text[..end]).into_owned())
+fn copy(side: &NamespaceSide) -> Result<NamespaceSide> {
+    Ok(NamespaceSide {
+        user_ns: side.user_ns.as_ref().map(|fd| fd.try_clone()).transpose()?,
+        net_ns: side.net_ns.try_clone()?,
+        address: side.address,
+        interface: side.interface.clone(),
+    })
 }
 
 /// Runs ip(8) in a seat's namespace.
-fn ip(seat: Seat, arguments: &str) -> Result<String> {
+fn ip(seat: &Seat<'_>, arguments: &str) -> Result<String> {
     let mut command = process::command("ip", seat);
     let output = command.args(arguments.split_whitespace()).output().context("cannot run ip (iproute2)")?;
-    if !output.status.success() {
-        bail!("ip {arguments}: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
+    ensure!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn mtu(link: &str) -> Result<String> {
-    let mut words = link.split_whitespace().skip_while(|word| *word != "mtu");
-    Ok(words.nth(1).context("ip prints no MTU")?.to_string())
+/// A CPU for the sender and one for the receiver that this process may use: on different cores
+/// where there are two, else different threads of one, else the same.
+pub fn two_cpus() -> Result<(usize, usize)> {
+    let topology = Topology::read();
+    let pins = topology.place(&Placement::Different, 1).or_else(|_| topology.place(&Placement::Same, 1))?;
+    let pair = pins.first().and_then(|pinned| Some((pinned.sender?, pinned.receiver?)));
+    pair.context("no CPU to run on")
+}
+
+/// Label and value, in the order of the page. A value this machine does not tell is left out.
+pub fn machine() -> Vec<(String, String)> {
+    let facts = fingerprint::facts_of(&Root::here());
+    let of = |id: &&str| facts.iter().find(|fact| fact.id == **id).cloned();
+    let told = FACTS.iter().filter_map(of).filter_map(|fact| Some((fact.title, fact.value?)));
+    let load = Root::here().text("proc/loadavg").map(|text| ("load average at the start".into(), text));
+    told.chain(load).collect()
 }

@@ -5,7 +5,6 @@
 //! with their do-not-fork flags, because that request is not inherited by their children. Output
 //! goes to anonymous files, so that no tool ever blocks on a full pipe.
 
-use crate::namespace;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io;
@@ -15,14 +14,14 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use syscost_host::namespaces::NamespaceSide;
 use syscost_sys::splice::memory_file;
 use syscost_sys::{affinity, process as system};
 
-/// A namespace and a CPU.
-#[derive(Clone, Copy, Debug)]
-pub struct Seat {
-    pub namespace: RawFd,
-    pub cpu: usize,
+/// Where a child runs: in a namespace, else in that of this program, and on these CPUs.
+pub struct Seat<'a> {
+    pub side: Option<&'a NamespaceSide>,
+    pub cpus: Vec<usize>,
 }
 
 /// The user asked to stop (SIGINT, SIGTERM, SIGHUP).
@@ -39,31 +38,18 @@ pub struct Finished {
 }
 
 /// A command that will run in a seat.
-pub fn command(program: impl AsRef<std::ffi::OsStr>, seat: Seat) -> Command {
-    let parent = std::process::id();
-    started_by(program, move || {
-        namespace::enter(seat.namespace)?;
-        affinity::restrict(&[seat.cpu])?;
-        system::die_with(parent)
-    })
-}
-
-/// A command that will run on these CPUs, in the namespace of this program.
-pub fn command_on(program: impl AsRef<std::ffi::OsStr>, cpus: Vec<usize>) -> Command {
-    let parent = std::process::id();
-    started_by(program, move || {
-        affinity::restrict(&cpus)?;
-        system::die_with(parent)
-    })
-}
-
-fn started_by(
-    program: impl AsRef<std::ffi::OsStr>,
-    enter: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
-) -> Command {
+pub fn command(program: impl AsRef<std::ffi::OsStr>, seat: &Seat<'_>) -> Command {
+    let (parent, cpus) = (std::process::id(), seat.cpus.clone());
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).process_group(0).env("LC_ALL", "C");
-    // SAFETY: this program has one thread when it starts another, so the closures above may allocate between fork and exec.
+    if let Some(side) = seat.side {
+        side.enter_on_exec(&mut command);
+    }
+    let enter = move || {
+        affinity::restrict(&cpus)?;
+        system::die_with(parent)
+    };
+    // SAFETY: this program has one thread when it starts another, so the closure may allocate between fork and exec.
     unsafe { command.pre_exec(enter) };
     command
 }

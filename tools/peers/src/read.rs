@@ -63,11 +63,11 @@ impl Reading {
         }
     }
 
-    /// Notes may come before the document.
+    /// Notes may come before the document and after it.
     fn pointed(&self, pointer: &str, output: &str) -> Result<f64, ParseError> {
         let start = output.find('{').ok_or_else(|| missing("JSON document", output))?;
-        let json: Value =
-            serde_json::from_str(&output[start..]).map_err(|_| missing("JSON document", output))?;
+        let mut documents = serde_json::Deserializer::from_str(&output[start..]).into_iter::<Value>();
+        let json = documents.next().and_then(Result::ok).ok_or_else(|| missing("JSON document", output))?;
         match self.error.as_ref().and_then(|error| json.pointer(error)) {
             None | Some(Value::Null) => {}
             Some(code) if code.as_i64() == Some(0) => {}

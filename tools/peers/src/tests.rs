@@ -1,8 +1,7 @@
 //! Every entry reads what its program really printed (fixtures/), and every contest and row is a case of ours.
 
-use crate::contests::contest;
-use crate::os::row;
-use crate::program::TRANSFERS;
+use crate::contest::Page;
+use crate::ours::resolved;
 use crate::read::{ParseError, Reading};
 use std::collections::HashSet;
 use syscost_measure::probe;
@@ -56,13 +55,13 @@ const OPERATED: &[(&str, &str, &str, f64)] = &[
 ];
 
 fn transfer(key: &str) -> &'static Reading {
-    let program = TRANSFERS.iter().find(|program| program.key() == key).unwrap();
+    let program = Page::Plain.entries().program.iter().find(|program| program.key() == key).unwrap();
     program.read.as_ref().unwrap()
 }
 
 fn operation(id: &str, row: &str) -> &'static Reading {
-    let program = row::programs().iter().find(|program| program.id == id).unwrap();
-    program.measure.iter().find_map(|measure| measure.figures.get(row)).unwrap()
+    let program = Page::Os.entries().program.iter().find(|program| program.id == id).unwrap();
+    program.measures(row).unwrap().figures.get(row).unwrap()
 }
 
 fn all() -> Vec<(&'static Reading, &'static str, f64)> {
@@ -105,7 +104,7 @@ fn a_tools_own_error_units_that_lie_and_zeroes_are_refused() {
 #[test]
 fn every_contest_names_programs_and_axes_that_exist() {
     let mut seen = HashSet::new();
-    for contest in contest::ALL.iter() {
+    for contest in &Page::Plain.entries().contest {
         assert!(contest.rivals().count() > 0 && seen.insert(&contest.id), "{}", contest.id);
         let probe = probe::find(&contest.probe).unwrap();
         assert!(probe.metrics().iter().any(|metric| metric.id == contest.metric), "{}", contest.id);
@@ -116,20 +115,23 @@ fn every_contest_names_programs_and_axes_that_exist() {
 }
 
 #[test]
-fn every_row_is_a_case_of_ours_and_every_command_says_what_it_does_otherwise() {
-    let ids: HashSet<&str> = row::all().iter().map(|row| row.id.as_str()).collect();
-    assert_eq!(ids.len(), row::all().len());
-    for row in row::all() {
-        row.metric().unwrap();
-        match row.point(".") {
-            Ok(point) => assert!(row.at.keys().all(|id| point.get(id).is_some()), "{}", row.title),
+fn every_operation_is_a_case_of_ours_and_every_command_says_what_it_does_otherwise() {
+    let contests = &Page::Os.entries().contest;
+    let ids: HashSet<&str> = contests.iter().map(|contest| contest.id.as_str()).collect();
+    assert_eq!((ids.len(), Page::Os.contests().count()), (contests.len(), contests.len()));
+    for contest in contests {
+        contest.measured().unwrap();
+        assert!(contest.rivals().count() > 0, "{}", contest.id);
+        let at: Vec<_> = contest.at.clone().into_iter().collect();
+        match resolved(&contest.probe, &at, &[("directory", ".".into())]) {
+            Ok(point) => assert!(contest.at.keys().all(|id| point.get(id).is_some()), "{}", contest.name()),
             // A matrix of CPUs is empty on one.
             Err(error) => {
-                assert!(error.to_string().ends_with("has no default") && row.at.is_empty(), "{error:#}")
+                assert!(error.to_string().ends_with("has no default") && contest.at.is_empty(), "{error:#}")
             }
         }
     }
-    for measure in row::programs().iter().flat_map(|program| &program.measure) {
+    for measure in Page::Os.entries().program.iter().flat_map(|program| &program.measure) {
         assert!(!measure.differs.is_empty() && measure.figures.keys().all(|id| ids.contains(id.as_str())));
     }
 }

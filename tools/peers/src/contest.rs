@@ -1,35 +1,44 @@
-//! What a contest is: an entry of `contests.toml`.
+//! What a contest is: an entry of `contests.toml`, or of `operations.toml`, whose contests have one cell.
 
 use crate::cell::{Cell, Path};
 use crate::options::Options;
-use crate::program::{Program, TRANSFERS};
+use crate::program::Program;
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use syscost_core::units::Unit;
+use syscost_core::sample::Metric;
+use syscost_measure::probe;
 
 /// The page of a contest, which is also the command that measures it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum On {
+pub enum Page {
     /// docs/peers.md: plain sends, round trips, and variants of our own.
     Plain,
     /// docs/ways-vs-peers.md: every other way to move data.
     Ways,
+    /// docs/comparison.md: operations.
+    Os,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contest {
     pub id: String,
-    pub page: On,
+    title: Option<String>,
+    pub page: Page,
     #[serde(default = "transfer")]
     pub probe: String,
     /// Payload bits per second, of which more is better, or nanoseconds of a message, of which less is.
     #[serde(default = "throughput")]
     pub metric: String,
     /// Axes of ours by id, values as on the command line; the rest keeps the study's defaults.
+    #[serde(default)]
     pub at: BTreeMap<String, String>,
+    /// Our metric counts this often: a round trip is two passes of a token.
+    #[serde(default = "once")]
+    pub times: f64,
     /// Ours has messages in flight in memory of their own: as many as [`holds`] says.
     #[serde(default)]
     pub holds: bool,
@@ -44,21 +53,38 @@ pub struct Contest {
     /// Message sizes below are left out, those above cut to the largest.
     #[serde(default = "any")]
     bytes: (u64, u64),
-    /// Programs by their key.
+    /// Programs by their key; of an operation all that measure it.
+    #[serde(default)]
     rivals: Vec<String>,
     /// What both sides have in common, and what they do not.
+    #[serde(default)]
     pub terms: String,
 }
 
+/// Contests and programs, each in the order of the pages.
 #[derive(Deserialize)]
-struct Contests {
-    contest: Vec<Contest>,
+pub struct Entries {
+    pub contest: Vec<Contest>,
+    pub program: Vec<Program>,
 }
 
-/// Every contest, in the order of the pages.
-pub static ALL: LazyLock<Vec<Contest>> = LazyLock::new(|| {
-    toml::from_str::<Contests>(include_str!("../contests.toml")).expect("tests read it").contest
-});
+static TRANSFERS: LazyLock<Entries> =
+    LazyLock::new(|| read(concat!(include_str!("contests.toml"), include_str!("transfers.toml"))));
+static OPERATIONS: LazyLock<Entries> = LazyLock::new(|| read(include_str!("operations.toml")));
+
+fn read(text: &str) -> Entries {
+    toml::from_str(text).expect("tests read it")
+}
+
+impl Page {
+    pub fn entries(self) -> &'static Entries {
+        if self == Page::Os { &OPERATIONS } else { &TRANSFERS }
+    }
+
+    pub fn contests(self) -> impl Iterator<Item = &'static Contest> {
+        self.entries().contest.iter().filter(move |contest| contest.page == self)
+    }
+}
 
 fn transfer() -> String {
     "transfer".into()
@@ -76,17 +102,28 @@ fn one() -> Vec<u32> {
     vec![1]
 }
 
+fn once() -> f64 {
+    1.0
+}
+
 fn any() -> (u64, u64) {
     (8, 1 << 30)
 }
 
 impl Contest {
-    pub fn is_throughput(&self) -> bool {
-        self.metric == throughput()
+    pub fn name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.id)
     }
 
-    pub fn unit(&self) -> Unit {
-        if self.is_throughput() { Unit::BitsPerSecond } else { Unit::Nanoseconds }
+    /// What ours measures, in whose unit every program is read.
+    pub fn measured(&self) -> Result<Metric> {
+        let probe = probe::find(&self.probe).with_context(|| format!("no probe {}", self.probe))?;
+        let metric = probe.metrics().into_iter().find(|metric| metric.id == self.metric);
+        metric.with_context(|| format!("{} has no metric {}", self.probe, self.metric))
+    }
+
+    pub fn show(&self, value: f64) -> String {
+        self.measured().map_or_else(|_| value.to_string(), |metric| metric.unit.format(value))
     }
 
     /// `latency_p99`: 99.
@@ -95,13 +132,19 @@ impl Contest {
     }
 
     pub fn rivals(&self) -> impl Iterator<Item = &'static Program> {
-        let of =
-            |key: &String| TRANSFERS.iter().find(|program| program.key() == key).expect("a test finds it");
-        self.rivals.iter().map(of)
+        let programs = &self.page.entries().program;
+        let named = self
+            .rivals
+            .iter()
+            .map(|key| programs.iter().find(|program| program.key() == key).expect("a test finds it"));
+        named.chain(programs.iter().filter(|program| program.measures(&self.id).is_some()))
     }
 
     /// Its cells at these paths and sizes.
     pub fn cells(&self, options: &Options) -> Vec<Cell> {
+        if self.page == Page::Os {
+            return vec![Cell::default()];
+        }
         let mut cells: Vec<Cell> = Vec::new();
         for path in options.paths.iter().filter(|path| self.mtu.is_none() || **path == Path::Veth) {
             for size in options.sizes.iter().filter(|size| **size >= self.bytes.0) {

@@ -1,17 +1,21 @@
 //! From the record to the comparison: how many times as fast ours is as each program. Pure.
 
-use super::contest::{self, Contest};
-use super::pooled::{Pooled, pooled};
-use super::visited::{Side, Visited};
 use crate::cell::Cell;
-use crate::record::Record;
+use crate::contest::{Contest, Page};
+use crate::pooled::{Pooled, pooled};
+use crate::record::{Record, Side, Visited};
 use std::collections::BTreeMap;
 use syscost_core::decide::{Contrast, Decision, Looks, decide};
+use syscost_core::sample::Better;
 use syscost_core::stats;
 
 pub const LEVEL: f64 = 0.95;
 /// A cell is behind where its whole interval is below this.
 pub const BEHIND: f64 = 0.95;
+/// Two tools agree on an operation where their ratio is no further from 1 than this, either way.
+pub const AGREEMENT: f64 = 1.1;
+/// Quartiles of fewer figures say nothing.
+const FEWEST_FOR_SPREAD: usize = 4;
 
 /// A contest with a visit in the record.
 pub struct ContestResult {
@@ -28,20 +32,60 @@ pub struct ProgramResult {
 }
 
 pub struct CellResult {
-    /// Our median beside it, in the contest's unit.
-    pub ours: f64,
+    /// In the contest's unit, side by side.
+    pub ours: SideResult,
+    pub theirs: SideResult,
     /// Held over all cells and programs of the contest.
     pub decision: Decision,
+}
+
+/// The figures of one side.
+pub struct SideResult {
+    pub median: f64,
+    /// The interquartile range over the median: what one visit differs from the next, without the
+    /// weight that one disturbed visit would have in a standard deviation. `None` with too few to say.
+    pub spread: Option<f64>,
+}
+
+impl SideResult {
+    fn of(figures: &[f64]) -> SideResult {
+        let median = stats::median(figures).expect("a whole quad has figures");
+        let quartiles = stats::quantile(figures, 0.25).zip(stats::quantile(figures, 0.75));
+        let spread = quartiles.filter(|_| figures.len() >= FEWEST_FOR_SPREAD);
+        SideResult { median, spread: spread.map(|(low, high)| (high - low) / median) }
+    }
+}
+
+/// Does a program agree with ours?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Agrees,
+    /// The ratio is further away, but the interval reaches into the agreement.
+    Undecided,
+    /// The whole interval is further away.
+    Differs,
 }
 
 impl CellResult {
     pub fn behind(&self) -> bool {
         self.decision.high < BEHIND
     }
+
+    pub fn verdict(&self) -> Verdict {
+        let Decision { ratio, low, high, .. } = self.decision;
+        let (least, most) = (1.0 / AGREEMENT, AGREEMENT);
+        if (least..=most).contains(&ratio) {
+            Verdict::Agrees
+        } else if low <= most && high >= least {
+            Verdict::Undecided
+        } else {
+            Verdict::Differs
+        }
+    }
 }
 
-pub fn results(record: &Record<Visited>) -> Vec<ContestResult> {
-    contest::ALL.iter().filter_map(|contest| result(contest, record)).collect()
+pub fn results(page: Page, record: &Record) -> Vec<ContestResult> {
+    page.contests().filter_map(|contest| result(contest, record)).collect()
 }
 
 /// What is known of a program in a cell.
@@ -50,9 +94,11 @@ struct Quads {
     /// By round: log ratios of visits next to each other.
     logs: Vec<f64>,
     ours: Vec<f64>,
+    theirs: Vec<f64>,
 }
 
-fn result(contest: &'static Contest, record: &Record<Visited>) -> Option<ContestResult> {
+fn result(contest: &'static Contest, record: &Record) -> Option<ContestResult> {
+    let higher = contest.measured().is_ok_and(|metric| metric.better == Better::Higher);
     let visits: Vec<&Visited> = record.visits.iter().filter(|visit| visit.contest == contest.id).collect();
     let position = |program: &str| contest.rivals().position(|rival| rival.id == program);
     let mut rounds: BTreeMap<(Option<usize>, &str, Cell, u32), Vec<&Visited>> = BTreeMap::new();
@@ -65,8 +111,9 @@ fn result(contest: &'static Contest, record: &Record<Visited>) -> Option<Contest
         let all = quads.entry((position, program, cell)).or_default();
         let Some((ours, theirs)) = whole(&visits) else { continue };
         let more = mean_log(&ours) - mean_log(&theirs);
-        all.logs.push(if contest.is_throughput() { more } else { -more });
+        all.logs.push(if higher { more } else { -more });
         all.ours.extend(ours);
+        all.theirs.extend(theirs);
     }
     quads.retain(|_, quads| !quads.logs.is_empty());
     (!quads.is_empty()).then(|| ContestResult { contest, programs: programs(&quads) })
@@ -75,7 +122,7 @@ fn result(contest: &'static Contest, record: &Record<Visited>) -> Option<Contest
 /// The figures of both sides, where every one of the four visits has one.
 fn whole(visits: &[&Visited]) -> Option<(Vec<f64>, Vec<f64>)> {
     let of = |side: Side| -> Vec<f64> {
-        let mine = visits.iter().filter(|visit| visit.side == side);
+        let mine = visits.iter().filter(|visit| visit.side == Some(side));
         mine.filter_map(|visit| visit.value).filter(|figure| *figure > 0.0).collect()
     };
     let (ours, theirs) = (of(Side::Ours), of(Side::Theirs));
@@ -104,8 +151,8 @@ fn programs(quads: &BTreeMap<(Option<usize>, &str, Cell), Quads>) -> Vec<Program
         if programs.last().is_none_or(|last| last.program != *program) {
             programs.push(ProgramResult { program: (*program).into(), pooled: None, cells: BTreeMap::new() });
         }
-        let ours = stats::median(&quads.ours).expect("a whole quad has figures");
-        let of_cell = CellResult { ours, decision };
+        let (ours, theirs) = (SideResult::of(&quads.ours), SideResult::of(&quads.theirs));
+        let of_cell = CellResult { ours, theirs, decision };
         programs.last_mut().expect("pushed").cells.insert(*cell, of_cell);
     }
     for one in &mut programs {
@@ -120,7 +167,7 @@ fn mean_log(figures: &[f64]) -> f64 {
 }
 
 /// Visits without a figure: contest, program, how many, the first reason.
-pub fn failures(record: &Record<Visited>) -> Vec<(String, String, usize, String)> {
+pub fn failures(record: &Record) -> Vec<(String, String, usize, String)> {
     let mut failures: Vec<(String, String, usize, String)> = Vec::new();
     for visit in &record.visits {
         if visit.value.is_some() {
@@ -150,7 +197,7 @@ mod tests {
             program: if contest == "send" { "netperf" } else { "netperf TCP_RR" }.into(),
             round,
             turn,
-            side,
+            side: Some(side),
             value: figure,
             failure: String::new(),
             unit: "x".into(),
@@ -172,7 +219,7 @@ mod tests {
         let visits = quad("send", 0, [drift(0, 8.0), drift(3, 8.0)], [drift(1, 4.0), drift(2, 4.0)]);
         let times = quad("round_trip_p50", 0, [8.0, 8.0], [4.0, 4.0]);
         let record = Record { facts: Vec::new(), visits: [visits, times].concat() };
-        let results = results(&record);
+        let results = results(Page::Plain, &record);
         let ratio = |contest: &str| {
             let found = results.iter().find(|result| result.contest.id == contest).unwrap();
             found.programs[0].pooled.unwrap().ratio
@@ -187,7 +234,7 @@ mod tests {
         visits.extend(quad("send", 1, [9.0, 9.0], [1.0, 1.0]));
         (visits[6].value, visits[6].failure) = (None, "it broke".into());
         let record = Record { facts: Vec::new(), visits };
-        let pooled = results(&record)[0].programs[0].pooled.unwrap();
+        let pooled = results(Page::Plain, &record)[0].programs[0].pooled.unwrap();
         assert_eq!((pooled.quads, pooled.ratio), (1, 1.0));
         assert_eq!(failures(&record), [("send".into(), "netperf".into(), 1, "it broke".into())]);
     }
