@@ -327,7 +327,7 @@ pub fn show_beside(report: &mut Report, ours: &Run, name: &str, theirs: &RunFigu
         Block::Table(Table::new(format!("beside-{}", slug(name)), &columns, entries)),
     ];
     let place = report.sections.iter().position(|section| section.folded.is_some());
-    let shown = Section::new(&format!("runs-beside-{}", slug(name)), &title, blocks);
+    let shown = Section::new(format!("runs-beside-{}", slug(name)), &title, blocks);
     report.sections.insert(place.unwrap_or(report.sections.len()), shown);
     // It was asked for.
     let asked = EndTable {

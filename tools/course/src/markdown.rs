@@ -90,7 +90,7 @@ pub fn code(text: &str) -> String {
 }
 
 fn table(table: &Table) -> String {
-    let rows = table.rows.iter().map(|row| row.iter().map(|entry| shown(entry)).collect::<Vec<_>>());
+    let rows = table.rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>());
     let note = table.note.as_ref().map_or(String::new(), |note| format!("\n{}\n", plain(note)));
     format!("{}{note}", grid(table.columns.iter().map(|c| plain(c)), rows))
 }

@@ -33,10 +33,13 @@ fn over(CopiesBeside { path, receiver, .. }: &CopiesBeside) -> String {
     if path.is_empty() { receiver } else { format!(" over {path}{receiver}") }
 }
 
+/// The copies of a way, and what the run shows of them.
+type ShownCopies<'a> = (&'a CopiesBeside, &'a Shown);
+
 /// A sentence for all ways that change the same copies.
-pub fn statements<'a>(found: impl Iterator<Item = (&'a CopiesBeside, &'a Shown)>) -> Vec<Statement> {
+pub fn statements<'a>(found: impl Iterator<Item = ShownCopies<'a>>) -> Vec<Statement> {
     let groups = grouped(found.map(|one| (key(one.0), one)));
-    let statement = |(at, (_, ways)): (usize, &(CopiesKey, Vec<(&CopiesBeside, &Shown)>))| {
+    let statement = |(at, (_, ways)): (usize, &(CopiesKey, Vec<ShownCopies<'_>>))| {
         // Settings of a way are named where the same mechanism copies otherwise with others.
         let elsewhere = |name: &str| {
             let others = groups.iter().enumerate().filter(|(other, _)| *other != at);
