@@ -250,7 +250,8 @@ fn another_machine_measures_a_run_in_a_session_of_its_own() {
     assert_eq!(session.record.spec, RunDir::record(&out).expect("a run").spec);
     contains(&refused(&["run", "--resume", path]), &[&format!("run --resume {path}/session-2")]);
     stdout(&["run", "--resume", &format!("{path}/session-2"), "--json"]);
-    contains(&stdout(&["report", path]), &["session-2 ("]);
+    assert!(!stdout(&["report", path]).contains("session-2"), "a session is a run of its own");
+    contains(&stdout(&["report", &format!("{path}/session-2")]), &["session-2/report.html"]);
 }
 
 #[test]

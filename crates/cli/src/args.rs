@@ -291,7 +291,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "quick", "precision", "seed"])]
     pub resume: Option<PathBuf>,
     /// With --resume, on another machine or after a change of this one: measure the same experiment
-    /// into DIR/session-N, a run of its own (syscost report DIR/session-N)
+    /// into DIR/session-N, a run of its own
     #[arg(long, requires = "resume", hide_short_help = true)]
     pub new_session: bool,
     /// Measure the experiment so many times, a new process each, into DIR/run-1, DIR/run-2 ..: one
