@@ -9,6 +9,8 @@ mod support;
 mod browser;
 #[path = "../support/schema.rs"]
 mod schema;
+#[path = "../support/search.rs"]
+mod search;
 mod common;
 mod cleanup;
 mod formula;

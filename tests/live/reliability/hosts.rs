@@ -1,6 +1,7 @@
 //! Two hosts as far as the network can tell: two namespaces with a link, and a real sshd in the far one.
 
 use crate::common::{self, SYSCOST};
+use crate::search;
 use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -61,8 +62,8 @@ impl Hosts {
     /// The harness on the near host, with the client's configuration of this test.
     pub fn syscost(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(SYSCOST);
-        let search = std::env::var("PATH").unwrap_or_default();
-        command.args(arguments).env("PATH", format!("{}:{search}", self.file("near-bin").display()));
+        let search = format!("{}:{}", self.file("near-bin").display(), search::path());
+        command.args(arguments).env("PATH", search);
         self.pair.sender.enter_on_exec(&mut command);
         command
     }
@@ -198,7 +199,7 @@ fn configure(directory: &Path) {
     let public = |key: &str| std::fs::read_to_string(file(&format!("{key}.pub"))).expect("a public key");
     std::fs::write(file("authorized"), public("user-key")).expect("written");
     std::fs::write(file("known"), known_hosts(&public("host-key"))).expect("written");
-    let search = std::env::var("PATH").unwrap_or_default();
+    let search = search::path();
     let server = format!(
         "Port {PORT}\nHostKey {at}/host-key\nPidFile none\nAuthorizedKeysFile {at}/authorized\nUsePAM no\nStrictModes no\n\
          PasswordAuthentication no\nUseDNS no\nSetEnv HOME={at}/home PATH={at}/far-bin:{search}\n"

@@ -1,6 +1,7 @@
 //! An engine in namespaces of its own, which all end with one process (`tests/support/engines`).
 
 use crate::common::{self, SYSCOST};
+use crate::search;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -58,8 +59,7 @@ impl Engine {
         for own in [&home, &folder.path().join("bin")] {
             std::fs::create_dir_all(own).expect("a folder");
         }
-        let search = std::env::var("PATH").unwrap_or_default();
-        let search = format!("{}:{search}:/usr/sbin", folder.path().join("bin").display());
+        let search = format!("{}:{}:/usr/sbin", folder.path().join("bin").display(), search::path());
         let environment = vec![("HOME", home.display().to_string()), ("PATH", search)];
         Some(Engine { holder, inside, folder, environment })
     }
