@@ -132,7 +132,9 @@ fn what_cannot_be_is_found_and_orders_nothing() {
     }
     let totals = "impl,size,threads,throughput_gbps,total_bytes,duration_s\nA1,64,1,9.0,1000000,5\n";
     assert!(ids(&table(totals)).contains(&"not_its_totals"));
-    assert!(ids(&table("impl,size,throughput_gbps,throughput_mbps\nA1,64,1.00,900\n")).contains(&"two_figures"));
+    assert!(
+        ids(&table("impl,size,throughput_gbps,throughput_mbps\nA1,64,1.00,900\n")).contains(&"two_figures")
+    );
 }
 
 #[test]
