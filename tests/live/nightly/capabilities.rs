@@ -1,10 +1,10 @@
 //! Each capability of the page about rights, for real: with it alone an ordinary user has the feature, and without
 //! it the reason. Those of tracing, networks and echoes are in `privileges.rs`.
 
-use crate::reliability::hosts::Hosts;
-use crate::reliability::privileges::with;
 use crate::common::{self, NOBODY};
 use crate::nightly::lab::Lab;
+use crate::reliability::hosts::Hosts;
+use crate::reliability::privileges::with;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};

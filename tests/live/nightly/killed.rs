@@ -1,8 +1,8 @@
 //! kill -9 of the tool and of everything that it starts, at random moments of real runs: what was
 //! measured is kept, the run goes on, and nothing stays; and nothing of anybody else's is touched.
 
-use crate::reliability::left::{self, Marked};
 use crate::common::{self, SYSCOST};
+use crate::reliability::left::{self, Marked};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{chown, symlink};

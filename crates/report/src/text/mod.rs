@@ -1,4 +1,4 @@
-//! Every sentence of a report: what the analysing crate says as data, in words. A question is a line of [`QUESTIONS`] and a
+//! Every sentence of a report: what the analysing crate says as data, in words. A question is a line of `QUESTIONS` and a
 //! file of sentences.
 
 use crate::Statement;
