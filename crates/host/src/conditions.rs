@@ -3,7 +3,6 @@
 //! The limits are those of `doctor`. During a measurement its own work is taken off: what is left on loopback and veth
 //! holds the kernel's own threads (ksoftirqd), which work for the measurement.
 
-use super::doctor::Status;
 use super::files::Root;
 use super::noise::Noise;
 use super::{settings, topology};
@@ -22,6 +21,19 @@ const STEAL_SHARE: f64 = 0.1;
 pub const QUIET_SHARE: f64 = 0.01;
 /// A frequency that falls by more than this changes costs by more than most differences that are looked for.
 const SLOWER: f64 = 0.1;
+
+/// How a point of the machine is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Good,
+    /// This machine does not say.
+    Unknown,
+    /// Figures are right, with a caveat.
+    Caution,
+    /// Figures are wrong or missing.
+    Bad,
+}
 
 /// What is to be thought of other work: the share of all CPUs that it takes now, and how many tasks were runnable in the
 /// last minute.

@@ -9,6 +9,7 @@ mod path;
 mod processor;
 mod system;
 
+pub use super::conditions::Status;
 use super::counters::{self, Counters};
 use super::files::Root;
 use super::namespaces::{self, NamespaceRights};
@@ -26,18 +27,6 @@ use syscost_sys::{disk, socket};
 
 /// Short enough for a command that a person waits for; a tick of steal is 10 ms.
 const WATCH: Duration = Duration::from_millis(200);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    Good,
-    /// This machine does not say.
-    Unknown,
-    /// Figures are right, with a caveat.
-    Caution,
-    /// Figures are wrong or missing.
-    Bad,
-}
 
 /// One judged point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

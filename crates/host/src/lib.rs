@@ -1,30 +1,30 @@
 //! What this machine is and what it allows: fingerprint, topology, clock, counters, namespaces.
 
+pub mod files;
+pub mod settings;
 pub mod clock;
+pub mod noise;
+pub mod topology;
 pub mod conditions;
 pub mod counters;
-pub mod doctor;
+pub mod link;
+pub mod namespaces;
 pub mod acceptor;
-pub mod files;
-pub mod fingerprint;
-pub mod huge_pages;
-pub mod identity;
 pub mod caches;
+pub mod storage;
+pub mod fingerprint;
+pub mod identity;
+pub mod remote;
+pub mod scratch;
+pub mod doctor;
+pub mod huge_pages;
 pub mod cleaner;
 pub mod kernel_threads;
-pub mod link;
-pub mod memory;
 pub mod memory_limit;
-pub mod namespaces;
-pub mod noise;
-pub mod remote;
+pub mod memory;
 pub mod sampling;
 pub mod scarce;
-pub mod scratch;
-pub mod settings;
-pub mod storage;
 pub mod thread_clock;
-pub mod topology;
 pub mod uring;
 
 use serde::{Deserialize, Serialize};

@@ -5,8 +5,9 @@
 //! its descriptors are which, waits until its parent has opened them through /proc, and ends: from
 //! then on only the parent's descriptors hold the namespaces. The kernel kills it with its parent.
 
-use super::build::{self, At, BuildStep, RefusedStep, Request};
-use super::{NamespacePair, refusal};
+use super::NamespacePair;
+use super::build::{self, Request};
+use super::refusal::{self, At, BuildStep, RefusedStep};
 use crate::Unavailable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 //! builder's. Sources: ip-link(8), rtnetlink(7), veth(4), Documentation/networking (bridge, ipvlan, vxlan), RFC 7348,
 //! include/uapi/linux/wireguard.h.
 
-use super::build::{At, BuildStep, RefusedStep};
+use super::refusal::{At, BuildStep, RefusedStep};
 use super::{RECEIVER, SENDER};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

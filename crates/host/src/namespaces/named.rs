@@ -5,8 +5,8 @@
 //! is changed or removed. The addresses by which they reach each other are read from their links.
 //! Source: ip-netns(8), network_namespaces(7).
 
-use super::build::{self, At, BuildStep, RefusedStep};
-use super::{NamespacePair, NamespaceSide};
+use super::refusal::{At, BuildStep, RefusedStep};
+use super::{NamespacePair, NamespaceSide, build};
 use crate::{Unavailable, link};
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -3,11 +3,51 @@
 //! It only reads. Source: user_namespaces(7), namespaces(7), and the documentation of the settings
 //! that it names.
 
-use super::build::{BuildStep, RefusedStep};
 use crate::files::Root;
 use crate::{Unavailable, settings};
+use serde::{Deserialize, Serialize};
+use std::io;
 
 const LOOPBACK: &str = "or measure over loopback: --path loopback";
+
+/// Which step the kernel refused: reasons and remedies differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BuildStep {
+    UserNamespace,
+    NetworkNamespace,
+    /// Making a link of this kind.
+    Link(String),
+    /// Turning an offload off.
+    Offload,
+    Configure,
+}
+
+/// A refused step, in a form that crosses a process boundary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct RefusedStep {
+    pub step: BuildStep,
+    pub errno: Option<i32>,
+    pub message: String,
+}
+
+impl RefusedStep {
+    pub fn is_permission(&self) -> bool {
+        matches!(self.errno, Some(libc::EPERM | libc::EACCES))
+    }
+}
+
+pub trait At<T> {
+    /// Names the step in which an error happened.
+    fn at(self, step: BuildStep, doing: &str) -> Result<T, RefusedStep>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, step: BuildStep, doing: &str) -> Result<T, RefusedStep> {
+        self.map_err(|e| RefusedStep { step, errno: e.raw_os_error(), message: format!("{doing}: {e}") })
+    }
+}
 
 pub fn explain_here(refused: RefusedStep) -> Unavailable {
     explain(&refused, &Root::here())

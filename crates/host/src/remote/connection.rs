@@ -61,6 +61,9 @@ impl Launch<'_> {
     }
 }
 
+/// What is said of a command that is not in the search path.
+pub const NO_PROGRAM: &str = "there is no program";
+
 /// Why a line could not be opened.
 #[derive(Debug)]
 pub struct NotOpened {
@@ -332,7 +335,7 @@ fn beat(line: &Arc<Connection>) {
 fn cannot_start(target: &Target, error: &io::Error) -> String {
     let program = target.words().swap_remove(0);
     if error.kind() == io::ErrorKind::NotFound {
-        return format!("{} {}", super::refusal::NO_PROGRAM, plain(&program));
+        return format!("{NO_PROGRAM} {}", plain(&program));
     }
     format!("cannot start {}: {error}", plain(&program))
 }

@@ -3,13 +3,12 @@
 //! Words of its transport and of the far side are quoted, cleaned; nothing is decided by them but which remedy is
 //! named. Source: ssh(1), ld.so(8).
 
-use super::connection::NotOpened;
+use super::connection::{NO_PROGRAM, NotOpened};
 use super::reach::NoConnection;
 use super::target::{Ports, Target};
 use crate::Unavailable;
 use std::net::{IpAddr, SocketAddr};
 
-pub const NO_PROGRAM: &str = "there is no program";
 /// Exit status of ssh when it is ssh itself that failed.
 const SSH_FAILED: i32 = 255;
 
