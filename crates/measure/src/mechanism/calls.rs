@@ -4,7 +4,7 @@
 //! A mechanism names those that it has in its own list of axes; it must then do what they say.
 //! Sources: send(2) (MSG_MORE), writev(2) (IOV_MAX).
 
-use super::{About, Mechanism, Sender, SenderSetup, Sending, Tally};
+use super::{About, Mechanism, Sender, SenderSetup, Sending, Tally, per_call};
 use crate::message::{Message, PAGE};
 use std::io;
 use syscost_core::axis::DefaultValues::{Ints, Names};
@@ -33,11 +33,6 @@ pub const MSG_MORE: Axis = NameAxis::new("msg_more")
          them, TCP_NODELAY or not",
     )
     .default_on(Names(&["off"]));
-
-/// Messages per call at this point; 1 for a mechanism without the axis.
-pub fn per_call(point: &Point) -> u64 {
-    point.int_at(MESSAGES_PER_CALL.id).unwrap_or(1).max(1)
-}
 
 /// MSG_MORE where the point asks for it, else no flag.
 pub fn more_flag(point: &Point) -> libc::c_int {

@@ -175,8 +175,7 @@ syscost_core::registry! {
 }
 
 pub use calls::{
-    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, PlainCalls, contiguous, copies, fields, more_flag, per_call,
-    sender,
+    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, PlainCalls, contiguous, copies, fields, more_flag, sender,
 };
 pub use connections::{CONNECTIONS, SOCKET_BUFFER_BYTES, THREADS, all_connections, connections};
 pub use facts::{Class, Handling, Handover, Packing, Reuse, Sending};
@@ -191,4 +190,9 @@ pub fn control() -> &'static dyn Mechanism {
 
 pub fn find(id: &str) -> Option<&'static dyn Mechanism> {
     ALL.iter().copied().find(|m| m.about().id == id)
+}
+
+/// Messages per call at this point; 1 for a mechanism without the axis.
+pub fn per_call(point: &Point) -> u64 {
+    point.int_at(MESSAGES_PER_CALL.id).unwrap_or(1).max(1)
 }

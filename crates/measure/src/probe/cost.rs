@@ -7,7 +7,7 @@
 //! the median, because their spread is theirs. The overhead is subtracted in the metric, in the
 //! open: the gross figure and the overhead are recorded and shown.
 
-use super::{Probe, metrics, quantities};
+use super::{Figures, Probe, metrics, quantities};
 use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Quantity, Sample};
 
@@ -79,6 +79,18 @@ pub const SYSTEM: &[Metric] = metrics! {
     "worst", Nanoseconds, Neither, "largest", WORST, |s, _| s.get("max_ns");
     "instructions_per_operation", Count, Lower, "instructions", EXECUTED, |s, p| executed(s, low_net(s, p));
 };
+
+impl Figures {
+    /// Of an operation of nanoseconds, timed in batches ([`super::batch::batches`]).
+    pub fn of_batches() -> Figures {
+        Figures { metrics: NANOSECOND.to_vec(), ..Figures::of_single_operations() }
+    }
+
+    /// Of an operation of microseconds and more, each timed for itself.
+    pub fn of_single_operations() -> Figures {
+        Figures::of(QUANTITIES, SYSTEM, &["cost"])
+    }
+}
 
 /// What a probe's cases show and are compared by where clocks count instructions.
 pub fn counted_metric(probe: &dyn Probe) -> Option<Metric> {

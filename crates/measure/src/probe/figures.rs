@@ -1,6 +1,5 @@
 //! What a probe records, and what is computed from it.
 
-use super::cost;
 use syscost_core::sample::{Metric, Quantity};
 
 /// Quantities as a table: `"id", unit, "help";`.
@@ -50,16 +49,6 @@ pub struct Figures {
 impl Figures {
     pub fn of(quantities: &[Quantity], metrics: &[Metric], decisive: &'static [&'static str]) -> Figures {
         Figures { quantities: quantities.to_vec(), metrics: metrics.to_vec(), decisive }
-    }
-
-    /// Of an operation of nanoseconds, timed in batches ([`super::batch::batches`]).
-    pub fn of_batches() -> Figures {
-        Figures { metrics: cost::NANOSECOND.to_vec(), ..Figures::of_single_operations() }
-    }
-
-    /// Of an operation of microseconds and more, each timed for itself.
-    pub fn of_single_operations() -> Figures {
-        Figures::of(cost::QUANTITIES, cost::SYSTEM, &["cost"])
     }
 
     /// These, and others beside them.

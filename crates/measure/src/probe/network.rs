@@ -5,6 +5,7 @@
 
 use super::transfer::{available, axes, connection};
 use super::{Channel, RoleReport, Task, samples_of_one_role};
+pub use crate::probe::transfer::axes::LOOPBACK;
 use crate::probe::transfer::axes::{CONGESTION_CONTROL, NODELAY, PATH, PLACEMENT};
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
@@ -19,7 +20,6 @@ pub const CLIENT: &str = "client";
 pub const SERVER: &str = "server";
 /// The server starts first: it offers where it listens.
 pub const ROLES: &[&str] = &[SERVER, CLIENT];
-pub const LOOPBACK: &str = "loopback";
 
 /// Both paths: what the stack costs alone, and with a link between two namespaces.
 pub fn path_axis() -> Axis {

@@ -9,7 +9,7 @@
 use super::operation::{OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row};
-use super::{Needs, OtherWay, Window, memory_latency, page_fault, primitive, system_call};
+use super::{Needs, OtherWay, Window, memory_latency, page_fault, primitive, trap};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -184,7 +184,7 @@ fn predict(point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
 /// A task, which here has tables of files and signals of its own, and a wait that collects it.
 fn predict_vfork(mut inputs: Inputs<'_>) -> CostAccount {
     inputs.row("task", primitive::cost_of("task"));
-    inputs.row("trap", system_call::cost_of("getppid"));
+    inputs.row("trap", trap());
     inputs.software("task + trap")
 }
 

@@ -7,7 +7,7 @@
 use super::operation::{OS_MORE_SUITE, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row};
-use super::{Figures, OtherWay, Window, system_call};
+use super::{Figures, OtherWay, Window, system_call, trap};
 use anyhow::{Context, Result, ensure};
 use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -154,7 +154,7 @@ fn row(point: &Point) -> Option<Row> {
 /// under the same lock: what a write and a read of an eventfd do beyond their entries.
 fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
     let visited = if find(point)?.looks_at_all { point.int(DESCRIPTORS)? as f64 } else { 1.0 };
-    inputs.row("trap", system_call::cost_of("getppid"));
+    inputs.row("trap", trap());
     inputs.row("eventfd_pair", system_call::cost_of("eventfd_write_read"));
     inputs.constant("visited", visited, Unit::Count, "descriptors that the call looks at");
     Some(inputs.software("trap + visited * (eventfd_pair - 2 * trap)"))

@@ -4,7 +4,7 @@
 
 use super::operation::{OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
-use super::{Figures, Window, system_call};
+use super::{Figures, Window, trap};
 use anyhow::{Context, Result};
 use syscost_core::axis::NameAxis;
 use syscost_sys::signal_to_self::{self as own, SelfTarget};
@@ -21,7 +21,7 @@ const ACTS: &[OperationRow] = &[
 
 /// One entry into the kernel and a few words copied.
 fn short_call(mut inputs: Inputs<'_>) -> Option<CostAccount> {
-    inputs.row("trap", system_call::cost_of("getppid"));
+    inputs.row("trap", trap());
     Some(inputs.software("trap"))
 }
 

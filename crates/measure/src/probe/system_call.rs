@@ -6,7 +6,7 @@
 
 use super::operation::{OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
-use super::{Figures, Window, primitive, timer};
+use super::{Figures, Window, primitive, timer, trap};
 use anyhow::{Context, Result};
 use rustix::event::{EventfdFlags, eventfd};
 use std::fs::File;
@@ -100,7 +100,7 @@ fn instructions(inputs: &mut Inputs<'_>, count: f64, source: &str) {
 fn by_traps(mut inputs: Inputs<'_>, traps: f64, beyond: f64) -> Option<CostAccount> {
     instructions(&mut inputs, beyond, ESTIMATED);
     inputs.constant("traps", traps, Unit::Count, "calls in the operation");
-    inputs.row("trap", cost_of("getppid"));
+    inputs.row("trap", trap());
     Some(inputs.software("traps * trap + instructions / instructions_per_cycle / frequency"))
 }
 

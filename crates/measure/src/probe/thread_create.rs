@@ -7,7 +7,7 @@
 use super::operation::{PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::row::Row;
-use super::{Window, primitive, system_call};
+use super::{Window, primitive, trap};
 use anyhow::{Context, Result, ensure};
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, IntAxis, Point};
@@ -77,7 +77,7 @@ fn row(point: &Point) -> Option<Row> {
 /// The kernel's task without the C library, and the library's calls.
 fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
     inputs.row("task", primitive::cost_of("task"));
-    inputs.row("trap", system_call::cost_of("getppid"));
+    inputs.row("trap", trap());
     let calls = "beside the task: mprotect or none, two rt_sigprocmask, set_robust_list, rseq, madvise: glibc's \
                  pthread_create and start_thread";
     inputs.constant("calls", 6.0, Unit::Count, calls);

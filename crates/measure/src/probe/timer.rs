@@ -4,7 +4,7 @@ use super::guide::{FOG_SKYLAKE, Guide};
 use super::operation::{PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
-use super::{Figures, Window, batch, system_call};
+use super::{Figures, Window, batch, trap};
 use anyhow::{Context, Result};
 use std::hint::black_box;
 use syscost_core::axis::DefaultValues::Of;
@@ -91,7 +91,7 @@ const CLOCKS: &[TimedClock] = &[
     // The bare trap and, in the kernel, the same reading of the counter.
     TimedClock::of("clock_gettime_syscall", "clock_gettime by system call", BY_CALL, |mut inputs| {
         inputs.row("counter", reading("lfence_rdtsc"));
-        inputs.row("trap", system_call::cost_of("getppid"));
+        inputs.row("trap", trap());
         Some(inputs.hardware_and_software("counter", "trap"))
     }),
 ];

@@ -5,7 +5,9 @@
 //! must not measure. Sources: sched_setaffinity(2),
 //! fork(2), getrusage(2).
 
-use super::wire::{TokenPath, Wire};
+use super::wire::{TokenPath, Wire, Yields};
+use crate::probe::operation::PlayedRound;
+use crate::probe::{Window, batch};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -193,6 +195,33 @@ fn checked<T>(
         told.switches
     );
     told.facts.insert("cpus".into(), format!("{here} and {there}"));
+    Ok(told)
+}
+
+/// Switches in a round trip.
+const SWITCHES: f64 = 2.0;
+
+/// A switch between two ends that are always ready to run, on one CPU: nobody is woken.
+pub fn by_yielding(round: &mut PlayedRound<'_>, processes: bool) -> Result<Vec<Window>> {
+    Ok(run::<Yields>(round, processes)?.result)
+}
+
+pub fn run<W: Wire>(round: &mut PlayedRound<'_>, processes: bool) -> Result<SwitchReport<Vec<Window>>> {
+    let mut told = between::<W, _>(processes, round.pins, |ends| {
+        round.ready()?;
+        // One end at a time runs: the batch's two bodies share it.
+        let ends = std::cell::RefCell::new(ends);
+        let round_trips = |n| {
+            let mut ends = ends.borrow_mut();
+            (0..n).for_each(|_| ends.round_trip());
+        };
+        let operations = |n| {
+            let mut ends = ends.borrow_mut();
+            (0..n).for_each(|_| ends.operations_alone());
+        };
+        Ok(batch::batches(round.task, round_trips, operations))
+    })?;
+    told.result.iter_mut().for_each(|window| window.of_each(SWITCHES));
     Ok(told)
 }
 

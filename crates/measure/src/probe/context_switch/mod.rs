@@ -5,26 +5,22 @@
 //! quantity and labelled so. The calls that pass the token are measured alone in the same round, on
 //! the same CPU, and subtracted. Source: McVoy and Staelin, "lmbench" (1996), lat_ctx.
 
-mod ends;
+pub mod ends;
 mod wire;
 
 use super::operation::{PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
-use super::{OtherWay, Window, batch, primitive};
+use super::{OtherWay, Window, primitive};
 use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::{Context, Result};
-use ends::SwitchReport;
+use ends::{SwitchReport, run};
 use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_host::topology::Placement;
-use wire::Wire;
 
 const BETWEEN: NameAxis = NameAxis::new("between");
 const TOKEN: NameAxis = NameAxis::new("token");
-
-/// Switches in a round trip.
-const SWITCHES: f64 = 2.0;
 
 type SwitchRun = fn(&mut PlayedRound<'_>, bool) -> Result<SwitchReport<Vec<Window>>>;
 
@@ -47,30 +43,6 @@ pub fn switch(kind: &'static str, place: &'static str, by: &'static str) -> RowR
         "context_switch",
         [(BETWEEN.id, Value::text(kind)), ("placement", Value::text(place)), (TOKEN.id, Value::text(by))],
     )
-}
-
-/// A switch between two ends that are always ready to run, on one CPU: nobody is woken.
-pub fn by_yielding(round: &mut PlayedRound<'_>, processes: bool) -> Result<Vec<Window>> {
-    Ok(run::<wire::Yields>(round, processes)?.result)
-}
-
-fn run<W: Wire>(round: &mut PlayedRound<'_>, processes: bool) -> Result<SwitchReport<Vec<Window>>> {
-    let mut told = ends::between::<W, _>(processes, round.pins, |ends| {
-        round.ready()?;
-        // One end at a time runs: the batch's two bodies share it.
-        let ends = std::cell::RefCell::new(ends);
-        let round_trips = |n| {
-            let mut ends = ends.borrow_mut();
-            (0..n).for_each(|_| ends.round_trip());
-        };
-        let operations = |n| {
-            let mut ends = ends.borrow_mut();
-            (0..n).for_each(|_| ends.operations_alone());
-        };
-        Ok(batch::batches(round.task, round_trips, operations))
-    })?;
-    told.result.iter_mut().for_each(|window| window.of_each(SWITCHES));
-    Ok(told)
 }
 
 fn on_one_cpu(point: &Point) -> bool {

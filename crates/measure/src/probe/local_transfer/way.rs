@@ -3,7 +3,6 @@
 //! A way sets up both ends over a channel that both processes hold; the clock, the loops, pinning and
 //! counters are the harness's, as for a mechanism of TCP. Its ends speak the same two traits.
 
-use super::{copy, pipe, shared_ring, unix_stream};
 use crate::mechanism::Sender;
 use crate::message::Message;
 use crate::probe::transfer::axes::PLACEMENT;
@@ -42,25 +41,6 @@ pub trait Carrier: Sync {
 
     /// The sender's end. Dropping what it returns ends the stream.
     fn send(&self, channel: &UnixStream, message: Message, point: &Point) -> Result<Box<dyn Sender>>;
-}
-
-/// Every way, from the longest to the shortest.
-// One a line, whatever fits: two changes that add one each then meet without a conflict.
-#[rustfmt::skip]
-pub static ALL: &[&dyn Carrier] = &[
-    &unix_stream::UnixStreamSocket,
-    &pipe::PipeCarrier,
-    &shared_ring::SharedRing,
-    &copy::Copy,
-];
-
-pub fn find(id: &str) -> Option<&'static dyn Carrier> {
-    ALL.iter().copied().find(|way| way.about().id == id)
-}
-
-/// A transfer that moves every byte once and does nothing else: no other can cost less.
-pub fn bound() -> &'static dyn Carrier {
-    &copy::Copy
 }
 
 /// Do both ends have a CPU each, so that looking again takes nothing from the other one?

@@ -11,7 +11,7 @@ use super::batch::{self, BatchRecorder};
 use super::file_read::{self, ReadWay};
 use super::operation::{Applies, OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
-use super::{Needs, Task, Window, directory, memory_bandwidth, primitive, system_call};
+use super::{Needs, Task, Window, directory, memory_bandwidth, primitive, trap};
 use anyhow::{Context, Result};
 use ground::{Anonymous, FILE_BYTES, FileState, Ground, MappedFile, Toucher};
 use std::fs::File;
@@ -213,7 +213,7 @@ fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         }
         _ => return None,
     };
-    let trap = inputs.row("trap", system_call::cost_of("getppid"));
+    let trap = inputs.row("trap", trap());
     let hardware = inputs.value(filled);
     Some(inputs.sum(&format!("trap + {filled}"), hardware, trap))
 }

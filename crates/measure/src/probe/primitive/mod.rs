@@ -11,9 +11,10 @@ mod pages;
 mod tasks;
 
 use super::batch::BatchRecorder;
+use super::context_switch::ends::by_yielding;
 use super::operation::{OperationRow, PlayedRound, SystemOperation};
 use super::prediction::RowRef;
-use super::{Needs, Timing, Window, context_switch, memory_latency};
+use super::{Needs, Timing, Window, memory_latency};
 use anyhow::Result;
 use memory_latency::levels;
 use syscost_core::axis::{NameAxis, Point};
@@ -49,10 +50,10 @@ const PARTS: &[OperationRow] = &[
     part("run_queue", "sched_yield with nobody else to run", 1, calls::run_queue),
     part("cached_byte", "one byte of a cached file", 1, calls::cached_byte),
     part(THREAD_SWITCH, "switch of threads that yield, without a wake-up", 2, |round| {
-        context_switch::by_yielding(round, false)
+        by_yielding(round, false)
     }),
     part(PROCESS_SWITCH, "switch of processes that yield, without a wake-up", 2, |round| {
-        context_switch::by_yielding(round, true)
+        by_yielding(round, true)
     }),
     part("wake_up", "wake-up of one more thread on the same CPU, which does not run yet", 3, tasks::wake_up),
     part(WAKE_OTHER_CORE, "wake-up of a thread on another core, until it runs", 3, other_core::until_it_runs),

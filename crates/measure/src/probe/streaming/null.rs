@@ -3,11 +3,7 @@
 use super::super::meter::Meter;
 use super::super::{Task, Timing, Window};
 use super::bursts::Bursts;
-use super::receiving::{self, Source, SourceCounts};
-use super::sending::Pump;
-use crate::mechanism::{Sender, Tally};
 use anyhow::Result;
-use std::hint::black_box;
 use syscost_core::stats::median;
 
 /// Totals of a side: CPU time of the harness's own code within all timed slices, and within all windows.
@@ -18,61 +14,6 @@ pub const OWN_IN_WINDOWS: &str = "own_in_windows_ns";
 pub const STEPPING_NS: u64 = 20_000;
 /// Null turns of each length in a round.
 pub const NULL_TURNS: usize = 4;
-
-/// Sends nothing.
-struct NullSender;
-
-impl Sender for NullSender {
-    fn send(&mut self, _: u64) -> std::io::Result<()> {
-        Ok(())
-    }
-
-    fn tally(&self) -> Tally {
-        Tally::default()
-    }
-}
-
-/// A pump whose messages are nothing: one a step.
-pub fn pump() -> Pump {
-    // The compiler must not see what it calls: a mechanism is not seen either.
-    Pump::one_by_one(black_box(Box::new(NullSender)))
-}
-
-/// Receives nothing: each piece is a byte that nobody sent.
-#[derive(Default)]
-pub struct NullSource {
-    pieces: u64,
-}
-
-impl Source for NullSource {
-    fn take_next(&mut self) -> Result<bool> {
-        self.pieces += 1;
-        Ok(true)
-    }
-
-    fn wound_up(&mut self) {}
-
-    fn verify(&self, _: usize) -> Result<()> {
-        Ok(())
-    }
-
-    fn whole(&self) -> Result<()> {
-        Ok(())
-    }
-
-    fn message_bytes(&self) -> u64 {
-        1
-    }
-
-    fn counts(&self) -> SourceCounts {
-        SourceCounts { bytes: self.pieces, calls: self.pieces, uncopied: 0 }
-    }
-}
-
-/// A source of nothing, as unknown to the compiler as a receiver.
-pub fn source() -> Box<dyn Source> {
-    black_box(Box::new(NullSource::default()))
-}
 
 /// What a slice or window of nothing took.
 #[derive(Clone, Copy, Debug)]
@@ -115,20 +56,8 @@ impl OwnCost {
         self.turn_ns * turns as f64 + self.step_ns * steps as f64
     }
 
-    /// Of a sender's windows, which `pump` is to step through.
-    pub fn of_sending(task: &Task, mut pump: Pump) -> Result<OwnCost> {
-        OwnCost::by_windows(task, |task, meter| {
-            let windows = pump.windows(task, meter, &|| Ok(None))?;
-            Ok((windows, pump.windows_steps))
-        })
-    }
-
-    /// Of a receiver's windows, in which pieces come from `source`.
-    pub fn of_receiving(task: &Task, source: &mut dyn Source) -> Result<OwnCost> {
-        OwnCost::by_windows(task, |task, meter| receiving::windows(task, source, meter, &mut true))
-    }
-
-    fn by_windows(
+    /// Of the windows of a side through which nothing passes.
+    pub fn by_windows(
         task: &Task,
         mut windows: impl FnMut(&Task, &mut Meter) -> Result<(Vec<Window>, u64)>,
     ) -> Result<OwnCost> {
@@ -149,7 +78,10 @@ impl OwnCost {
 
 #[cfg(test)]
 mod tests {
+    use super::super::receiving::null_source;
+    use super::super::sending::{Pump, null_pump};
     use super::*;
+    use crate::mechanism::{Sender, Tally};
     use std::io;
     use syscost_core::axis::Point;
     use syscost_host::clock;
@@ -193,7 +125,7 @@ mod tests {
 
     #[test]
     fn nothing_costs_something_and_a_dearer_harness_is_seen() {
-        let own = sending(pump());
+        let own = sending(null_pump());
         assert!(own.turn_ns > 0.0 && own.step_ns > 0.0, "{own:?}");
         assert!(own.step_ns < 5_000.0 && own.turn_ns < 100_000.0, "{own:?}");
         let dearer = |step_ns, end_ns| sending(Pump::one_by_one(Box::new(Dearer { step_ns, end_ns })));
@@ -202,7 +134,7 @@ mod tests {
         let by_end = dearer(0, 50_000);
         assert!(by_end.turn_ns >= own.turn_ns + 45_000.0, "{own:?} {by_end:?}");
 
-        let own = OwnCost::of_receiving(&task(), &mut *source()).unwrap();
+        let own = OwnCost::of_receiving(&task(), &mut *null_source()).unwrap();
         assert!(own.turn_ns > 0.0 && own.step_ns > 0.0, "{own:?}");
     }
 

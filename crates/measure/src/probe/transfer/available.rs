@@ -22,16 +22,6 @@ pub fn path(path: &str) -> Result<(), Unavailable> {
     }
 }
 
-/// Is this text meant as a path to somewhere: namespaces or a host?
-pub fn leads_somewhere(text: &str) -> bool {
-    named::is_meant(text) || target::is_meant(text)
-}
-
-/// Can it be one?
-pub fn check_path(text: &str) -> Result<(), String> {
-    if target::is_meant(text) { target::check(text) } else { named::check(text) }
-}
-
 /// A stream that has to be decoded, and a receiver for which the kernel does that.
 pub fn together(mechanism: &dyn Mechanism, receiver: &dyn Receive) -> Result<(), Unavailable> {
     if mechanism.about().facts.handover != Handover::Encrypted || receiver.decodes() {

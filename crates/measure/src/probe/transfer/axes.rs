@@ -4,11 +4,9 @@ use crate::message;
 use crate::{mechanism, receiver};
 use syscost_core::axis::DefaultValues::{Ints, Names, Of};
 use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Value};
-use syscost_host::namespaces::layer;
-use syscost_host::topology::Placement;
-
-use super::super::network::LOOPBACK;
-use super::available;
+use syscost_host::namespaces::{layer, named};
+use syscost_host::remote::target;
+use syscost_host::topology::{Placement, Topology};
 
 pub use crate::mechanism::{SOCKET_BUFFER_BYTES, THREADS};
 pub use crate::message::{ALIGNMENT, MESSAGE_BYTES};
@@ -21,6 +19,8 @@ pub const CONGESTION_CONTROL: NameAxis = NameAxis::new("congestion_control");
 pub const PLACEMENT: NameAxis = NameAxis::new("placement");
 pub const MTU: IntAxis = IntAxis::new("mtu");
 pub const OFFLOADS: NameAxis = NameAxis::new("offloads");
+
+pub const LOOPBACK: &str = "loopback";
 
 fn mechanism_aliases() -> Vec<(&'static str, &'static str)> {
     mechanism::ALL.iter().flat_map(|m| m.about().aliases.iter().map(|a| (*a, m.about().id))).collect()
@@ -46,11 +46,22 @@ fn check_congestion(text: &str) -> Result<(), String> {
 /// A placement by name, or CPUs that exist: a list with one that does not is a mistake, not a skip.
 fn check_placement(text: &str) -> Result<(), String> {
     match Placement::parse(text)? {
-        Placement::Explicit { .. } => {
-            available::placement(text).map_err(|why| format!("{}: {}", why.reason, why.remedy))
+        placement @ Placement::Explicit { .. } => {
+            let placed = Topology::read().place(&placement, 1);
+            placed.map(|_| ()).map_err(|why| format!("{}: {}", why.reason, why.remedy))
         }
         _ => Ok(()),
     }
+}
+
+/// Is this text meant as a path to somewhere: namespaces or a host?
+fn leads_somewhere(text: &str) -> bool {
+    named::is_meant(text) || target::is_meant(text)
+}
+
+/// Can it be one?
+fn check_path(text: &str) -> Result<(), String> {
+    if target::is_meant(text) { target::check(text) } else { named::check(text) }
 }
 
 /// What a user writes to name a path of his own.
@@ -100,8 +111,8 @@ pub const COMMON: &[Axis] = &[
         names: path_names,
         aliases: || vec![("netns", "veth"), ("lo", "loopback")],
         form: PATH_FORM,
-        begins: available::leads_somewhere,
-        check: available::check_path,
+        begins: leads_somewhere,
+        check: check_path,
     })
     .help(
         "veth, bridge, macvlan, ipvlan, vxlan, wireguard: sender and receiver each in a network namespace, joined \

@@ -1,16 +1,9 @@
 //! The null rival: it takes turns as every rival does, and its messages are nothing. What its turns cost is what the harness's own
 //! code adds to those of the others.
 
-use super::super::super::Task;
-use super::super::super::streaming::null::{self, NullTurn, OWN_IN_SLICES, OWN_IN_WINDOWS, OwnCost};
-use super::super::super::streaming::receiving::Source;
-use super::Phase;
-use super::receiving::Taking;
-use anyhow::Result;
+use super::super::super::streaming::null::{NullTurn, OWN_IN_SLICES, OWN_IN_WINDOWS, OwnCost};
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU32;
 use syscost_core::stats::median;
-use syscost_host::clock;
 
 /// How often loops went round for one rival, on one thread or on all.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,41 +50,9 @@ impl NullTaken {
     }
 }
 
-/// Pieces of a receiver's null turn beside the first.
-const PIECES: u64 = 256;
-
-/// Takes pieces of nothing as a receiving thread would; returns the CPU time.
-pub fn receive(task: &Task, taken: &mut NullTaken) -> Result<u64> {
-    let mut source = null::source();
-    let mut all_ns = 0;
-    for phase in [Phase::Slices, Phase::Windows] {
-        let shown = AtomicU32::new(phase as u32);
-        for steps in [1, PIECES] {
-            let cpu_ns = pieces(task, &mut *source, &shown, steps)?;
-            let turn = NullTurn { stepping: steps > 1, steps, cpu_ns };
-            let list = if phase == Phase::Slices { &mut taken.slices } else { &mut taken.windows };
-            list.push(turn);
-            all_ns += cpu_ns;
-        }
-    }
-    Ok(all_ns)
-}
-
-fn pieces(task: &Task, source: &mut dyn Source, phase: &AtomicU32, steps: u64) -> Result<u64> {
-    let mut taking = Taking::begin(task, Phase::Slices);
-    let own = super::receiving::RivalArrivals::new();
-    let from = clock::thread_cpu_ns();
-    for _ in 0..steps {
-        taking.piece(source, phase, &own)?;
-    }
-    Ok(clock::thread_cpu_ns() - from)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::Timing;
-    use syscost_core::axis::Point;
 
     #[test]
     fn what_the_null_rival_took_is_charged_as_often_as_others_did_it() {
@@ -107,15 +68,5 @@ mod tests {
         joined.add_own([counts, counts].into_iter(), &mut totals);
         assert_eq!(totals[OWN_IN_SLICES], 2.0 * (2.0 * 400.0 + 6.0 * 50.0 + 2_000.0));
         assert_eq!(totals[OWN_IN_WINDOWS], 2.0 * 600.0);
-    }
-
-    #[test]
-    fn a_receiver_of_nothing_pays_for_pieces_and_more_for_them_in_a_window() {
-        let task = Task::of(Point::default(), Timing { warmup_ns: 0, window_ns: 0, windows: 0 });
-        let mut taken = NullTaken::default();
-        assert!((0..8).all(|_| receive(&task, &mut taken).unwrap() > 0));
-        let (slices, windows) = (OwnCost::of(&taken.slices), OwnCost::of(&taken.windows));
-        assert!(slices.step_ns > 0.0 && windows.step_ns > slices.step_ns, "{slices:?} {windows:?}");
-        assert!(windows.turn_ns > 0.0, "its clocks are read when it begins");
     }
 }

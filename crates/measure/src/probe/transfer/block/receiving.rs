@@ -1,13 +1,14 @@
 //! The receiver's side of a block: a thread per rival and connection thread, and one that answers the leader.
 
 use super::super::super::meter::{self, Meter, Stamp};
-use super::super::super::streaming::receiving::{Source, SourceCounts};
+use super::super::super::streaming::null::NullTurn;
+use super::super::super::streaming::receiving::{Source, SourceCounts, null_source};
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Task, Window};
 use super::super::{connection, receiver};
 use super::Phase;
 use super::leader::{self, LeaderQuestion};
-use super::null::{self, LoopCounts, NullTaken};
+use super::null::{LoopCounts, NullTaken};
 use crate::mechanism::all_connections;
 use crate::receiver::options;
 use anyhow::{Context, Result, ensure};
@@ -299,7 +300,7 @@ impl ReceivingSide<'_> {
         let mut taken = RivalTaken::default();
         while let Some(LeaderQuestion { rival, next, bytes }) = LeaderQuestion::hear(line, count)? {
             if rival == self.rivals.len() {
-                let spent = null::receive(&self.rivals[0], &mut taken.null)?;
+                let spent = take_nothing(&self.rivals[0], &mut taken.null)?;
                 self.phase.store(next as u32, Ordering::Relaxed);
                 leader::answer(line, spent)?;
                 continue;
@@ -338,9 +339,42 @@ fn wait(own: &[RivalArrivals]) -> Result<()> {
     Ok(())
 }
 
+/// Pieces of a receiver's null turn beside the first.
+const PIECES: u64 = 256;
+
+/// Takes pieces of nothing as a receiving thread would; returns the CPU time.
+fn take_nothing(task: &Task, taken: &mut NullTaken) -> Result<u64> {
+    let mut source = null_source();
+    let mut all_ns = 0;
+    for phase in [Phase::Slices, Phase::Windows] {
+        let shown = AtomicU32::new(phase as u32);
+        for steps in [1, PIECES] {
+            let cpu_ns = pieces(task, &mut *source, &shown, steps)?;
+            let turn = NullTurn { stepping: steps > 1, steps, cpu_ns };
+            let list = if phase == Phase::Slices { &mut taken.slices } else { &mut taken.windows };
+            list.push(turn);
+            all_ns += cpu_ns;
+        }
+    }
+    Ok(all_ns)
+}
+
+fn pieces(task: &Task, source: &mut dyn Source, phase: &AtomicU32, steps: u64) -> Result<u64> {
+    let mut taking = Taking::begin(task, Phase::Slices);
+    let own = RivalArrivals::new();
+    let from = clock::thread_cpu_ns();
+    for _ in 0..steps {
+        taking.piece(source, phase, &own)?;
+    }
+    Ok(clock::thread_cpu_ns() - from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::Timing;
+    use crate::probe::streaming::null::OwnCost;
+    use syscost_core::axis::Point;
 
     #[test]
     fn a_thread_that_has_not_begun_has_spent_nothing_and_not_the_time_of_day() {
@@ -350,5 +384,15 @@ mod tests {
         let spent = arrivals.spent_ns();
         assert!(spent > 0 && spent <= clock::thread_cpu_ns(), "{spent}");
         assert!(arrivals.received_by_this_thread().is_err(), "one thread receives it");
+    }
+
+    #[test]
+    fn a_receiver_of_nothing_pays_for_pieces_and_more_for_them_in_a_window() {
+        let task = Task::of(Point::default(), Timing { warmup_ns: 0, window_ns: 0, windows: 0 });
+        let mut taken = NullTaken::default();
+        assert!((0..8).all(|_| take_nothing(&task, &mut taken).unwrap() > 0));
+        let (slices, windows) = (OwnCost::of(&taken.slices), OwnCost::of(&taken.windows));
+        assert!(slices.step_ns > 0.0 && windows.step_ns > slices.step_ns, "{slices:?} {windows:?}");
+        assert!(windows.turn_ns > 0.0, "its clocks are read when it begins");
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::super::meter::{self, Meter};
 use super::super::super::streaming::many;
-use super::super::super::streaming::null::{self, NullTurn};
-use super::super::super::streaming::sending::{Pump, add_sending, window};
+use super::super::super::streaming::null::NullTurn;
+use super::super::super::streaming::sending::{Pump, add_sending, null_pump, window};
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Window};
 use super::super::{connection, sender};
@@ -168,7 +168,7 @@ impl<'a> Thread<'a> {
         let counts = vec![LoopCounts::default(); pumps.len()];
         let (slices, bytes, missing, null) = (Vec::new(), Vec::new(), Vec::new(), NullTaken::default());
         let played = Played { slices, windows, bytes, missing, counts, null };
-        pumps.push(null::pump());
+        pumps.push(null_pump());
         Thread { step, number, pumps, streams, meter: Meter::of(&step.rivals[0]), played }
     }
 
