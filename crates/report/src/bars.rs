@@ -4,7 +4,7 @@
 //! beyond, the mark stands inside the bar. Layout only; every figure is in the table beside it.
 
 use super::canvas::{Anchor, Area, Canvas, Frame, SvgDrawing, WHOLE};
-use super::{StackedBar, StackedBars, svg};
+use super::{StackedBar, StackedBars, canvas};
 
 const WIDTH: f64 = 540.0;
 const LEFT: f64 = 118.0;
@@ -75,7 +75,7 @@ impl StackedBars {
         let mut from = 0.0;
         for (style, part) in bar.parts.iter().enumerate().filter(|(_, part)| **part > 0.0) {
             let tooltip = format!("{}: {}", self.parts[style], self.unit.format(*part));
-            canvas.group(&svg::style_class(style), &tooltip, |canvas| {
+            canvas.group(&canvas::style_class(style), &tooltip, |canvas| {
                 canvas.rect("part", (at(from), top), (at(from + part) - at(from), BAR));
             });
             from += part;

@@ -3,8 +3,28 @@
 //! Colours and strokes are classes of the shared style. Layout only.
 
 use super::escape::xml;
-use super::svg;
 use std::fmt::{Arguments, Write};
+
+/// Colours of the palette; a style beyond them has the same colours with other dashes.
+pub const COLOURS: usize = 8;
+const DASHES: usize = 4;
+
+/// The colours and the strokes; the page and the standalone files share them.
+pub const STYLE: &str = include_str!("plot.css");
+
+/// The class list of a series or a name.
+pub fn style_class(style: usize) -> String {
+    match (style / COLOURS) % DASHES {
+        0 => format!("s{}", style % COLOURS),
+        dash => format!("s{} d{dash}", style % COLOURS),
+    }
+}
+
+/// What hatches: a mask, so that the hatched keeps its colour. Once on a page, once in a file.
+pub const HATCH: &str = "<svg class=\"shared\" width=\"0\" height=\"0\" aria-hidden=\"true\"><pattern id=\"stripes\" width=\"5\" \
+    height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"2.2\" height=\"5\" fill=\"#fff\"/></pattern>\
+    <mask id=\"hatch\" maskUnits=\"userSpaceOnUse\" x=\"-99\" y=\"-99\" width=\"3000\" height=\"2000\"><rect x=\"-99\" y=\"-99\" \
+    width=\"3000\" height=\"2000\" fill=\"url(#stripes)\"/></mask></svg>";
 
 /// A drawing that stands on the page and is a file of its own.
 pub trait SvgDrawing {
@@ -47,15 +67,15 @@ pub trait SvgDrawing {
             width * 1.6,
             whole * 1.6,
             xml(spoken.as_deref().unwrap_or(title)),
-            svg::STYLE,
-            svg::HATCH
+            STYLE,
+            HATCH
         ));
         canvas.rect("paper", (0.0, -above), (width, whole));
         for (line, y) in titles.iter().zip((0..).map(|i| 20.0 - above + 20.0 * f64::from(i))) {
             canvas.text("heading", (12.0, y), Anchor::Start, line);
         }
         for ((name, style), y) in legend.iter().rev().zip((0..).map(|i| -8.0 - 18.0 * f64::from(i))) {
-            canvas.group(&svg::style_class(*style), "", |canvas| {
+            canvas.group(&style_class(*style), "", |canvas| {
                 canvas.rect(sample, (12.0, y - 10.0), (16.0, 11.0));
                 canvas.text("name", (34.0, y), Anchor::Start, name);
             });

@@ -2,9 +2,10 @@
 //!
 //! Names stand above the lines, so that long ones fit a phone. Layout only.
 
+use super::canvas::style_class;
 use super::canvas::{Anchor, Area, Canvas, Frame, SvgDrawing, WHOLE};
-use super::svg::{AxisScale, style_class};
 use super::terminal::cut;
+use super::ticks::AxisScale;
 use super::ticks::ratio_ticks;
 use super::{ForestPlot, ForestRow, Scale};
 use syscost_core::units::significant;

@@ -9,14 +9,14 @@ use super::sentence::{self, Targets, prose, sentence};
 use super::text::ending::figure::within;
 use super::{
     Block, Compared, ComparedWith, Diagram, Entry, Layer, Movement, Notice, Plot, PlotRoom, Report, Section,
-    Standing, SvgDrawing, Table, TrustBar, diagram, policy, svg,
+    Standing, SvgDrawing, Table, TrustBar, canvas, diagram, policy, svg,
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Renders the whole page.
 pub fn page(report: &Report) -> String {
     let targets = Targets::of(report);
-    let style = [svg::STYLE, include_str!("page.css")].concat();
+    let style = [canvas::STYLE, include_str!("page.css")].concat();
     let (folded, open): (Vec<&Section>, Vec<&Section>) =
         report.sections.iter().partition(|s| s.folded.is_some());
     let page = html! {
@@ -31,7 +31,7 @@ pub fn page(report: &Report) -> String {
                 style { (PreEscaped(&style)) }
             }
             body {
-                (PreEscaped(svg::HATCH))
+                (PreEscaped(canvas::HATCH))
                 header {
                     h1 { (visible(&report.title)) }
                     p.subtitle { (visible(&report.subtitle)) }

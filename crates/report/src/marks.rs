@@ -2,10 +2,12 @@
 //!
 //! Layout only, in the coordinates of [`super::svg`].
 
-use super::canvas::{Anchor, Canvas, WHOLE};
-use super::svg::{self, AxisScale};
+use super::canvas::{Anchor, Canvas, WHOLE, style_class};
+use super::ticks::AxisScale;
 use super::{Mark, MarkShape};
 
+/// Where the frame of a plot begins.
+pub const TOP: f64 = 24.0;
 /// Rows of labels before they start again at the top, and how far they are apart.
 const ROWS: usize = 3;
 const STEP: f64 = 14.0;
@@ -13,7 +15,7 @@ const STEP: f64 = 14.0;
 const CHARACTER: f64 = 18.0;
 
 fn class(mark: &Mark) -> String {
-    mark.style.map(svg::style_class).unwrap_or_default()
+    mark.style.map(style_class).unwrap_or_default()
 }
 
 /// Their lines.
@@ -21,7 +23,7 @@ pub fn stretched(canvas: &mut Canvas, marks: &[Mark], (x, y): (AxisScale, AxisSc
     for mark in marks {
         canvas.group(&class(mark), "", |canvas| match &mark.shape {
             MarkShape::At { x: value } => {
-                canvas.path("limit", format_args!("M{:.1} {}V{bottom}", x.at(*value), svg::TOP - 6.0));
+                canvas.path("limit", format_args!("M{:.1} {}V{bottom}", x.at(*value), TOP - 6.0));
             }
             MarkShape::Level { y: value, from_x, to_x } => {
                 let (from, to) = (x.at(*from_x), x.at(*to_x));
@@ -51,7 +53,7 @@ pub fn placed(canvas: &mut Canvas, marks: &[Mark], (x, y): (AxisScale, AxisScale
                 let at = x.at(*value);
                 let (to_left, row) = seat(at, CHARACTER * mark.label.chars().count() as f64, &mut taken);
                 let (anchor, gap) = if to_left { (Anchor::End, -8.0) } else { (Anchor::Start, 8.0) };
-                let place = (at + gap, svg::TOP + 4.0 + STEP * row as f64);
+                let place = (at + gap, TOP + 4.0 + STEP * row as f64);
                 canvas.label("limit-name", place, anchor, &mark.label);
             }
             MarkShape::Level { y: value, from_x, to_x } => {

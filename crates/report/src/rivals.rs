@@ -1,9 +1,9 @@
 //! What competes at one place, laid out for the figure and the table: ways, sizes, thread counts, and how each way stands
 //! against the control. Decisions are those of the analysis.
 
+use crate::canvas::COLOURS;
 use crate::context::{Layout, SERIES, SIZE};
 use crate::material::Material;
-use crate::svg::COLOURS;
 use std::collections::BTreeMap;
 use syscost_analyze::compare::comparisons::{better_side, estimate};
 use syscost_analyze::compare::study::Study;

@@ -3,15 +3,15 @@
 //! Colours are CSS classes (`s0`, `s1`..) so that a page and its dark theme own them; the same
 //! drawing becomes a file of its own with [`files`]. Layout only: no figure is computed here.
 
-use super::canvas::{Anchor, Area, Canvas, Frame, MARGIN, SvgDrawing, WHOLE};
-use super::ticks::{linear_ticks, log_ticks, ratio_ticks};
-use super::{Plot, PlotAxis, PlotRoom, Report, Scale, Series, marks};
+use super::canvas::{Anchor, Area, COLOURS, Canvas, Frame, MARGIN, SvgDrawing, WHOLE, style_class};
+use super::marks::{self, TOP};
+use super::ticks::{AxisScale, linear_ticks, log_ticks, ratio_ticks};
+use super::{Plot, PlotAxis, PlotRoom, Report, Scale, Series};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{self, Unit};
 
 const WIDTH: f64 = 540.0;
 const LEFT: f64 = 60.0;
-pub const TOP: f64 = 24.0;
 /// From the frame to the bottom of the drawing: x labels, and the title of the axis.
 const BELOW: f64 = 42.0;
 const TICKS: f64 = 26.0;
@@ -20,28 +20,8 @@ const INSET: f64 = 18.0;
 /// Room for one label at the end of a line, and of one of its characters in bold.
 const LABEL: f64 = 16.0;
 const CHARACTER: f64 = 7.3;
-/// Colours of the palette; a style beyond them has the same colours with other dashes.
-pub const COLOURS: usize = 8;
-const DASHES: usize = 4;
 /// x labels that a plot has room for, side by side.
 const X_LABELS: usize = 9;
-
-/// The colours and the strokes; the page and the standalone files share them.
-pub const STYLE: &str = include_str!("plot.css");
-
-/// The class list of a series or a name.
-pub fn style_class(style: usize) -> String {
-    match (style / COLOURS) % DASHES {
-        0 => format!("s{}", style % COLOURS),
-        dash => format!("s{} d{dash}", style % COLOURS),
-    }
-}
-
-/// What hatches: a mask, so that the hatched keeps its colour. Once on a page, once in a file.
-pub const HATCH: &str = "<svg class=\"shared\" width=\"0\" height=\"0\" aria-hidden=\"true\"><pattern id=\"stripes\" width=\"5\" \
-    height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"2.2\" height=\"5\" fill=\"#fff\"/></pattern>\
-    <mask id=\"hatch\" maskUnits=\"userSpaceOnUse\" x=\"-99\" y=\"-99\" width=\"3000\" height=\"2000\"><rect x=\"-99\" y=\"-99\" \
-    width=\"3000\" height=\"2000\" fill=\"url(#stripes)\"/></mask></svg>";
 
 /// Each drawing as a file: (name without directory, content).
 pub fn files(report: &Report) -> Vec<(String, String)> {
@@ -67,28 +47,6 @@ pub fn colour_icon(style: usize) -> String {
         "<svg viewBox=\"0 0 12 12\" class=\"icon {}\" aria-hidden=\"true\"><rect width=\"12\" height=\"12\" rx=\"2\" fill=\"currentColor\"/></svg>",
         style_class(style)
     )
-}
-
-/// From values to positions along one side of the frame.
-#[derive(Clone, Copy)]
-pub struct AxisScale {
-    pub scale: Scale,
-    pub low: f64,
-    pub high: f64,
-    pub from: f64,
-    pub to: f64,
-}
-
-impl AxisScale {
-    pub fn at(&self, value: f64) -> f64 {
-        let place = |v: f64| match self.scale {
-            Scale::Linear => v,
-            Scale::Log2 | Scale::Log10 => v.max(f64::MIN_POSITIVE).log10(),
-        };
-        let (low, high) = (place(self.low), place(self.high));
-        let share = if high > low { ((place(value) - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 };
-        self.from + share * (self.to - self.from)
-    }
 }
 
 impl Plot {

@@ -1,4 +1,6 @@
-//! Where an axis has its ticks.
+//! Scales of axes: where a value lies along one, and where it has its ticks.
+
+use super::Scale;
 
 /// About five steps of 1, 2, 2.5 or 5 from zero to at least `high`.
 pub fn linear_ticks(high: f64) -> Vec<f64> {
@@ -46,6 +48,28 @@ pub fn log_ticks(low: f64, high: f64) -> Vec<f64> {
         }
     }
     ticks
+}
+
+/// From values to positions along one side of the frame.
+#[derive(Clone, Copy)]
+pub struct AxisScale {
+    pub scale: Scale,
+    pub low: f64,
+    pub high: f64,
+    pub from: f64,
+    pub to: f64,
+}
+
+impl AxisScale {
+    pub fn at(&self, value: f64) -> f64 {
+        let place = |v: f64| match self.scale {
+            Scale::Linear => v,
+            Scale::Log2 | Scale::Log10 => v.max(f64::MIN_POSITIVE).log10(),
+        };
+        let (low, high) = (place(self.low), place(self.high));
+        let share = if high > low { ((place(value) - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 };
+        self.from + share * (self.to - self.from)
+    }
 }
 
 #[cfg(test)]

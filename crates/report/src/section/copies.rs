@@ -3,7 +3,7 @@
 //!
 //! Ways that moved the payload alike share a drawing, whatever they are called.
 
-use super::{capital, grouped, plural, unless_empty, why};
+use super::{capital, grouped, plural, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::text;
@@ -17,6 +17,8 @@ use syscost_measure::ledger::{Counts, Tier};
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, RECEIVER, THREADS};
 
+/// Data paths that the answer to why shows; the others stand with the counts.
+pub const IN_SIGHT: usize = 5;
 /// What is said once of all audits.
 const SHARED: &[&str] = &[MESSAGE_BYTES.id, THREADS.id];
 
@@ -26,7 +28,7 @@ pub fn section(m: &Material) -> Option<Section> {
         return None;
     }
     let mut blocks = vec![Block::Text(introduction(m, &told)), Block::Table(table(&told))];
-    blocks.extend(drawings(&told).into_iter().skip(why::PATHS).map(Block::Diagram));
+    blocks.extend(drawings(&told).into_iter().skip(IN_SIGHT).map(Block::Diagram));
     blocks.extend(super::payers::blocks(m));
     unless_empty("copies", "Where the copies happen", blocks)
 }

@@ -4,14 +4,12 @@ use super::{copies, time, unless_empty};
 use crate::material::Material;
 use crate::{Block, Section};
 
-/// Data paths in sight; the others stand with the counts.
-pub const PATHS: usize = 5;
-
 pub fn section(m: &Material) -> Option<Section> {
     if !m.compared() {
         return None;
     }
-    let mut blocks: Vec<Block> = copies::diagrams(m).into_iter().take(PATHS).map(Block::Diagram).collect();
+    let mut blocks: Vec<Block> =
+        copies::diagrams(m).into_iter().take(copies::IN_SIGHT).map(Block::Diagram).collect();
     if !blocks.is_empty() {
         blocks
             .push(Block::Note("How often each byte is copied on its way; 0: handed on by reference.".into()));

@@ -14,6 +14,7 @@ pub mod layers;
 pub mod copies;
 pub mod costs;
 pub mod ending;
+pub mod late;
 pub mod latency;
 pub mod limits;
 pub mod machine_level;

@@ -7,7 +7,6 @@ mod operations;
 
 use crate::Statement;
 use crate::material::Material;
-use crate::section::missing;
 
 /// What a terminal shows, before it is laid out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +55,6 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
         trust: super::trust::headline(&analysis.trust),
         answer,
         tables,
-        left_out: missing::late_sentence(m).into_iter().chain(super::rulers::left_out(m.run)).collect(),
+        left_out: super::late::late_sentence(m).into_iter().chain(super::rulers::left_out(m.run)).collect(),
     }
 }
