@@ -55,14 +55,14 @@ pub enum Quality {
 pub static DICTIONARY: LazyLock<Dictionary> =
     LazyLock::new(|| toml::from_str(include_str!("dictionary.toml")).expect("a test reads it"));
 
-type Words = BTreeMap<Vec<String>, TableColumn>;
+type ColumnsByWords = BTreeMap<Vec<String>, TableColumn>;
 
-fn by_words(of: &BTreeMap<TableColumn, Vec<String>>) -> Words {
+fn by_words(of: &BTreeMap<TableColumn, Vec<String>>) -> ColumnsByWords {
     of.iter().flat_map(|(column, names)| names.iter().map(|name| (words(name), *column))).collect()
 }
 
-static COLUMNS: LazyLock<Words> = LazyLock::new(|| by_words(&DICTIONARY.columns));
-static OF_OPERATIONS: LazyLock<Words> = LazyLock::new(|| by_words(&DICTIONARY.of_operations));
+static COLUMNS: LazyLock<ColumnsByWords> = LazyLock::new(|| by_words(&DICTIONARY.columns));
+static OF_OPERATIONS: LazyLock<ColumnsByWords> = LazyLock::new(|| by_words(&DICTIONARY.of_operations));
 /// The longest first: `std dev` is one.
 static QUALIFIERS: LazyLock<Vec<(Vec<String>, Quality)>> = LazyLock::new(|| {
     let phrases = |(quality, names): (&Quality, &'static Vec<String>)| {

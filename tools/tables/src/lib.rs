@@ -4,15 +4,16 @@
 //! is not a run: nothing is known of replicates, order or machine unless the table says so. A heading that the
 //! dictionary does not know is asked for, and what cannot be read surely is refused with the option to give.
 
-pub mod compare;
-mod dictionary;
-mod options;
-mod read;
-pub mod remark;
-mod role;
-pub mod summary;
-mod tool;
 mod unit;
+mod dictionary;
+mod role;
+pub mod remark;
+pub mod compare;
+mod grid;
+mod options;
+mod tool;
+mod read;
+pub mod summary;
 
 pub use options::ReadingOptions;
 pub use read::{decode, read, together};

@@ -1,13 +1,10 @@
 //! A table in one row: what it holds, what contradicts itself, and which questions it cannot answer.
 
 use super::compare::TableComparisons;
-use super::remark::{Remark, RemarkKind};
-use super::{PublishedRow, PublishedTable, RowKey, TableColumn};
+use super::remark::{FEWEST_RUNS, Remark, RemarkKind, runs};
+use super::{PublishedRow, PublishedTable, TableColumn};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Fewer runs than this decide nothing by any test that assumes no distribution.
-pub const FEWEST_RUNS: u64 = 5;
+use std::collections::BTreeSet;
 
 /// A question that a table cannot answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -79,21 +76,6 @@ impl TableSummary {
             cannot_say: gaps(table, remarks, comparisons, runs.values().copied().max().unwrap_or(0)),
         }
     }
-}
-
-/// The runs behind each cell: its rows, or what they say. Rows without a size or a run are no repetitions of each other where
-/// a column that was left out may tell them apart; nor are rows of different figures.
-pub fn runs(table: &PublishedTable) -> BTreeMap<(RowKey, Option<usize>), u64> {
-    let told = table.has(TableColumn::MessageBytes) || table.has(TableColumn::Repetition);
-    let apart = !table.not_read.is_empty() && !told;
-    let mut runs: BTreeMap<_, BTreeMap<TableColumn, u64>> = BTreeMap::new();
-    for row in &table.rows {
-        let cell = runs.entry((row.case(), apart.then_some(row.line))).or_default();
-        for column in row.figures.keys().filter(|column| column.is_measure()) {
-            *cell.entry(*column).or_default() += row.count(TableColumn::Runs).unwrap_or(1);
-        }
-    }
-    runs.into_iter().map(|(key, cell)| (key, cell.into_values().max().unwrap_or(0))).collect()
 }
 
 fn gaps(

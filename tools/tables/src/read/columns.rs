@@ -3,49 +3,13 @@
 
 use super::cell;
 use super::expand;
-use super::grid::Grid;
+use super::plan::{ColumnPlan, ColumnUse};
 use crate::dictionary::{self, HeadingMeaning, Quality};
-use crate::unit::{DecimalMark, Dimension, UnitScale};
+use crate::grid::Grid;
+use crate::unit::{DecimalMark, Dimension};
 use crate::{BadTable, ReadingOptions, TableColumn, role};
 use std::collections::BTreeSet;
 use syscost_host::remote::transport::words::quote;
-
-/// What becomes of a column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ColumnUse {
-    Read {
-        column: TableColumn,
-        quality: Quality,
-        unit: Option<UnitScale>,
-        unit_text: String,
-    },
-    /// Of a wide layout: figures of one quantity at one value of what stands across.
-    Across {
-        value: String,
-        column: TableColumn,
-        unit: Option<UnitScale>,
-        unit_text: String,
-    },
-    /// Names that nothing knows: they keep rows apart.
-    Apart,
-    /// Known, and judged by nothing.
-    Ignored,
-    /// Not read, with the option that says what it is.
-    Left,
-    /// Another column of one quantity that is read already.
-    Twice {
-        first: usize,
-        unit: Option<UnitScale>,
-    },
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ColumnPlan {
-    pub uses: Vec<ColumnUse>,
-    pub across: Option<TableColumn>,
-    pub operations: bool,
-    pub not_read: Vec<String>,
-}
 
 /// What is asked of the reader, with the headings as they are written.
 pub fn ask(role: &str, heading: &str, unit: &str) -> String {

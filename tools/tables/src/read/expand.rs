@@ -1,7 +1,7 @@
 //! Wide layouts: headings that are values. Runs (`run1_gbps`) and names whose role is known beside a known quantity
 //! (`A1_throughput_gbps`) are read as they stand; every other one by `--wide`.
 
-use super::columns::{ColumnPlan, ColumnUse};
+use super::plan::{ColumnPlan, ColumnUse};
 use crate::dictionary::{self, Quality};
 use crate::options::number_in;
 use crate::{ReadingOptions, TableColumn, role, unit};

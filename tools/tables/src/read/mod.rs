@@ -3,13 +3,12 @@
 mod cell;
 mod columns;
 mod expand;
-mod grid;
+mod plan;
 
 mod rows;
 
-pub use grid::{Grid, GridLine};
-
 use crate::dictionary::DICTIONARY;
+use crate::grid;
 use crate::options::number_in;
 use crate::{BadTable, PublishedFigure, PublishedTable, ReadingOptions, RowSource, TableColumn, tool, unit};
 use std::collections::BTreeMap;

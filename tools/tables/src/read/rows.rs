@@ -2,9 +2,10 @@
 //! apart are asked about.
 
 use super::cell;
-use super::columns::{self, ColumnPlan, ColumnUse, ask};
-use super::grid::{Grid, GridLine};
+use super::columns::{self, ask};
+use super::plan::{ColumnPlan, ColumnUse};
 use crate::dictionary::{self, Quality};
+use crate::grid::{Grid, GridLine};
 use crate::options::number_in;
 use crate::unit::{self, DecimalMark, Dimension, UnitScale};
 use crate::{

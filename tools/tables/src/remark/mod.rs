@@ -4,6 +4,7 @@
 //! that one figure of a single run is better than another.
 
 pub(super) use flat::band as flat_band;
+pub(super) use replicates::{FEWEST_RUNS, runs};
 pub(super) use totals::contradicted;
 
 use super::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};

@@ -2,10 +2,11 @@
 //! case that are none.
 
 use super::{Remark, RemarkKind, place};
-use crate::summary::{FEWEST_RUNS, runs};
-use crate::{PublishedRow, PublishedTable, TableColumn};
+use crate::{PublishedRow, PublishedTable, RowKey, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Fewer runs than this decide nothing by any test that assumes no distribution.
+pub const FEWEST_RUNS: u64 = 5;
 /// Runs of one case that lie further apart than this are of several cases, or something disturbed them.
 const APART: f64 = 2.0;
 /// What is the same each time where nothing is amiss.
@@ -100,6 +101,24 @@ fn without_replicates(table: &PublishedTable) -> Vec<Remark> {
         ),
         lines: Vec::new(),
     }]
+}
+
+/// What a cell is known by: all of a row's place but which repetition it is.
+type CellKey<'t> = (Vec<&'t str>, [Option<u64>; 2], Option<usize>);
+
+/// The runs behind each cell: its rows, or what they say. Rows without a size or a run are no repetitions of each other where
+/// a column that was left out may tell them apart; nor are rows of different figures.
+pub fn runs(table: &PublishedTable) -> BTreeMap<(RowKey, Option<usize>), u64> {
+    let told = table.has(TableColumn::MessageBytes) || table.has(TableColumn::Repetition);
+    let apart = !table.not_read.is_empty() && !told;
+    let mut runs: BTreeMap<_, BTreeMap<TableColumn, u64>> = BTreeMap::new();
+    for row in &table.rows {
+        let cell = runs.entry((row.case(), apart.then_some(row.line))).or_default();
+        for column in row.figures.keys().filter(|column| column.is_measure()) {
+            *cell.entry(*column).or_default() += row.count(TableColumn::Runs).unwrap_or(1);
+        }
+    }
+    runs.into_iter().map(|(key, cell)| (key, cell.into_values().max().unwrap_or(0))).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The results.csv of this program: a row for each figure of a case becomes a row for each case.
 
-use crate::read::{Grid, GridLine};
+use crate::grid::{Grid, GridLine};
 use crate::{BadTable, PublishedRow, PublishedTable, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_measure::probe;
