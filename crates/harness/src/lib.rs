@@ -3,18 +3,18 @@
 //!
 //! It owns processes and files; it computes nothing that a report shows.
 
-pub mod audit;
-mod begin;
-mod calendar;
-mod check;
-mod counting;
 mod event;
+pub mod worker;
+mod check;
+pub mod audit;
+mod calendar;
+mod begin;
+mod counting;
 mod forecast;
 pub mod profile;
 pub mod rights;
 mod schedule;
 mod session;
-pub mod worker;
 
 pub use begin::another_session;
 pub use check::{UnfinishedCases, check};

@@ -9,17 +9,17 @@
 
 mod arch;
 mod choice;
+mod tool;
+mod package;
 mod debian;
+pub mod results_disk;
 pub mod guest;
-mod image;
-mod kernel;
-mod libraries;
-mod machine;
 mod modules;
 mod nic;
-pub mod results_disk;
-mod package;
-mod tool;
+mod kernel;
+mod libraries;
+mod image;
+mod machine;
 
 use anyhow::{Context, Result, bail};
 use kernel::WantedKernel;

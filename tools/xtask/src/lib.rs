@@ -4,12 +4,12 @@
 
 pub mod answers;
 pub mod course;
+mod rivals;
 pub mod deciding;
-pub mod documents;
 pub mod figure;
+pub mod documents;
 pub mod program;
 pub mod reports;
-mod rivals;
 
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
