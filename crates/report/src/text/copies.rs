@@ -51,7 +51,7 @@ pub fn statements<'a>(found: impl Iterator<Item = ShownCopies<'a>>) -> Vec<State
         let cells = ways.iter().flat_map(|(_, shown)| shown.cells.iter().cloned()).collect();
         Statement { text: sentence(ways[0].0, &names), cells }
     };
-    groups.iter().enumerate().map(|(at, (_, ways))| statement(at, ways)).collect()
+    groups.iter().enumerate().map(statement).collect()
 }
 
 /// Without what stands in brackets: `sendmsg (receiver recv)`.

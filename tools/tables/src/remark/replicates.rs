@@ -103,9 +103,6 @@ fn without_replicates(table: &PublishedTable) -> Vec<Remark> {
     }]
 }
 
-/// What a cell is known by: all of a row's place but which repetition it is.
-type CellKey<'t> = (Vec<&'t str>, [Option<u64>; 2], Option<usize>);
-
 /// The runs behind each cell: its rows, or what they say. Rows without a size or a run are no repetitions of each other where
 /// a column that was left out may tell them apart; nor are rows of different figures.
 pub fn runs(table: &PublishedTable) -> BTreeMap<(RowKey, Option<usize>), u64> {
