@@ -3,7 +3,7 @@
 use super::Warning;
 use super::errors::{LoadError, read_error};
 use super::lines::{FoundLine, KeptLines, LeftOut, RowPlace};
-use super::open::{one_name, open_file, options};
+use super::open::{is_there, one_name, open_file, options};
 use super::rows::{BadField, CsvColumn};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -30,10 +30,8 @@ pub fn each_row(
     warnings: &mut Vec<Warning>,
     mut row: impl FnMut(&[u8], RowPlace) -> Result<(), BadField>,
 ) -> Result<(), LoadError> {
-    let path = dir.join(name);
-    match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        _ => {}
+    if !is_there(dir, name) {
+        return Ok(());
     }
     let file = BufReader::with_capacity(1 << 18, open_file(dir, name)?);
     let mut lines = KeptLines::new(file, LONGEST_APPENDED);

@@ -8,7 +8,7 @@ use super::Warning;
 use super::appended::{LONGEST_APPENDED, append_rows, each_row, header_of};
 use super::errors::{LoadError, WriteError, read_error, write_error};
 use super::lines::RowPlace;
-use super::open::open_file;
+use super::open::{is_there, open_file};
 use super::rows::{BadField, CsvColumn, column};
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::FileExt;
@@ -109,8 +109,7 @@ impl Histograms {
 
 /// The samples say quantiles of times, and the times themselves are gone.
 pub(super) fn lost(dir: &Path) -> Option<Warning> {
-    let gone = dir.join(HISTOGRAMS).symlink_metadata().is_err();
-    gone.then(|| Warning {
+    (!is_there(dir, HISTOGRAMS)).then(|| Warning {
         id: LOST.into(),
         observed: format!("{HISTOGRAMS} is gone: the samples have quantiles of times, and no times"),
         consequence: "no distribution is drawn; quantiles are those of single rounds".into(),
