@@ -5,6 +5,7 @@ use crate::common;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::{LoadError, ResumeError, RunDir, State, WriteError};
 
@@ -220,7 +221,10 @@ fn what_is_lost_or_damaged_beside_the_samples_is_said() {
         fs::copy(recorded.join(file), copy.path().join(file)).unwrap();
     }
     assert!(warned(copy.path(), "lost_histograms"));
-    fs::write(copy.path().join("histograms.csv"), "cas\0,round,sample,histogram\n").unwrap();
+    let unpacked =
+        Command::new("gzip").arg("-dc").arg(recorded.join("histograms.csv.gz")).output().expect("gzip");
+    let times = String::from_utf8(unpacked.stdout).unwrap();
+    fs::write(copy.path().join("histograms.csv"), times.replacen("case,", "cas\0,", 1)).unwrap();
     assert!(warned(copy.path(), "damaged_histograms") && !warned(copy.path(), "lost_histograms"));
     let kept = RunDir::load(copy.path()).unwrap();
     let whole = RunDir::load(&recorded).unwrap();
