@@ -92,10 +92,17 @@ const PROGRAM: &str = "syscost-with-examples";
 fn rename_program(manifest: &Path) {
     let text = fs::read_to_string(manifest).expect("readable");
     let renamed = text.replacen("name = \"syscost\"\n", &format!("name = \"{PROGRAM}\"\n"), 2);
-    let plain = |line: &str| !line.starts_with("syscost-") || !line.contains("opt-level");
-    let lines: Vec<&str> = renamed.lines().filter(|line| plain(line)).collect();
     assert_ne!(renamed, text, "the manifest names the package and its program");
-    fs::write(manifest, lines.join("\n")).expect("written");
+    let (before, levels) = renamed.split_once("[profile.release.package]\n").expect("levels by package");
+    let levels: Vec<&str> = levels.lines().filter(|line| !line.starts_with("syscost-")).collect();
+    let ours = text.lines().filter_map(|line| line.split_once(" = { path = \"").map(|(name, _)| name));
+    let ours: String = ours
+        .filter(|name| name.starts_with("syscost-"))
+        .chain([PROGRAM, "xtask"])
+        .map(|name| format!("{name} = {{ opt-level = 0 }}\n"))
+        .collect();
+    let whole = format!("{before}[profile.release.package]\n{ours}{}", levels.join("\n"));
+    fs::write(manifest, whole).expect("written");
 }
 
 /// The guide's one command, twice: what it writes is up to date, as tests/generated.rs asks.
