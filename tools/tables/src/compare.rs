@@ -1,6 +1,6 @@
 //! Who is ahead of whom, and by how much: by somebody's own figures and names, at each size and thread count.
 //!
-//! Nothing is claimed to be significant. Two figures are ordered where they differ by more than the table's own scatter, or,
+//! No difference is called significant. Two figures are ordered where they differ by more than the table's own scatter, or,
 //! where nothing tells that, by more than 5 %. What all cells share (a link) and figures that cannot be order nothing.
 
 use crate::remark::{Remark, flat_band, size};

@@ -31,7 +31,7 @@ impl Study {
     pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric: &str) -> Option<Study> {
         let comparisons = Comparisons::of(run, cells, groups, metric)?;
         let winners = winners(run, cells, groups, &comparisons);
-        // Of ways there are too many pairs for a crossover each: ranges of sizes say where the best changes.
+        // Ways have too many pairs for a crossover each, so ranges of sizes say where the best one changes.
         let of = |find: fn(&Run, &Comparisons, &str) -> Vec<Crossover>| {
             if groups.ways { Vec::new() } else { find(run, &comparisons, ALONG.id) }
         };

@@ -17,7 +17,7 @@ impl Figure {
         Figure { ns: cell.estimate.value, formula: name.into(), cells: vec![of] }
     }
 
-    /// What is left without the other. Below nothing is noise.
+    /// This figure less the other. A negative difference is noise, so it counts as zero.
     pub fn minus(&self, other: &Figure) -> Figure {
         let left = self.with(other, "-", |a, b| a - b);
         Figure { ns: left.ns.max(0.0), ..left }

@@ -26,7 +26,7 @@ pub fn told(tables: &[AnalysedTable], bad: &[BadFile], paint: Paint) -> String {
         for remark in one.remarks.iter().filter(|remark| remark.kind == RemarkKind::Contradiction) {
             out += &entry("", 2, &format!("{}{}", remark.claim(), places(&one.table, &remark.lines)));
         }
-        // Of a few tables each is read to its end.
+        // Sentences on each table are read where the tables are few.
         if tables.len() <= FEW {
             for sentence in sentences(&one.table, &one.comparisons.all) {
                 out += &entry("", 2, &sentence);

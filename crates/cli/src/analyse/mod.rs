@@ -72,7 +72,7 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
     })
 }
 
-/// What the reader of the tables says of them.
+/// Translates the options of the command line into those of the reader.
 fn options(args: &AnalyseArgs) -> Result<ReadingOptions> {
     let mut options = ReadingOptions::default();
     (options.threads, options.seconds) = (args.threads, args.seconds);

@@ -172,7 +172,7 @@ fn one(claim: &Comparison, expected: Expected, metric: Metric) -> Option<Odd> {
 }
 
 impl SurprisingSteps {
-    /// What is odd at a step.
+    /// Tells whether a step is unexpected, and how.
     fn found(&self, evidence: &Evidence<'_>, step: &[Odd]) -> Option<FoundSurprise> {
         let strongest = step.first()?;
         let (lower, upper) = (evidence.run.case(strongest.ends.0)?, evidence.run.case(strongest.ends.1)?);
