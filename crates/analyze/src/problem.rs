@@ -34,8 +34,6 @@ pub enum ProblemKind {
     LatePrediction,
     FewRounds {
         rounds: u32,
-        /// Of the interval between the extremes; 0: there is none.
-        confidence: f64,
     },
     WideInterval {
         rounds: u32,

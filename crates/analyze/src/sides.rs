@@ -17,8 +17,8 @@ use syscost_core::decide::{Decision, MARGIN, Verdict};
 use syscost_core::sample::{Better, Metric};
 use syscost_core::stats::{Estimate, median};
 use syscost_core::units::Unit;
-use syscost_experiment::plan::Case;
-use syscost_experiment::run::{Record, Run};
+use syscost_experiment::plan::{BlockVisit, Case};
+use syscost_experiment::run::{Record, Run, SliceFigure};
 use syscost_host::fingerprint::BOOT;
 use syscost_measure::probe::cost::{self, MESSAGE_INSTRUCTIONS};
 use syscost_measure::probe::{self, Probe};
@@ -92,11 +92,14 @@ impl RunFigures {
         let cases = run.record.plan.cases.iter().filter(|case| case.twin_of.is_none());
         let figures = cases.filter_map(|case| {
             let metric = asked(case, &run.record)?;
-            let cost = cells.judged(case.index, metric.id)?;
+            let cost = cells.estimate(case.index, metric.id)?;
             let beside = run.record.plan.side_by_side && metric.id == CPU;
             let own = || std::iter::once(case).chain(twin(case)).map(|case| case.index);
-            let slices =
-                if beside { run.slices.log_costs(&own().collect::<Vec<_>>()) } else { BTreeMap::new() };
+            let slices = if beside {
+                run.slices.logs(&own().collect::<Vec<_>>(), SliceFigure::TotalCpu)
+            } else {
+                BTreeMap::new()
+            };
             let rounds = cells.cell(case.index, metric.id).filter(|_| counts(&run.record));
             let rounds = rounds.map_or(Vec::new(), |cell| cell.rounds.values());
             let figure = RunFigure { case: case.index, against: None, cost, slices, rounds };
@@ -145,7 +148,7 @@ fn against_rivals(run: &Run, cells: &Cells) -> Vec<(FigureKey, RunFigure)> {
         return found;
     }
     let ratios = LogRatios::new(run, cells);
-    for block in run.record.plan.blocks().iter().filter(|block| block.in_turns()) {
+    for block in run.record.plan.blocks().iter().filter(|block| block.visit == BlockVisit::InTurns) {
         let (controls, rivals) = block.cases.split_at(block.controls);
         for (rival, control) in rivals.iter().filter_map(|rival| Some((*rival, *controls.first()?))) {
             let logs: Vec<f64> = ratios.of(CPU, (rival, control)).iter().map(|ratio| ratio.log).collect();

@@ -3,6 +3,8 @@
 use crate::Problem;
 use crate::cells::Cells;
 use crate::cells::precision::Precision;
+use crate::cells::turns::steady_id;
+use crate::compare::Comparison;
 use crate::compare::identical::Identical;
 use crate::compare::study::Study;
 use crate::finding::layers::places_of;
@@ -231,7 +233,7 @@ fn layers(answers: &[Answer]) -> Vec<Verdict> {
 
 fn decided(run: &Run, study: &Study, beside: &[Verdict]) -> Option<TrustReason> {
     let all = &study.comparisons;
-    let decisions = decisions(study);
+    let decisions = decisions(run, study);
     let open: Vec<&Decision> =
         decisions.iter().copied().filter(|d| d.verdict == Verdict::Undecided).collect();
     let open_beside = beside.iter().filter(|verdict| **verdict == Verdict::Undecided).count();
@@ -248,34 +250,35 @@ fn decided(run: &Run, study: &Study, beside: &[Verdict]) -> Option<TrustReason> 
     (comparisons > 0).then(|| TrustReason { level: by_limits(-share, -DECIDED.0, -DECIDED.1), fact })
 }
 
-/// Of a study: over all thread counts where that is asked, else of a pair.
-fn decisions(study: &Study) -> Vec<&Decision> {
+/// Of a study what tables show: against the control, over all thread counts where that is asked. Of rivals without a
+/// control every pair.
+fn decisions<'s>(run: &Run, study: &'s Study) -> Vec<&'s Decision> {
     let all = &study.comparisons;
-    let alone = all.pairs.iter().filter(|pair| pair.over.is_none()).map(|pair| &pair.decision);
-    all.over_threads.iter().map(|over| &over.decision).chain(alone).collect()
+    let controls = run.record.plan.controls();
+    let shown = |pair: &&Comparison| controls.contains(&pair.a) != controls.contains(&pair.b);
+    let over = all.over_threads.iter().filter(|over| over.pairs.iter().any(|at| shown(&&all.pairs[*at])));
+    let alone = all.pairs.iter().filter(|pair| pair.over.is_none()).filter(shown);
+    let told: Vec<&Decision> =
+        over.map(|over| &over.decision).chain(alone.map(|pair| &pair.decision)).collect();
+    if !told.is_empty() {
+        return told;
+    }
+    let alone = all.pairs.iter().filter(|pair| pair.over.is_none());
+    all.over_threads.iter().map(|over| &over.decision).chain(alone.map(|pair| &pair.decision)).collect()
 }
 
-/// Of what is open: what is decided gets no more of them, and where most is, more would change little.
+/// With so few hardly anything is known of the scatter; what more would decide is told with what is open.
 fn few_rounds(run: &Run, study: &Study) -> Option<TrustReason> {
-    let asked = run.record.spec.min_rounds;
-    let decisions = decisions(study);
-    let open = decisions.iter().filter(|decision| decision.verdict == Verdict::Undecided).count();
-    if (open as f64) < (1.0 - DECIDED.0) * decisions.len() as f64 {
-        return None;
-    }
-    let open = study.comparisons.pairs.iter().filter(|pair| pair.is_open());
-    let mut all: Vec<u32> = open.map(|pair| pair.decision.rounds).collect();
-    all.sort_unstable();
-    let rounds = *all.get(all.len() / 2)?;
-    let level = if rounds < FEWEST_ROUNDS { TrustLevel::Poor } else { TrustLevel::Fair };
-    (rounds < asked).then_some(TrustReason { level, fact: TrustFact::FewRounds { rounds, asked } })
+    let rounds = study.comparisons.pairs.iter().map(|pair| pair.decision.rounds).max()?;
+    let fact = TrustFact::FewRounds { rounds, asked: run.record.spec.min_rounds };
+    (rounds < FEWEST_ROUNDS).then_some(TrustReason { level: TrustLevel::Poor, fact })
 }
 
 /// Where others use the CPUs, a short slice pays for cold caches and for being woken, and a window hardly.
 fn slices_apart(run: &Run, cells: &Cells) -> Option<TrustReason> {
     let factor = |case: &Case| {
-        let slices = cells.by_slices(case.index, OF_SLICES)?;
-        let windows = cells.cell(case.index, OF_SLICES)?.estimate;
+        let slices = cells.estimate(case.index, OF_SLICES)?;
+        let windows = cells.cell(case.index, steady_id(OF_SLICES)?)?.estimate;
         let disjoint = slices.low > windows.high || windows.low > slices.high;
         let ratio = slices.value / windows.value;
         Some(if disjoint { ratio.max(1.0 / ratio) } else { 1.0 })

@@ -111,7 +111,7 @@ fn of_run(run: &Run, args: &HistoryArgs) -> Result<Vec<HistoryPoint>> {
             case: case.index,
             cell: format!("{} {}", case.probe, coordinates(&case.point)).trim_end().to_string(),
             metric: metric.title,
-            cost: cells.judged(case.index, metric.id)?,
+            cost: cells.estimate(case.index, metric.id)?,
         })
     };
     Ok(asked.iter().filter_map(point).collect())

@@ -51,7 +51,6 @@ pub fn create(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
         audits: Vec::new(),
         time_spent: Some(TimeSpent::default()),
         conditions: Vec::new(),
-        pilot: None,
         thread_clock: None,
         own_cost: Vec::new(),
     };

@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use syscost_core::sample::{self, Metric, Sample};
+use syscost_core::sample::{self, Better, Metric, Sample};
 use syscost_core::stats::{self, Estimate};
 use syscost_experiment::plan::{BlockVisit, Case, Plan, RivalBlock};
-use syscost_experiment::run::Run;
+use syscost_experiment::run::{Run, SliceFigure};
 use syscost_experiment::spec::Spec;
 use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
 
 /// A case that failed this often without a success between is given up.
 const FAILURES_ALLOWED: u32 = 2;
@@ -37,6 +38,9 @@ struct CaseProgress {
     given_up: bool,
     /// Is its block played in turns?
     in_turns: bool,
+    /// Are its values those of slices? Windows are then beside them.
+    by_slices: bool,
+    has_windows: bool,
     /// Is every comparison of it settled?
     settled: bool,
 }
@@ -126,6 +130,7 @@ impl<'a> RoundSchedule<'a> {
         }
         // Rounds of a block have slices always, and windows in some.
         for case in &self.plan.cases {
+            self.saw_levels(run, case.index, None);
             for round in run.slices.rounds_of(case.index) {
                 if !self.has_round(case.index, round) {
                     self.took_turn(case.index, round);
@@ -138,18 +143,44 @@ impl<'a> RoundSchedule<'a> {
         self
     }
 
+    /// Takes in the slices of a case in one round, or in all.
+    pub fn saw_levels(&mut self, run: &Run, case: usize, of: Option<u32>) {
+        let [walls, cpus] = [SliceFigure::Wall, SliceFigure::TotalCpu].map(|f| run.slices.levels(&[case], f));
+        for ((round, wall), (_, cpu)) in walls.into_iter().zip(cpus) {
+            if of.is_none_or(|of| of == round) {
+                self.saw_slices(case, wall.exp(), cpu.exp());
+            }
+        }
+    }
+
     /// Takes in one visit's samples.
     pub fn measured(&mut self, case: usize, round: u32, samples: &[&Sample]) {
         let point = &self.plan.cases[case].point;
         let progress = &mut self.cases[case];
         for (metric, values) in self.decisive[case].iter().zip(&mut progress.values) {
-            values.extend(sample::round_value(samples, metric, point));
+            if !progress.by_slices {
+                values.extend(sample::round_value(samples, metric, point));
+            }
         }
+        progress.has_windows = true;
         progress.rounds.insert(round);
         progress.used += usize::from(samples.iter().any(|sample| sample.usable()));
         progress.failures_in_a_row = 0;
         progress.failing_since = None;
         self.look_at(case);
+    }
+
+    /// Takes in what the slices of a round say: nanoseconds of wall time and of CPU time a message.
+    fn saw_slices(&mut self, case: usize, wall_ns: f64, cpu_ns: f64) {
+        let bytes = self.plan.cases[case].point.int(MESSAGE_BYTES).unwrap_or(1) as f64;
+        let progress = &mut self.cases[case];
+        if !progress.by_slices {
+            progress.by_slices = true;
+            progress.values.iter_mut().for_each(Vec::clear);
+        }
+        for (metric, values) in self.decisive[case].iter().zip(&mut progress.values) {
+            values.push(if metric.better == Better::Higher { 8e9 * bytes / wall_ns } else { cpu_ns / bytes });
+        }
     }
 
     /// Takes in a round in which the case had slices and no window.
@@ -162,8 +193,7 @@ impl<'a> RoundSchedule<'a> {
 
     /// Is it time for windows of these? In every second round, and in the first of each.
     pub fn wants_windows(&self, players: &[usize], round: u32) -> bool {
-        let has_none = |case: &usize| self.cases[*case].values.iter().all(Vec::is_empty);
-        round.is_multiple_of(WINDOWS) || players.iter().any(has_none)
+        round.is_multiple_of(WINDOWS) || players.iter().any(|case| !self.cases[*case].has_windows)
     }
 
     /// How long a visit of a block took.
@@ -286,13 +316,17 @@ impl<'a> RoundSchedule<'a> {
 
     /// Cases of a block that need this round. The control of a block in turns is there whenever a rival is.
     fn wanted<'s>(&'s self, block: &'s RivalBlock, racing: bool) -> impl Iterator<Item = usize> + 's {
-        let pending =
-            block.own.iter().copied().filter(|case| *case >= self.first_case && self.open.contains(case));
+        let along = block.visit == BlockVisit::AlongThreads;
+        let own = if along { &block.cases } else { &block.own };
+        let pending = own.iter().copied().filter(|case| *case >= self.first_case && self.open.contains(case));
         pending.filter(move |case| !racing || self.is_open(*case))
     }
 
     /// The cases of a block that this round is to visit one by one.
     pub fn due_of(&self, block: &RivalBlock, round: u32) -> Vec<usize> {
+        if block.visit == BlockVisit::AlongThreads {
+            return Vec::new();
+        }
         let racing = self.racing();
         self.wanted(block, racing).filter(|case| !self.cases[*case].rounds.contains(&round)).collect()
     }

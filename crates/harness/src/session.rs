@@ -2,7 +2,6 @@
 
 mod beside;
 mod disturbance;
-mod pilot;
 mod profiles;
 mod quota;
 mod turns;
@@ -67,7 +66,8 @@ pub struct Session<'a> {
     apart: BTreeMap<usize, Vec<usize>>,
     /// Looks at the comparisons so far.
     looks: u32,
-    trial: pilot::Trial,
+    /// Is one side on another host?
+    far: bool,
     /// Another run measures beside this one.
     baton: Option<Rc<Baton>>,
     /// The end, but for what was waited for the other run.
@@ -85,11 +85,6 @@ impl<'a> Session<'a> {
         let counting = CountingSchedule::new(schedule.plan, &run);
         note_missing(&mut run.record.missing, counting.missing().to_vec());
         let far = schedule.plan.cases.iter().any(|case| another_host(&case.point).is_some());
-        let limit = end.saturating_duration_since(Instant::now());
-        let trial = match baton {
-            Some(_) => pilot::Trial::none(far),
-            None => pilot::Trial::new(limit, far, run.record.pilot.as_ref()),
-        };
         Session {
             plan: schedule.plan,
             spec: schedule.spec,
@@ -111,7 +106,7 @@ impl<'a> Session<'a> {
             forecast: BTreeSet::new(),
             apart: BTreeMap::new(),
             looks: 0,
-            trial,
+            far,
             baton,
             own_end: end,
         }
@@ -261,7 +256,7 @@ impl<'a> Session<'a> {
         let mut order = self.block_order(round, due);
         if round == 0 {
             let stage =
-                |block: &usize| self.schedule.block(*block).own.iter().map(|case| self.stages[*case]).max();
+                |block: &usize| self.schedule.block(*block).cases.iter().map(|case| self.stages[*case]).max();
             order.sort_by_key(stage);
         }
         order

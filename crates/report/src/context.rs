@@ -153,7 +153,7 @@ impl<'a> Layout<'a> {
 
     /// The figure to show beside a verdict.
     pub fn judged(&self, case: usize, metric: &str) -> Option<Estimate> {
-        self.cells.judged(case, metric)
+        self.cells.estimate(case, metric)
     }
 
     /// A case's headline in cycles of the time-stamp counter, where its probe gives it so.

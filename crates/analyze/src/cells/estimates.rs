@@ -8,7 +8,7 @@
 //! no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
 
 use crate::cells::rounds::Rounds;
-use crate::cells::turn_costs::TurnCosts;
+use crate::cells::turns::{of_steady, steady_id};
 use syscost_core::axis::Name;
 use syscost_core::sample::{Metric, Sample, round_value};
 use syscost_core::stats::histogram::Histogram;
@@ -46,34 +46,23 @@ pub struct Behind {
 pub struct Cells {
     /// Those of each case of the plan, by its index.
     of_case: Vec<Box<[Cell]>>,
-    turns: TurnCosts,
 }
 
 impl Cells {
     /// Those of each case, by its index.
-    pub(crate) fn from_cases(of_case: Vec<Box<[Cell]>>, turns: TurnCosts) -> Cells {
-        Cells { of_case, turns }
+    pub(crate) fn from_cases(of_case: Vec<Box<[Cell]>>) -> Cells {
+        Cells { of_case }
     }
 
-    /// The figure to show beside a verdict: of the data that the verdict stands on.
-    pub fn judged(&self, case: usize, metric: &str) -> Option<Estimate> {
-        self.by_slices(case, metric).or_else(|| Some(self.cell(case, metric)?.estimate))
+    /// The figure of a case: of the data that its verdicts stand on.
+    pub fn estimate(&self, case: usize, metric: &str) -> Option<Estimate> {
+        Some(self.cell(case, metric)?.estimate)
     }
 
-    /// By its slices alone; `None`: it took no turns, or they say nothing of the metric.
-    pub fn by_slices(&self, case: usize, metric: &str) -> Option<Estimate> {
-        self.turns.estimate(case, metric)
-    }
-
-    /// The same in each round that has it.
-    pub fn judged_rounds(&self, case: usize, metric: &str) -> Vec<(u32, f64)> {
-        let of_windows = || self.cell(case, metric).map_or_else(Vec::new, |cell| cell.rounds.pairs());
-        self.turn_rounds(case, metric).unwrap_or_else(of_windows)
-    }
-
-    /// The same in each round.
-    pub fn turn_rounds(&self, case: usize, metric: &str) -> Option<Vec<(u32, f64)>> {
-        self.turns.rounds(case, metric)
+    /// The same where queues are as full as they get: of a case that took turns that is another regime.
+    pub fn steady(&self, case: usize, metric: &str) -> Option<&Cell> {
+        let steady = steady_id(metric).and_then(|id| self.cell(case, id));
+        steady.or_else(|| self.cell(case, metric))
     }
 
     pub fn cell(&self, case: usize, metric: &str) -> Option<&Cell> {
@@ -99,8 +88,9 @@ impl Cells {
     }
 }
 
-/// The metric of this id of any probe of the run.
+/// The metric of this id of any probe of the run; a steady one is that of its figure by slices.
 pub fn metric(run: &Run, id: &str) -> Option<Metric> {
+    let id = of_steady(id).unwrap_or(id);
     let mut looked_at: Option<&Name> = None;
     // The first case mostly has it: this is asked for every odd step, of a plan of a hundred thousand cases.
     run.record.plan.cases.iter().find_map(|case| {
@@ -213,7 +203,11 @@ mod tests {
         let rounds: Vec<(u32, f64)> = cell.rounds.iter().map(|(r, v)| (r, v.round())).collect();
         assert_eq!(rounds, [(0, 110.0), (1, 120.0), (4, 500.0)]);
         assert_eq!((cell.estimate.value.round(), cell.estimate.n), (120.0, 3));
-        assert_eq!(cell.estimate.level, 0.75);
+        assert_eq!(
+            (cell.estimate.level, cell.estimate.low.round()),
+            (0.0, 120.0),
+            "three rounds carry no interval"
+        );
     }
 
     #[test]

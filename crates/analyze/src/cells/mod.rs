@@ -7,6 +7,6 @@ pub mod reference;
 pub mod sanity;
 pub mod quality;
 pub mod seen;
-pub mod turn_costs;
+pub mod turns;
 
 pub use estimates::{Behind, Cell, Cells, metric, times_of_round};

@@ -70,7 +70,7 @@ impl SuspectCell<'_> {
     fn wide(&self) -> Option<ProblemKind> {
         let (spec, e) = (&self.run.record.spec, &self.cell.estimate);
         if !e.reaches(spec.confidence) {
-            return Some(ProblemKind::FewRounds { rounds: e.n, confidence: e.level });
+            return Some(ProblemKind::FewRounds { rounds: e.n });
         }
         let (half_width, asked) = (e.relative_half_width(), spec.precision);
         (half_width > asked).then_some(ProblemKind::WideInterval { rounds: e.n, half_width, asked })

@@ -7,7 +7,7 @@
 use crate::cells::estimates::{Cell, Cells, cells_of_case};
 use crate::cells::quality::{self, Judged, WarmUps};
 use crate::cells::sanity::{Limits, Look};
-use crate::cells::turn_costs::TurnCosts;
+use crate::cells::turns::Turns;
 use crate::level::{self, TimedVisit};
 use crate::parallel::in_parallel;
 use syscost_core::sample::Sample;
@@ -40,15 +40,16 @@ impl Seen {
         let mut per_case = vec![Box::default(); slots];
         let (mut looks, mut warm_ups) = (Vec::with_capacity(plan.len()), WarmUps::new());
         let mut visits = Vec::new();
+        let turns = Turns::of(run);
         for (case, of_case) in plan.iter().zip(in_parallel(plan, |case| OfCase::of(run, case, judged, bound)))
         {
-            per_case[case.index] = of_case.cells;
+            per_case[case.index] = turns.with(run, case.index, of_case.cells);
             looks.push(of_case.look);
             visits.extend(of_case.visits);
             let ratios = of_case.warm_ups.into_iter();
             warm_ups.extend(ratios.map(|(metric, ratio)| ((case.index, metric), ratio)));
         }
-        Seen { cells: Cells::from_cases(per_case, TurnCosts::of(run)), looks, warm_ups, visits }
+        Seen { cells: Cells::from_cases(per_case), looks, warm_ups, visits }
     }
 }
 

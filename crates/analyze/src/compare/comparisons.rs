@@ -300,7 +300,7 @@ pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) 
 /// anything by a single round, however little other pairs scatter.
 fn open_what_is_denied(cells: &Cells, pairs: &mut [Comparison]) {
     for pair in pairs {
-        let figure = |case: usize| Some(cells.judged(case, pair.metric)?.value);
+        let figure = |case: usize| Some(cells.estimate(case, pair.metric)?.value);
         let Some((a, b)) = figure(pair.a).zip(figure(pair.b)) else { continue };
         let is_denied = match pair.decision.verdict {
             Verdict::Less => a > b,

@@ -7,9 +7,11 @@
 //! Groups of *ways* are wider: their members may differ in every axis that whoever does the thing
 //! chooses (the mechanism, the receiver, messages per call). What does not do the whole work is left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::{Name, Point, Value};
+use syscost_experiment::plan::BlockVisit;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::probe::{self, Probe};
 
 /// Comparable cases.
@@ -40,7 +42,10 @@ impl Groups {
         let values = values(run, axis);
         let mut belonging = Belonging::default();
         let place = |probe: &Name, point: &Point| belonging.shared(probe, point, axis, &values);
-        let groups = grouped(run, axis, &values, place);
+        let mut groups = grouped(run, axis, &values, place);
+        if axis == THREADS.id {
+            only_in_turns(run, &mut groups);
+        }
         Groups { axis: axis.to_string(), values, groups, ways: false }
     }
 
@@ -54,6 +59,18 @@ impl Groups {
     /// May these two members of a group be compared?
     pub fn rivals(&self, a: &Point, b: &Point) -> bool {
         if self.ways { a != b } else { comparable(a, b, &self.axis) }
+    }
+}
+
+/// Numbers of threads that took turns are the ones that are compared: rounds of blocks that were visited one after the
+/// other scatter by 0.17, so that a question of the others would have no power.
+fn only_in_turns(run: &Run, groups: &mut Vec<Group>) {
+    let blocks = if run.slices.is_empty() { Vec::new() } else { run.record.plan.blocks() };
+    let along = blocks.iter().filter(|block| block.visit == BlockVisit::AlongThreads);
+    let asked: BTreeSet<usize> = along.flat_map(|block| block.cases.iter().copied()).collect();
+    if !asked.is_empty() {
+        groups.iter_mut().for_each(|group| group.members.retain(|case| asked.contains(case)));
+        groups.retain(|group| group.members.len() > 1);
     }
 }
 

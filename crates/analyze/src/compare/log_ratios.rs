@@ -4,7 +4,7 @@
 //! drift cancelled. Everything else is the ratio of what a case's rounds measured.
 
 use crate::cells::Cells;
-use crate::cells::turn_costs::of_slices;
+use crate::cells::turns::{TurnMetric, of_slices};
 use std::collections::HashMap;
 use syscost_core::stats;
 use syscost_experiment::run::{RoundRatio, Run};
@@ -48,9 +48,8 @@ impl<'a> LogRatios<'a> {
     /// ln(a / b) of two that took turns with rivals of their own, in blocks that a round visited one after the other: by
     /// the level of each block's slices.
     pub fn of_blocks(&self, metric: &str, (a, b): (usize, usize)) -> Vec<RoundRatio> {
-        let turns = self.cells.turn_rounds(a, metric).zip(self.cells.turn_rounds(b, metric));
-        match turns.and_then(|(a, b)| stats::log_ratios(&a, &b)) {
-            Some(logs) if !logs.is_empty() => logs.into_iter().map(RoundRatio::whole).collect(),
+        match self.in_rounds(metric, a, b) {
+            levels if !levels.is_empty() => levels,
             _ => self.of(metric, (a, b)),
         }
     }
@@ -58,14 +57,15 @@ impl<'a> LogRatios<'a> {
     /// By slices, with both of a case that was planned twice.
     fn in_turns(&self, metric: &str, a: usize, b: usize) -> Option<Vec<RoundRatio>> {
         let sides = [a, b].map(|case| self.twice.get(&case).cloned().unwrap_or_else(|| vec![case]));
-        self.in_slices(metric, &sides[0], &sides[1])
+        // At several numbers of threads it took its turns without its twin.
+        self.in_slices(metric, &sides[0], &sides[1]).or_else(|| self.in_slices(metric, &[a], &[b]))
     }
 
     /// By slices in two blocks that have the control in common: the machine's drift between the blocks cancels.
     fn by_way_of_control(&self, metric: &str, a: usize, b: usize) -> Option<Vec<RoundRatio>> {
         let (control, other) = self.controls.get(&a).zip(self.controls.get(&b))?;
-        let logs = || self.run.slices.log_ratios_by_way(&[a], &[b], control);
-        (of_slices(metric).is_some() && control == other).then(logs).filter(|logs| !logs.is_empty())
+        let metric = of_slices(metric).filter(|_| control == other)?;
+        told(metric, self.run.slices.log_ratios_by_way((&[a], &[b]), control, metric.figure))
     }
 
     /// The same of a twin and its original.
@@ -75,12 +75,10 @@ impl<'a> LogRatios<'a> {
 
     /// `None` where the two never took turns, or the metric is of other windows.
     fn in_slices(&self, metric: &str, a: &[usize], b: &[usize]) -> Option<Vec<RoundRatio>> {
-        if !self.has_slices || of_slices(metric).is_none() {
-            return None;
-        }
+        let metric = of_slices(metric).filter(|_| self.has_slices)?;
         let same_size = [a, b].map(|side| self.run.case(side[0]).and_then(|c| c.point.int(MESSAGE_BYTES)));
-        let logs = self.run.slices.log_ratios(a, b);
-        (!logs.is_empty() && same_size[0] == same_size[1]).then_some(logs)
+        let logs = told(metric, self.run.slices.log_ratios(a, b, metric.figure));
+        logs.filter(|_| same_size[0] == same_size[1])
     }
 
     fn in_rounds(&self, metric: &str, a: usize, b: usize) -> Vec<RoundRatio> {
@@ -88,6 +86,11 @@ impl<'a> LogRatios<'a> {
         let logs = cells.and_then(|(a, b)| stats::log_ratios(&a.rounds.pairs(), &b.rounds.pairs()));
         logs.unwrap_or_default().into_iter().map(RoundRatio::whole).collect()
     }
+}
+
+/// As ratios of the metric; `None`: there are none.
+fn told(metric: &TurnMetric, ratios: Vec<RoundRatio>) -> Option<Vec<RoundRatio>> {
+    (!ratios.is_empty()).then(|| ratios.into_iter().map(|ratio| metric.ratio(ratio)).collect())
 }
 
 #[cfg(test)]
@@ -132,10 +135,10 @@ mod tests {
         let control = ratios.of(cpu, (0, 1));
         assert!(near(&control, 0.826f64.ln() / 2.0 - 1.1f64.ln()), "the mean of both: {control:?}");
         assert!(near(&ratios.of_twins(cpu, 3, 0), 0.826f64.ln()));
-        assert_eq!(
-            ratios.of("throughput", (0, 1)).len(),
-            3,
-            "a slice begins with empty queues: no throughput"
+        let speed = ratios.of("throughput", (1, 0));
+        assert!(
+            speed.len() == 5 && near(&speed, 0.0),
+            "slices took as long, with as many messages: {speed:?}"
         );
     }
 }

@@ -69,7 +69,7 @@ fn best_of(
     failed: &BTreeSet<usize>,
 ) -> Winner {
     let metric = &comparisons.metric;
-    let figure = |case: usize| Some(cells.judged(case, metric.id)?.value);
+    let figure = |case: usize| Some(cells.estimate(case, metric.id)?.value);
     let mut candidates: Vec<usize> =
         group.members.iter().copied().filter(|c| !failed.contains(c) && figure(*c).is_some()).collect();
     candidates.sort_by(|a, b| {

@@ -75,7 +75,10 @@ impl Along {
 
     /// Every comparison of these metrics.
     pub fn compared(&self, evidence: &Evidence<'_>, metrics: &[&str]) -> Vec<Family<'static>> {
-        let groups = Groups::of(evidence.run, self.0);
+        let mut groups = Groups::of(evidence.run, self.0);
+        if metrics != [SPEED] {
+            groups.groups.iter_mut().for_each(ends);
+        }
         let all = metrics.iter().filter_map(|id| Comparisons::of(evidence.run, evidence.cells, &groups, id));
         all.map(Family::made).collect()
     }
@@ -88,6 +91,11 @@ impl Along {
         metrics: &[&str],
         lines: impl Iterator<Item = &'l [usize]> + Clone,
     ) -> (AlongChanges, Vec<ComparisonRef>, Vec<CellRef>) {
+        let groups = &{
+            let mut groups = groups.clone();
+            groups.groups.iter_mut().for_each(ends);
+            groups
+        };
         let at = |case: &usize| evidence.run.case(*case)?.point.int_at(self.0);
         let values: BTreeSet<u64> = lines.clone().flatten().filter_map(at).collect();
         let (mut changes, mut comparisons, mut cells) = (Vec::new(), Vec::new(), Vec::<CellRef>::new());
@@ -143,5 +151,12 @@ impl Along {
     pub fn open(all: &Comparisons) -> Option<Caveat> {
         let open = all.pairs.iter().filter(|pair| pair.is_open()).count();
         (open > 0).then_some(Caveat::ComparisonsOpen { open, of: all.pairs.len() })
+    }
+}
+
+/// The fewest and the most alone: what changes between them is one question.
+fn ends(group: &mut Group) {
+    if let [first, .., last] = group.members[..] {
+        group.members = vec![first, last];
     }
 }

@@ -175,7 +175,7 @@ fn layer_cost(evidence: &Evidence<'_>, claims: &[Comparison], pairs: &[LayerPair
     for pair in pairs {
         let (_, with, without) = pair.asked;
         let claim = claims.iter().find(|claim| (claim.metric, claim.a, claim.b) == pair.asked);
-        let cost = |case: usize| evidence.cells.judged(case, COST);
+        let cost = |case: usize| evidence.cells.estimate(case, COST);
         let (Some(claim), Some(base), Some(all)) = (claim, cost(without), cost(with)) else { continue };
         let place = evidence.run.case(with)?.point.without(pair.axis);
         let added = added(&base, all.value, &claim.seen_from(with));

@@ -2,7 +2,8 @@
 //! the limiter? Thread counts of the same case are compared like mechanisms are: paired by round, corrected over every
 //! pair of the metric.
 //!
-//! Scaling stops at the smallest tested count that no larger one significantly beats in throughput.
+//! Scaling stops at the smallest tested count that no larger one significantly beats in throughput. That is decided where
+//! the whole interval of every larger count lies below a gain that nobody would start threads for ([`GAIN`]).
 
 use super::along::{Along, FewAndMany, LargestChange, SPEED};
 use super::pairs::refs;
@@ -21,6 +22,9 @@ use syscost_core::sample::Better;
 use syscost_measure::probe::transfer::axes::THREADS;
 
 pub struct Threads;
+
+/// Throughput that more threads have to gain to be worth it.
+pub const GAIN: f64 = 0.10;
 
 const AXIS: IntAxis = THREADS;
 const ALONG: Along = Along(AXIS.id);
@@ -134,8 +138,10 @@ fn line(evidence: &Evidence<'_>, cases: Vec<usize>, speed: &Comparisons) -> Opti
     let stop = (0..cases.len()).find(|at| !beaten(*at))?;
     let beyond = &cases[stop + 1..];
     let is_slower = beyond.iter().any(|more| speed.beats(cases[stop], *more));
-    let open = |more: &usize| speed.between(cases[stop], *more).is_some_and(|pair| pair.is_open());
-    let is_open = beyond.iter().any(open);
+    let may_gain = |more: &usize| {
+        speed.between(cases[stop], *more).is_none_or(|pair| pair.seen_from(*more).high >= 1.0 + GAIN)
+    };
+    let is_open = beyond.iter().any(may_gain);
     let threads = evidence.run.case(cases[stop])?.point.int(AXIS)?;
     Some(ThreadLine { cases, threads, stop, is_slower, is_open })
 }

@@ -89,10 +89,10 @@ struct BusyShares {
 }
 
 fn busy_shares(cells: &Cells, case: usize, cpus: SideCpus) -> Option<BusyShares> {
-    let rate: BTreeMap<u32, f64> = cells.cell(case, RATE)?.rounds.iter().collect();
+    let rate: BTreeMap<u32, f64> = cells.steady(case, RATE)?.rounds.iter().collect();
     let busy_cpus = |metric: &str| -> Option<BTreeMap<u32, f64>> {
         let busy = |(round, ns): (u32, f64)| Some((round, ns * rate.get(&round)? / 1e9));
-        Some(cells.cell(case, metric)?.rounds.iter().filter_map(busy).collect())
+        Some(cells.steady(case, metric)?.rounds.iter().filter_map(busy).collect())
     };
     let [Some(sender), Some(receiver)] = CPU.map(busy_cpus) else { return None };
     let both = sender.iter().filter_map(|(round, busy)| Some(busy + receiver.get(round)?));
@@ -112,7 +112,7 @@ fn limiter(
 ) -> Option<Limiter> {
     let BusyShares { sender, receiver, joint } = busy_shares(cells, case, cpus)?;
     let carried = link_rate.and_then(|rate| {
-        let payload = &cells.cell(case, THROUGHPUT)?.rounds;
+        let payload = &cells.steady(case, THROUGHPUT)?.rounds;
         Some((rate, payload.iter().map(|(_, bits)| bits / rate).collect::<Vec<f64>>()))
     });
     let reaches = |shares: &[f64], limit| Reaches::of(shares, limit, confidence);

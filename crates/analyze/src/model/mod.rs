@@ -230,7 +230,7 @@ fn of_case(sources: &[&Case], cells: &Cells, case: &Case) -> Option<Account> {
     {
         return None;
     }
-    let value = |metric: &str| cells.cell(case.index, metric).map(|cell| cell.estimate.value);
+    let value = |metric: &str| cells.steady(case.index, metric).map(|cell| cell.estimate.value);
     let measured =
         Measured { sender_ns: value(SENDER)?, receiver_ns: value(RECEIVER_CPU)?, total_ns: value(TOTAL)? };
     let items = items(&subject, &Steps::at(sources, cells, &case.point))?;

@@ -268,7 +268,7 @@ impl RangeTeller<'_> {
     fn place(&self, step: &SizePlace, lead: &Way) -> PlaceAdvice {
         let us: Vec<f64> = step
             .cases(lead)
-            .filter_map(|case| Some(self.cells.judged(case, PER_MESSAGE)?.value / 1e3))
+            .filter_map(|case| Some(self.cells.estimate(case, PER_MESSAGE)?.value / 1e3))
             .collect();
         let ends = (us.iter().copied().fold(f64::INFINITY, f64::min), us.iter().copied().fold(0.0, f64::max));
         let us_per_message = (!us.is_empty()).then_some(ends);

@@ -130,7 +130,7 @@ fn at(cells: &Cells, line: &SizeLine<'_>, step: &SizePlace) -> Option<BatchingRa
 /// and advice that the windows deny is none.
 fn by_windows(cells: &Cells, metric: &str, step: &SizePlace, (batched, single): (&Way, &Way)) -> Option<f64> {
     let figures = |way: &Way| -> Vec<f64> {
-        step.cases(way).filter_map(|case| Some(cells.cell(case, metric)?.estimate.value)).collect()
+        step.cases(way).filter_map(|case| Some(cells.steady(case, metric)?.estimate.value)).collect()
     };
     let (batched, single) = (figures(batched), figures(single));
     let ratio = batched.iter().product::<f64>() / single.iter().product::<f64>();

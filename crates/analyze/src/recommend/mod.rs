@@ -9,6 +9,7 @@ pub mod zero_copy;
 use crate::answer::Caveat;
 use crate::cells::Cells;
 use crate::compare::study::{RIVALS, Study};
+use crate::compare::winners::Sure;
 use advice::{Advice, AdviceScope};
 use batching::BatchingAdvice;
 use line::{SizeLine, disagree, lines, together};
@@ -48,7 +49,14 @@ impl Recommendation {
             let caveats = zero_copy::caveats(run, cells, situation);
             (!advice.is_empty()).then_some(SituationAdvice { situation, advice, caveats })
         };
-        let situations: Vec<SituationAdvice> = Situation::ALL.into_iter().filter_map(of).collect();
+        let mut situations: Vec<SituationAdvice> = Situation::ALL.into_iter().filter_map(of).collect();
+        // Where something was compared, that one way alone fits another reader answers no question.
+        let compares = |of: &SituationAdvice| {
+            of.advice.iter().flat_map(|advice| &advice.ranges).any(|range| range.sure != Sure::Alone)
+        };
+        if situations.iter().any(compares) {
+            situations.retain(compares);
+        }
         let advice = || situations.iter().flat_map(|of| &of.advice);
         let one_machine =
             advice().any(|a| a.scope.held.text(PATH).is_some_and(|path| on_one_machine(run, path)));

@@ -3,7 +3,6 @@
 //! Samples carry the quantities that a transfer records, made from a model of CPU time per message
 //! with seeded noise between rounds (shared by all cases of a round, and own) and within them.
 
-use crate::cells::turn_costs::TurnCosts;
 use crate::cells::{Cell, Cells};
 use std::collections::BTreeMap;
 use syscost_core::axis::{Point, Value};
@@ -329,7 +328,6 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         audits: Vec::new(),
         time_spent: None,
         conditions: Vec::new(),
-        pilot: None,
         thread_clock: None,
         own_cost: Vec::new(),
     };
@@ -462,7 +460,7 @@ pub fn drawn_cells(
         };
         metrics.iter().map(cell).collect()
     };
-    Cells::from_cases(run.record.plan.cases.iter().map(&mut cells).collect(), TurnCosts::default())
+    Cells::from_cases(run.record.plan.cases.iter().map(&mut cells).collect())
 }
 
 /// 1000 bytes, copied in once and out once.

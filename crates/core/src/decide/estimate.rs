@@ -58,7 +58,7 @@ const CAUTION: f64 = 0.5;
 const MOST_WEIGHT: f64 = 4.0;
 
 /// The weight of each round: the inverse of its variance by its own slices; none where all weigh 1.
-fn weights(contrast: &Contrast) -> Vec<f64> {
+pub(super) fn weights(contrast: &Contrast) -> Vec<f64> {
     let known = contrast.errors.len() == contrast.logs.len() && contrast.errors.iter().all(|e| *e > 0.0);
     if !known {
         return Vec::new();
@@ -155,7 +155,7 @@ fn scatter(contrast: &Contrast, weights: &[f64]) -> Variance {
     Variance { value, freedom, pool: *pool, place: *place }
 }
 
-fn mean(values: &[f64], weights: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64], weights: &[f64]) -> f64 {
     let all: f64 = weighted(values, weights).map(|(_, w)| w).sum();
     if all > 0.0 { weighted(values, weights).map(|(v, w)| w * v).sum::<f64>() / all } else { 0.0 }
 }
@@ -163,4 +163,14 @@ fn mean(values: &[f64], weights: &[f64]) -> f64 {
 /// Each value with its weight.
 fn weighted(values: &[f64], weights: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     values.iter().enumerate().map(|(i, v)| (*v, weights.get(i).copied().unwrap_or(1.0)))
+}
+
+/// Half of the interval of each contrast's mean by itself, with its scatter moderated over all of these; `None` where
+/// nothing is known of it.
+pub fn half_widths(contrasts: &[Contrast], confidence: f64) -> Vec<Option<f64>> {
+    let half = |known: RoundsEvidence| {
+        let known = Some(known).filter(|known| known.error.is_finite() && known.rounds > 1)?;
+        Some(student::critical(1.0 - confidence, known.freedom) * known.error)
+    };
+    weighted_means(contrasts, CAUTION).into_iter().map(half).collect()
 }

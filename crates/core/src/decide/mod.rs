@@ -17,6 +17,7 @@ pub mod hosts;
 mod looks;
 pub mod sides;
 
+pub use estimate::half_widths;
 pub use looks::Looks;
 
 use estimate::RoundsEvidence;
@@ -40,6 +41,18 @@ pub struct Contrast {
     pub over: Option<usize>,
     /// What it may err by, as a multiple of what others may: [`AGAINST_CONTROL`], or 1.
     pub weight: f64,
+}
+
+impl Contrast {
+    /// Of these values alone, in one pool.
+    pub fn of(logs: Vec<f64>) -> Contrast {
+        Contrast { logs, errors: Vec::new(), pool: 0, place: 0, over: None, weight: 1.0 }
+    }
+
+    /// The mean that is tested.
+    pub fn mean(&self) -> f64 {
+        estimate::mean(&self.logs, &estimate::weights(self))
+    }
 }
 
 /// The weight of a comparison with the control, which is what a study is for. Those of its rivals with each other are more

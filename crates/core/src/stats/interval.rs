@@ -10,21 +10,16 @@ use super::Estimate;
 use super::order::{median_of_sorted, sorted};
 use crate::units::Unit;
 
-/// The median with the narrowest symmetric order-statistic interval of at least `level`. With too
-/// few values for that, the extremes with the level those have. `None` for no values.
+/// The median with the narrowest symmetric order-statistic interval of at least `level`. Too few values for that carry no
+/// interval: both ends are the median, and the level is 0. `None` for no values.
 pub fn median_interval(values: &[f64], level: f64, unit: Unit) -> Option<Estimate> {
     let sorted = sorted(values);
     let value = median_of_sorted(&sorted)?;
     let n = sorted.len();
     let (depth, reached) = depth_for(n, level);
-    Some(Estimate {
-        value,
-        low: sorted[depth],
-        high: sorted[n - 1 - depth],
-        level: reached,
-        n: n as u32,
-        unit,
-    })
+    let [low, high, level] =
+        if reached < level { [value, value, 0.0] } else { [sorted[depth], sorted[n - 1 - depth], reached] };
+    Some(Estimate { value, low, high, level, n: n as u32, unit })
 }
 
 /// How many values to leave out at each end, and the level that leaves.

@@ -44,8 +44,8 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Confidence that the interval really has, at least. With too few rounds for the level asked,
-    /// `low` and `high` are the extremes seen and this is the level of those (0 for one round).
+    /// Confidence that the interval really has, at least what was asked. 0: too few rounds for that, and no interval; both
+    /// ends are the value.
     pub level: f64,
     /// Independent replicates (rounds) behind it.
     pub n: u32,

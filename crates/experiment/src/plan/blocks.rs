@@ -8,9 +8,10 @@
 //! them: they are subtracted from one another.
 
 use super::{Case, Plan};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use syscost_core::axis::{Name, Point};
+use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::probe::{self, BlockTask, Probe, Timing};
 
 /// Rivals of a block beside the control: each keeps threads and warm connections.
@@ -20,6 +21,15 @@ const MOST_RIVALS: usize = 6;
 const WARMUP_NS: u64 = 2_000_000;
 /// How long the slices of a round take together, about: long beside starting a pair of workers.
 const SLICES_NS: u64 = 100_000_000;
+/// Slices of 250 us scatter a fifth less in the same time, and their ratios are up to 3 % off those of 1 ms: what starting a
+/// slice costs is a part of each.
+const SLICE_NS: u64 = 500_000;
+/// Slices of several numbers of threads: to start eight takes a tenth of a shorter one.
+const ALONG_THREADS_NS: u64 = 2_000_000;
+/// Where round trips are not of this machine, slices are this much longer.
+const FARTHER: u64 = 8;
+/// Of a round: fewer say nothing of their scatter.
+const LEAST_PASSES: u64 = 6;
 /// Between two turns: closing one and starting the next.
 const BETWEEN_NS: u64 = 60_000;
 
@@ -33,6 +43,8 @@ pub enum BlockVisit {
     Apart,
     /// One pair of workers plays them in turns.
     InTurns,
+    /// The same of one way at several numbers of threads.
+    AlongThreads,
     /// One pair of workers measures all of them in a visit.
     Together,
 }
@@ -51,18 +63,21 @@ pub struct RivalBlock {
 
 impl RivalBlock {
     pub fn in_turns(&self) -> bool {
-        self.visit == BlockVisit::InTurns
+        matches!(self.visit, BlockVisit::InTurns | BlockVisit::AlongThreads)
     }
 
     /// The turns of these of its cases, in this order.
-    pub fn task(&self, plan: &Plan, players: &[usize], slice_ns: &[u64], seed: u64) -> BlockTask {
+    pub fn task(&self, plan: &Plan, players: &[usize], far: bool, seed: u64) -> BlockTask {
         let rivals: Vec<Point> = players.iter().map(|case| plan.cases[*case].point.clone()).collect();
-        let pass_ns = |slice: &u64| rivals.len() as u64 * (slice + BETWEEN_NS);
-        let all_ns: u64 = slice_ns.iter().map(pass_ns).sum::<u64>().max(1);
-        // As many passes of each length.
-        let passes = (SLICES_NS / all_ns).clamp(5, 200) * slice_ns.len() as u64;
-        let (slice_ns, passes) = (slice_ns.to_vec(), passes as u32);
+        let slice_ns = self.slice_ns(far);
+        let pass_ns = rivals.len() as u64 * (slice_ns + BETWEEN_NS);
+        let passes = (SLICES_NS / pass_ns.max(1)).clamp(LEAST_PASSES, 200) as u32;
         BlockTask { rivals, warmup_ns: WARMUP_NS, slice_ns, passes, seed, baton: None }
+    }
+
+    fn slice_ns(&self, far: bool) -> u64 {
+        let along = self.visit == BlockVisit::AlongThreads;
+        (if along { ALONG_THREADS_NS } else { SLICE_NS }) * if far { FARTHER } else { 1 }
     }
 
     /// The visit of cases that are measured together.
@@ -79,9 +94,10 @@ impl RivalBlock {
 
     /// How long a round takes beside starting its workers.
     pub(super) fn time(&self, plan: &Plan, base: Timing) -> Duration {
+        let windows = self.visit != BlockVisit::AlongThreads;
         let of = |case: &usize| {
             let case = &plan.cases[*case];
-            let timing = RivalBlock::timing(base, true);
+            let timing = RivalBlock::timing(base, windows);
             let timing = probe::find(&case.probe).map_or(timing, |p| p.timing(&case.point, timing));
             let windows = timing.warmup_ns.saturating_add(timing.window_ns * u64::from(timing.windows));
             windows.saturating_add(WARMUP_NS)
@@ -115,7 +131,16 @@ impl Plan {
     pub fn blocks(&self) -> Vec<RivalBlock> {
         let twins: BTreeMap<usize, usize> =
             self.cases.iter().filter_map(|case| Some((case.twin_of?, case.index))).collect();
-        groups(&self.cases).iter().flat_map(|group| blocks_of(group, &twins, self.side_by_side)).collect()
+        let groups = groups(&self.cases);
+        let blocks = groups.iter().flat_map(|group| blocks_of(group, &twins, self.side_by_side));
+        let along = if self.side_by_side { Vec::new() } else { along_threads(&groups) };
+        blocks.chain(along).collect()
+    }
+
+    /// The cases that their rivals are held against.
+    pub fn controls(&self) -> BTreeSet<usize> {
+        let blocks = self.blocks();
+        blocks.iter().filter(|block| block.cases.len() > block.controls).map(|block| block.cases[0]).collect()
     }
 
     /// For each of these blocks a number that it shares with those whose rows it is compared with: cases of one
@@ -202,6 +227,23 @@ fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>, side_by_side: bool
     // As even as possible: eight are four and four, not six and two.
     let pieces = others.len().div_ceil(MOST_RIVALS);
     others.chunks(others.len().div_ceil(pieces)).enumerate().map(block).collect()
+}
+
+/// A block for each place whose control was asked for at several numbers of threads, fewest first: levels of blocks that
+/// are visited one after the other differ by more than threads do.
+fn along_threads(groups: &[Vec<&Case>]) -> Vec<RivalBlock> {
+    let mut places: BTreeMap<(&Name, Point), Vec<&Case>> = BTreeMap::new();
+    for control in groups.iter().filter_map(|group| control(group)) {
+        if control.point.int(THREADS).is_some() && can_take_turns(&[control]) {
+            places.entry((&control.probe, control.point.without(THREADS.id))).or_default().push(control);
+        }
+    }
+    let block = |mut controls: Vec<&Case>| {
+        controls.sort_by_key(|case| case.point.int(THREADS));
+        let cases = controls.iter().map(|case| case.index).collect();
+        RivalBlock { cases, controls: 1, own: Vec::new(), visit: BlockVisit::AlongThreads }
+    };
+    places.into_values().filter(|controls| controls.len() > 1).map(block).collect()
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub use files::{LoadError, ResumeError, RunDir, WriteError};
 pub use own_cost::OwnShare;
 pub use profile::{Profile, ProfiledRound, SampledStack};
 pub use samples::{SampleTally, Samples};
-pub use slices::{RoundRatio, SliceRow, Slices};
+pub use slices::{RoundRatio, SliceFigure, SliceRow, Slices};
 pub use time_spent::{RoundSpan, TimeSpent};
 
 /// Version of the directory's format; readers refuse a newer one.
@@ -166,45 +166,12 @@ pub struct Record {
     /// How quiet the machine was, by session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<SessionConditions>,
-    /// How long slices of rivals in turns are; absent where none took turns.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pilot: Option<Pilot>,
     /// What a thread's CPU time holds here; absent where nothing was audited, or this machine does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_clock: Option<ThreadClock>,
     /// What the harness's own code took of the CPU time of each case; empty where nothing was timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_cost: Vec<OwnShare>,
-}
-
-/// What the first rounds said of the length of a slice. Of lengths that are not equivalent to the longest, slices are kept and
-/// not used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Pilot {
-    pub slice_ns: u64,
-    pub rounds: u32,
-    /// The shortest first; the longest is what the others are held against.
-    pub lengths: Vec<LengthTried>,
-}
-
-/// A length of slices beside the longest that was tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LengthTried {
-    pub slice_ns: u64,
-    /// Ratios by such slices over ratios by the longest: the 90 % interval of the mean over rivals and blocks. It is
-    /// equivalent where both are within 2 % (two one-sided tests).
-    pub low: f64,
-    pub high: f64,
-    /// How far ln(ratio) of one second of wall time scatters.
-    pub scatter: f64,
-}
-
-impl LengthTried {
-    const MARGIN: f64 = 0.02;
-
-    pub fn is_equivalent(&self) -> bool {
-        self.low >= 1.0 / (1.0 + LengthTried::MARGIN) && self.high <= 1.0 + LengthTried::MARGIN
-    }
 }
 
 impl Record {

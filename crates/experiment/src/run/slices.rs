@@ -7,17 +7,14 @@
 use super::appended::{append_rows, each_row, header_of};
 use super::errors::{LoadError, WriteError, write_error};
 use super::rows::{BadField, CsvColumn, column};
-use super::{Pilot, Record, Warning};
+use super::{Record, Warning};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use syscost_core::decide::Contrast;
 use syscost_core::stats;
-use syscost_core::units::count;
 use syscost_measure::probe::Slice;
 
 pub const SLICES: &str = "slices.csv";
-/// A warning: rounds of that file are gone.
-const LOST: &str = "lost_slices";
 
 pub const COLUMNS: &[CsvColumn] = &[
     column("block", "which rivals took turns: the index of the first case that no other block has"),
@@ -25,12 +22,12 @@ pub const COLUMNS: &[CsvColumn] = &[
     column("case", "index of the case in `plan.cases` of `run.json`"),
     column("pass", "each rival has one slice in a pass, in random order"),
     column("position", "the slice's place in its pass"),
-    column(
-        "length_ns",
-        "how long it was to be; the first rounds try several lengths (`pilot` of `run.json`), of which the lengths equivalent to the longest are used",
-    ),
+    column("length_ns", "how long it was to be"),
     column("start_ns", "when it began, in nanoseconds since the run's start"),
-    column("wall_ns", "from its beginning until the last sender thread had ended it, completions included"),
+    column(
+        "wall_ns",
+        "from its beginning until the last sender thread that sent something had ended it, completions included, and until all of it had arrived",
+    ),
     column("messages", "messages sent in it"),
     column("sender_cpu_ns", "CPU time of the sender's threads"),
     column("receiver_cpu_ns", "CPU time of the receiver's threads until all of it had arrived"),
@@ -101,7 +98,7 @@ impl SliceRow {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundRatio {
     pub round: u32,
-    /// ln(cost of a / cost of b): the median over passes.
+    /// ln(figure of a / figure of b): the median over passes.
     pub log: f64,
     /// Its standard error by the scatter of passes; `None` where they are too few to say.
     pub error: Option<f64>,
@@ -115,9 +112,9 @@ impl RoundRatio {
 
     /// What an answer is made of: errors only where all rounds have one.
     pub fn contrast(ratios: &[RoundRatio], pool: usize) -> Contrast {
-        let logs = ratios.iter().map(|ratio| ratio.log).collect();
         let errors: Option<Vec<f64>> = ratios.iter().map(|ratio| ratio.error).collect();
-        Contrast { logs, errors: errors.unwrap_or_default(), pool, place: 0, over: None, weight: 1.0 }
+        let logs = ratios.iter().map(|ratio| ratio.log).collect();
+        Contrast { errors: errors.unwrap_or_default(), pool, ..Contrast::of(logs) }
     }
 
     fn of(round: u32, logs: &[f64]) -> Option<RoundRatio> {
@@ -142,6 +139,29 @@ impl RoundRatio {
     }
 }
 
+/// What a slice says of a message of its rival, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceFigure {
+    TotalCpu,
+    SenderCpu,
+    ReceiverCpu,
+    /// Wall time, from the slice's beginning until all of it had arrived.
+    Wall,
+}
+
+impl SliceFigure {
+    /// `None`: nothing was sent, or no time passed.
+    pub fn of(self, slice: &Slice) -> Option<f64> {
+        let ns = match self {
+            SliceFigure::TotalCpu => slice.sender_cpu_ns + slice.receiver_cpu_ns,
+            SliceFigure::SenderCpu => slice.sender_cpu_ns,
+            SliceFigure::ReceiverCpu => slice.receiver_cpu_ns,
+            SliceFigure::Wall => slice.wall_ns,
+        };
+        (slice.messages > 0 && ns > 0).then(|| ns as f64 / slice.messages as f64)
+    }
+}
+
 /// All slices of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Slices {
@@ -149,9 +169,6 @@ pub struct Slices {
     rounds: BTreeMap<(usize, u32), Vec<SliceRow>>,
     /// The rounds of each case.
     of_case: HashMap<usize, Vec<(usize, u32)>>,
-    /// Lengths that are not used: nobody has shown that ratios by such slices are those by longer ones.
-    refused: Vec<u64>,
-    settled: bool,
 }
 
 impl Slices {
@@ -168,18 +185,6 @@ impl Slices {
         self.of_case.get(&case).into_iter().flatten().map(|(_, round)| *round)
     }
 
-    /// What is known of lengths; until it is, only the longest slices of a round are used.
-    pub fn use_lengths(&mut self, pilot: &Pilot) {
-        let tried = pilot.lengths.iter().filter(|tried| !tried.is_equivalent());
-        self.refused = tried.map(|tried| tried.slice_ns).collect();
-        self.settled = true;
-    }
-
-    /// May slices of this length be used, of a round whose longest are so long?
-    fn is_usable(&self, length_ns: u64, longest_ns: u64) -> bool {
-        if self.settled { !self.refused.contains(&length_ns) } else { length_ns == longest_ns }
-    }
-
     /// Takes in a round of a block, and forgets what it had measured before.
     pub fn saw(&mut self, rows: &[SliceRow]) {
         let Some(first) = rows.first() else { return };
@@ -193,35 +198,38 @@ impl Slices {
         self.rounds.insert(key, rows.to_vec());
     }
 
-    /// The cost of each case in each pass.
-    fn by_pass(&self, rows: &[SliceRow]) -> BTreeMap<u32, Vec<(usize, f64)>> {
-        let longest_ns = rows.iter().map(|row| row.slice.length_ns).max().unwrap_or(0);
+    /// A figure of each case in each pass.
+    fn by_pass(&self, rows: &[SliceRow], figure: SliceFigure) -> BTreeMap<u32, Vec<(usize, f64)>> {
         let mut passes: BTreeMap<u32, Vec<(usize, f64)>> = BTreeMap::new();
-        for row in rows.iter().filter(|row| self.is_usable(row.slice.length_ns, longest_ns)) {
-            passes.entry(row.slice.pass).or_default().extend(row.slice.cost().map(|cost| (row.case, cost)));
+        for row in rows {
+            passes
+                .entry(row.slice.pass)
+                .or_default()
+                .extend(figure.of(&row.slice).map(|value| (row.case, value)));
         }
         passes
     }
 
-    /// Of every round in which these cases took turns their mean cost a message: the median over its passes.
-    pub fn costs(&self, cases: &[usize]) -> Vec<(u32, f64)> {
+    /// Of every round in which these cases took turns the logarithm of their mean figure: the median over its passes.
+    pub fn levels(&self, cases: &[usize], figure: SliceFigure) -> Vec<(u32, f64)> {
         let rounds = cases.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
         let mut found: BTreeMap<u32, f64> = BTreeMap::new();
         for key in rounds {
-            let passes = self.by_pass(&self.rounds[key]);
-            let costs: Vec<f64> =
-                passes.values().filter_map(|pass| Some(mean_log(pass, cases)?.exp())).collect();
-            found.extend(stats::median(&costs).map(|cost| (key.1, cost)));
+            let passes = self.by_pass(&self.rounds[key], figure);
+            let logs: Vec<f64> = passes.values().filter_map(|pass| mean_log(pass, cases)).collect();
+            if let Some(log) = stats::median(&logs) {
+                found.entry(key.1).or_insert(log);
+            }
         }
         found.into_iter().collect()
     }
 
-    /// The logarithm of what a message of these cases cost, by round and pass: a run beside this one has the same.
-    pub fn log_costs(&self, cases: &[usize]) -> BTreeMap<(u32, u32), f64> {
+    /// The logarithm of a figure of these cases, by round and pass: a run beside this one has the same.
+    pub fn logs(&self, cases: &[usize], figure: SliceFigure) -> BTreeMap<(u32, u32), f64> {
         let rounds = cases.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
         let mut found = BTreeMap::new();
         for key in rounds {
-            let passes = self.by_pass(&self.rounds[key]);
+            let passes = self.by_pass(&self.rounds[key], figure);
             let of = |(pass, costs): (&u32, &Vec<_>)| Some(((key.1, *pass), mean_log(costs, cases)?));
             found.extend(passes.iter().filter_map(of));
         }
@@ -230,11 +238,11 @@ impl Slices {
 
     /// The ratio of every round in which both took turns. Where one of them is there twice (the control has a twin), it
     /// stands for the mean of both.
-    pub fn log_ratios(&self, a: &[usize], b: &[usize]) -> Vec<RoundRatio> {
+    pub fn log_ratios(&self, a: &[usize], b: &[usize], figure: SliceFigure) -> Vec<RoundRatio> {
         let rounds = a.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
         let mut found: BTreeMap<u32, RoundRatio> = BTreeMap::new();
         for key in rounds {
-            let passes = self.by_pass(&self.rounds[key]);
+            let passes = self.by_pass(&self.rounds[key], figure);
             let logs = passes.values().filter_map(|pass| Some(mean_log(pass, a)? - mean_log(pass, b)?));
             let ratio = RoundRatio::of(key.1, &logs.collect::<Vec<f64>>());
             // The control and its twin are in several blocks of a round: one of them is enough.
@@ -244,13 +252,18 @@ impl Slices {
     }
 
     /// The same of two that took turns with this control in different blocks.
-    pub fn log_ratios_by_way(&self, a: &[usize], b: &[usize], control: &[usize]) -> Vec<RoundRatio> {
-        let of_b = self.log_ratios(b, control);
+    pub fn log_ratios_by_way(
+        &self,
+        (a, b): (&[usize], &[usize]),
+        control: &[usize],
+        figure: SliceFigure,
+    ) -> Vec<RoundRatio> {
+        let of_b = self.log_ratios(b, control, figure);
         let both = |a: RoundRatio| {
             let b = of_b.iter().find(|b| b.round == a.round)?;
             Some(RoundRatio::by_way_of(a, *b))
         };
-        self.log_ratios(a, control).into_iter().filter_map(both).collect()
+        self.log_ratios(a, control, figure).into_iter().filter_map(both).collect()
     }
 }
 
@@ -277,28 +290,7 @@ pub(super) fn append(dir: &Path, rows: &[SliceRow]) -> Result<(), WriteError> {
 }
 
 pub(super) fn read(dir: &Path, record: &mut Record) -> Result<Slices, LoadError> {
-    let mut slices = read_rows(dir, record.plan.cases.len(), &mut record.warnings)?;
-    if let Some(pilot) = &record.pilot {
-        slices.use_lengths(pilot);
-        record.warnings.retain(|warning| warning.id != LOST);
-        record.warnings.extend(lost(slices.rounds.len(), pilot));
-    }
-    Ok(slices)
-}
-
-/// The record says over how many rounds the lengths of slices were compared. One of them may have been measured again.
-fn lost(rounds: usize, pilot: &Pilot) -> Option<Warning> {
-    (2 * rounds < pilot.rounds as usize).then(|| Warning {
-        id: LOST.into(),
-        observed: format!(
-            "{SLICES} has {} of slices, whose lengths were compared over {}",
-            count(rounds, "round"),
-            pilot.rounds
-        ),
-        consequence: "rivals are compared by the rounds that are left, or by windows: less is decided".into(),
-        remedy: "put the file back, or measure again: syscost run --out NEW_DIR".into(),
-        cases: Vec::new(),
-    })
+    read_rows(dir, record.plan.cases.len(), &mut record.warnings)
 }
 
 fn read_rows(dir: &Path, cases: usize, warnings: &mut Vec<Warning>) -> Result<Slices, LoadError> {
@@ -321,7 +313,6 @@ fn read_rows(dir: &Path, cases: usize, warnings: &mut Vec<Warning>) -> Result<Sl
 
 #[cfg(test)]
 mod tests {
-    use super::super::LengthTried;
     use super::super::open::options;
     use super::*;
     use std::io::Write;
@@ -345,17 +336,6 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_are_gone_are_missed() {
-        let pilot = Pilot { rounds: 8, ..Pilot::default() };
-        assert_eq!(lost(4, &pilot), None);
-        let said = lost(1, &pilot).map(|warning| warning.observed);
-        assert_eq!(
-            said.as_deref(),
-            Some("slices.csv has 1 round of slices, whose lengths were compared over 8")
-        );
-    }
-
-    #[test]
     fn rows_come_back_and_a_round_measured_again_replaces_itself() {
         let dir = tempfile::tempdir().unwrap();
         assert!(read(dir.path(), 4).unwrap().is_empty());
@@ -366,7 +346,7 @@ mod tests {
         append(dir.path(), &[row(1, 0, 0, 100), row(1, 1, 0, 300)]).unwrap();
         append(dir.path(), &[row(0, 0, 0, 100), row(0, 1, 0, 400)]).unwrap();
         let slices = read(dir.path(), 4).unwrap();
-        let ratios = slices.log_ratios(&[1], &[0]);
+        let ratios = slices.log_ratios(&[1], &[0], SliceFigure::TotalCpu);
         let logs: Vec<(u32, f64)> = ratios.iter().map(|ratio| (ratio.round, ratio.log)).collect();
         let near = |log: f64, ratio: f64| (log - ratio.ln()).abs() < 1e-9;
         assert!(
@@ -406,10 +386,14 @@ mod tests {
         };
         slices.saw(&block(1, 1, 110, 2));
         slices.saw(&block(2, 2, 220, 3));
-        assert_eq!(slices.log_ratios(&[1], &[2]), [], "they never met");
-        let [ratio] = slices.log_ratios_by_way(&[1], &[2], &[0])[..] else { panic!("{slices:?}") };
+        assert_eq!(slices.log_ratios(&[1], &[2], SliceFigure::TotalCpu), [], "they never met");
+        let [ratio] = slices.log_ratios_by_way((&[1], &[2]), &[0], SliceFigure::TotalCpu)[..] else {
+            panic!("{slices:?}")
+        };
         assert!(ratio.by_way && (ratio.log.exp() - 111.0 / 221.0).abs() < 1e-3, "{ratio:?}");
-        let each = [1, 2].map(|rival| slices.log_ratios(&[rival], &[0])[0].error.expect("seven passes"));
+        let each = [1, 2].map(|rival| {
+            slices.log_ratios(&[rival], &[0], SliceFigure::TotalCpu)[0].error.expect("seven passes")
+        });
         assert!(ratio.error.is_some_and(|error| (error - each[0].hypot(each[1])).abs() < 1e-12));
     }
 
@@ -421,27 +405,15 @@ mod tests {
         };
         let rows: Vec<SliceRow> = [pass(0, 1, 300), pass(1, 7, 300), pass(2, 3, 9000)].concat();
         slices.saw(&rows);
-        let [RoundRatio { round: 0, log: ratio, .. }] = slices.log_ratios(&[1], &[0, 2])[..] else {
+        let [RoundRatio { round: 0, log: ratio, .. }] =
+            slices.log_ratios(&[1], &[0, 2], SliceFigure::TotalCpu)[..]
+        else {
             panic!()
         };
         assert!((ratio - 1.5f64.ln()).abs() < 1e-12, "drift cancels and one odd pass does nothing: {ratio}");
-        assert_eq!(slices.log_ratios(&[1], &[3]), [], "never side by side");
-        assert_eq!(slices.log_ratios(&[9], &[0]), []);
-        let shorter = |row: SliceRow| SliceRow { slice: Slice { length_ns: 500_000, ..row.slice }, ..row };
-        slices.saw(&[pass(0, 1, 300), pass(1, 1, 900).map(shorter)].concat());
-        let log = |slices: &Slices| slices.log_ratios(&[1], &[0, 2])[0].log;
-        assert!((log(&slices) - 1.5f64.ln()).abs() < 1e-12, "shorter slices are on trial");
-        let tried = |slice_ns, high| LengthTried { slice_ns, low: 1.0, high, scatter: 1.0 };
-        let pilot = |high| Pilot {
-            slice_ns: 1,
-            rounds: 1,
-            lengths: vec![tried(500_000, high), tried(1_000_000, 1.0)],
-        };
-        slices.use_lengths(&pilot(1.01));
-        assert!(log(&slices) > 1.6f64.ln(), "both are used");
-        slices.use_lengths(&pilot(1.05));
-        assert!((log(&slices) - 1.5f64.ln()).abs() < 1e-12, "found to differ");
+        assert_eq!(slices.log_ratios(&[1], &[3], SliceFigure::TotalCpu), [], "never side by side");
+        assert_eq!(slices.log_ratios(&[9], &[0], SliceFigure::TotalCpu), []);
         let idle = Slice { messages: 0, ..row(0, 1, 0, 1).slice };
-        assert_eq!(idle.cost(), None);
+        assert_eq!(SliceFigure::TotalCpu.of(&idle), None);
     }
 }

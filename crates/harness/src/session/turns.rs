@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use syscost_core::axis::Point;
 use syscost_core::decide::{AGAINST_CONTROL, Contrast, Looks, Verdict, decide};
 use syscost_core::stats::random::Random;
-use syscost_experiment::plan::RivalBlock;
-use syscost_experiment::run::{LEAVE_OUT, OwnShare, RoundRatio, STOOD_STILL, SliceRow, Warning, own_cost};
+use syscost_experiment::plan::{BlockVisit, RivalBlock};
+use syscost_experiment::run::{
+    LEAVE_OUT, OwnShare, RoundRatio, STOOD_STILL, SliceFigure, SliceRow, Warning, own_cost,
+};
 use syscost_host::noise::Noise;
 use syscost_host::settings::clock_counts_instructions;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -73,12 +75,12 @@ impl Session<'_> {
         for case in &players {
             self.forecast(*case)?;
         }
-        let lengths = if in_turns { self.trial.next() } else { Vec::new() };
+        let along = block.visit == BlockVisit::AlongThreads;
         let baton = self.baton.as_ref().filter(|_| in_turns).map(|baton| baton.number());
-        let windows = !in_turns || self.schedule.wants_windows(&players, round);
+        let windows = !in_turns || !along && self.schedule.wants_windows(&players, round);
         let (task, timing) = match in_turns {
             true => {
-                let task = BlockTask { baton, ..block.task(self.plan, &players, &lengths, seed) };
+                let task = BlockTask { baton, ..block.task(self.plan, &players, self.far, seed) };
                 (task, RivalBlock::timing(self.spec.timing, windows))
             }
             false => (RivalBlock::together_task(self.plan, &players, seed), self.spec.timing),
@@ -89,10 +91,6 @@ impl Session<'_> {
             Ok(played) => {
                 let noise = Noise::now().since(&before.1);
                 let span = played.span();
-                if lengths.len() > 1 {
-                    let is_control = |rival: usize| block.cases[..block.controls].contains(&players[rival]);
-                    self.trial.saw(&played.slices, is_control, before.0.elapsed());
-                }
                 self.account(span);
                 self.note_quota(&noise, &players);
                 self.keep_turns(block, round, &players, played, &marks(&noise), windows)
@@ -140,6 +138,7 @@ impl Session<'_> {
                 continue;
             }
             self.visits += 1;
+            self.schedule.saw_levels(&self.run, index, Some(round));
             if !windows {
                 self.schedule.took_turn(index, round);
                 self.tell_visit(index, round);
@@ -192,10 +191,6 @@ impl Session<'_> {
 
     /// Looks at the comparisons so far: rivals whose every comparison is settled give their time to the others.
     pub(super) fn race(&mut self) {
-        if let Some(settled) = self.trial.look() {
-            self.run.slices.use_lengths(&settled);
-            self.run.record.pilot = Some(settled);
-        }
         let blocks: Vec<RivalBlock> =
             self.schedule.blocks().filter(|block| block.in_turns()).cloned().collect();
         // Side by side a rival that one run is done with would have no partner in the other.
@@ -204,7 +199,7 @@ impl Session<'_> {
         }
         self.looks += 1;
         let mut pools: BTreeMap<(String, String), usize> = BTreeMap::new();
-        let mut contrasts = Vec::new();
+        let mut contrasts: [Vec<Contrast>; 2] = [Vec::new(), Vec::new()];
         let mut pairs: Vec<(usize, usize)> = Vec::new();
         let mut places: BTreeMap<Point, usize> = BTreeMap::new();
         for block in &blocks {
@@ -218,16 +213,24 @@ impl Session<'_> {
                 for b in against {
                     let next = pools.len();
                     let pool = *pools.entry((self.chosen(*a), self.chosen(b[0]))).or_insert(next);
-                    let ratios = self.run.slices.log_ratios(&[*a], b);
                     let weight = if controls.contains(&b[0]) { AGAINST_CONTROL } else { 1.0 };
-                    contrasts.push(Contrast { weight, place, ..RoundRatio::contrast(&ratios, pool) });
+                    for (figure, all) in
+                        [SliceFigure::TotalCpu, SliceFigure::Wall].into_iter().zip(&mut contrasts)
+                    {
+                        let ratios = self.run.slices.log_ratios(&[*a], b, figure);
+                        all.push(Contrast { weight, place, ..RoundRatio::contrast(&ratios, pool) });
+                    }
                     pairs.push((*a, b[0]));
                 }
             }
         }
-        let decided = decide(&contrasts, &Looks::interim(self.spec.confidence, self.looks));
-        let open = decided.points.iter().zip(&pairs).filter(|(d, _)| d.verdict == Verdict::Undecided);
-        let open: BTreeSet<usize> = open.flat_map(|(_, (a, b))| [*a, *b]).collect();
+        let look = Looks::interim(self.spec.confidence, self.looks);
+        let mut open: BTreeSet<usize> = BTreeSet::new();
+        for contrasts in &contrasts {
+            let decided = decide(contrasts, &look).points;
+            let left = decided.iter().zip(&pairs).filter(|(d, _)| d.verdict == Verdict::Undecided);
+            open.extend(left.flat_map(|(_, (a, b))| [*a, *b]));
+        }
         let all = blocks.iter().flat_map(|block| block.cases.iter().copied());
         self.schedule.settle(&all.filter(|case| !open.contains(case)).collect());
     }

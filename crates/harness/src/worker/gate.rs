@@ -45,7 +45,7 @@ pub struct ReportGate {
 impl ReportGate {
     pub fn of(timing: Timing, block: Option<&BlockTask>, took: Duration) -> ReportGate {
         let rivals = block.map_or(0, |block| block.rivals.len());
-        let slices = block.map_or(0, |block| rivals * block.passes as usize * block.slice_ns.len().max(1));
+        let slices = block.map_or(0, |block| rivals * block.passes as usize);
         ReportGate { windows: timing.windows.max(1) as usize, rivals, slices, took }
     }
 
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn slices_are_those_that_were_asked_for_of_rivals_that_are_there_by_the_role_that_leads() {
         let rivals = vec![Point::default(); 2];
-        let block = BlockTask { rivals, passes: 3, slice_ns: vec![1000], ..BlockTask::default() };
+        let block = BlockTask { rivals, passes: 3, slice_ns: 1000, ..BlockTask::default() };
         let gate = ReportGate::of(timing(1), Some(&block), TOOK);
         let slice =
             Slice { wall_ns: 1000, messages: 1, sender_cpu_ns: 5, receiver_cpu_ns: 5, ..Slice::default() };

@@ -189,7 +189,7 @@ impl<'a> RoundDriver<'a> {
         }
         let windows = timing.warmup_ns + timing.window_ns * u64::from(timing.windows);
         let measuring_ns = block.map_or(windows, |block| {
-            let slices = block.slice_ns.iter().max().copied().unwrap_or(0) * u64::from(block.passes);
+            let slices = block.slice_ns * u64::from(block.passes);
             (block.warmup_ns + slices + windows) * block.rivals.len() as u64
         });
         let deadline = Deadline::at(Instant::now() + Duration::from_nanos(measuring_ns) * 2 + terms.patience);

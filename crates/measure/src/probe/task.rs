@@ -33,8 +33,8 @@ pub struct BlockTask {
     pub rivals: Vec<Point>,
     /// Length of each rival's slice in the first, untimed pass.
     pub warmup_ns: u64,
-    /// Of the slices of a pass; several lengths take turns.
-    pub slice_ns: Vec<u64>,
+    /// Of each slice.
+    pub slice_ns: u64,
     /// Timed passes: each rival has one slice in each.
     pub passes: u32,
     /// Of the order of every pass.
@@ -58,14 +58,6 @@ pub struct Slice {
     pub sender_cpu_ns: u64,
     /// Until everything of the slice had arrived.
     pub receiver_cpu_ns: u64,
-}
-
-impl Slice {
-    /// CPU time of both sides per message; `None`: nothing was sent.
-    pub fn cost(&self) -> Option<f64> {
-        let spent = self.sender_cpu_ns as f64 + self.receiver_cpu_ns as f64;
-        (self.messages > 0 && spent > 0.0).then(|| spent / self.messages as f64)
-    }
 }
 
 /// What the harness tells one role to do: one case, one round.

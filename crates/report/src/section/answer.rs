@@ -1,13 +1,17 @@
 //! Whether to believe the run, and what to do: a card for each situation of the reader.
 
+use crate::context::SIZE;
 use crate::material::Material;
+use crate::rivals::{COST, RivalField, study};
 use crate::text::recommendation::{AdviceText, RecommendationText, recommendation};
 use crate::text::words::Words;
 use crate::text::{self, costs, trust};
 use crate::{AnswerCard, Statement, TrustBar};
+use syscost_analyze::CellRef;
 use syscost_analyze::compare::study::ALONG;
 use syscost_analyze::finding::Says;
 use syscost_analyze::trust::TrustLevel;
+use syscost_core::axis::Value;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::State;
 use syscost_measure::probe::Probe;
@@ -41,6 +45,7 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     let warned = [unfinished(m), empty(m)].into_iter().flatten();
     let mut cards: Vec<AnswerCard> =
         warned.map(|said| AnswerCard { headlines: vec![said], ..AnswerCard::default() }).collect();
+    cards.extend(one_question(m));
     cards.extend(layers(m));
     cards.extend(situations.map(card));
     // What holds at the same place is said of the first.
@@ -71,6 +76,30 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
         cards.push(AnswerCard { title, shown: notes, ..AnswerCard::default() });
     }
     cards
+}
+
+/// Of two ways at one place: how they compare, whatever a reader starts from.
+fn one_question(m: &Material) -> Option<AnswerCard> {
+    let fields = RivalField::all(m);
+    let [field] = &fields[..] else { return None };
+    let scope = *field.scopes().first()?;
+    let (&[row], 2) = (&field.rows(scope)[..], field.ways.len()) else { return None };
+    let words = Words::of(m.run);
+    let other = 1 - field.control;
+    let at = format!("at {}", words.value(SIZE.id, &Value::Int(row.size)));
+    let cells = |metric| {
+        let cases = [other, field.control].into_iter().flat_map(|way| field.cases_of(way, row));
+        cases.map(|case| CellRef { case, metric }).collect()
+    };
+    let told = |id: &'static str| {
+        let study = study(m, id)?;
+        let (ratio, verdict) = field.ratio(study, other, row)?;
+        let names = (field.ways[other].name.as_str(), field.ways[field.control].name.as_str());
+        let text = text::costs::compared(&study.comparisons.metric, names, &ratio, verdict, &at);
+        Some(Statement { text, cells: cells(study.comparisons.metric.id) })
+    };
+    let shown = told("throughput").into_iter().collect();
+    Some(AnswerCard { headlines: vec![told(COST)?], shown, ..AnswerCard::default() })
 }
 
 /// Where every case has a partner with another value, that is what the run is about.

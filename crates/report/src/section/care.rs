@@ -124,7 +124,7 @@ mod tests {
     fn each_kind_has_its_own_remedy_and_what_nothing_helps_against_has_none() {
         let far = ProblemKind::Outliers { values: vec![9.0], median: 1.0 };
         let harness = ProblemKind::HarnessShare { slices: Some(0.02), windows: None };
-        let few = ProblemKind::FewRounds { rounds: 3, confidence: 0.75 };
+        let few = ProblemKind::FewRounds { rounds: 3 };
         let wide = ProblemKind::WideInterval { rounds: 9, half_width: 0.3, asked: 0.05 };
         assert_eq!(of(std::slice::from_ref(&harness)), "");
         assert_eq!(of(&[few.clone(), wide]), "a longer --time-limit");

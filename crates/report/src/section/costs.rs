@@ -56,17 +56,13 @@ pub fn section(m: &Material) -> Option<Section> {
     }
     let mut blocks = Block::tabs("table-places", places);
     if !blocks.is_empty() {
-        let turns = if m.run.slices.is_empty() { "" } else { TURNS };
-        blocks.push(Block::Note(format!("{LEGEND}{turns}")));
+        blocks.push(Block::Note(LEGEND.into()));
         blocks.extend(fields.iter().find_map(|field| field.layout.left_out.clone()).map(Block::Note));
     }
     unless_empty("table", "What a message costs", blocks)
 }
 
 const LEGEND: &str = "Green: not significantly dearer than the best. Ratio: to the first way; same: within 3 %. Hatched: undecided.";
-
-/// Steady windows cost less: results.csv has those.
-const TURNS: &str = " CPU time is that of short turns.";
 
 /// A table for each number of threads.
 fn of_metric(m: &Material, field: &RivalField, tab: &CostTab, at: usize) -> Vec<Block> {
@@ -189,17 +185,12 @@ impl CostTable<'_> {
     fn entry(&self, way: usize, row: FieldRow, unbeaten: &[usize]) -> Entry {
         let Some(figure) = self.field.middle(way, self.tab.metric, row) else { return Entry::Missing };
         let ratio = self.study.and_then(|study| self.field.ratio(study, way, row));
-        let control = self.field.middle(self.field.control, self.tab.metric, row);
         let with = match (&ratio, self.study) {
             _ if way == self.field.control => ComparedWith::Nothing,
             (None, _) => ComparedWith::Nothing,
             (Some((_, Verdict::Same)), _) => ComparedWith::Same,
             (Some((_, Verdict::Undecided)), _) => ComparedWith::Undecided,
-            // Of the figures that stand here: that of the rounds that both have, which decides, is in the detail.
-            (Some((ratio, _)), _) => {
-                let shown = control.map_or(ratio.value, |control| figure.value / control.value);
-                ComparedWith::Ratio(ratio_text(shown))
-            }
+            (Some((ratio, _)), _) => ComparedWith::Ratio(ratio_text(ratio.value)),
         };
         Entry::Compared(Compared {
             value: digits(&figure, self.scale),

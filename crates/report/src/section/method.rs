@@ -50,16 +50,12 @@ fn order(m: &Material) -> String {
         return order;
     }
     let turns = "Rivals of a point take turns in one pair of processes, in random order, the control twice, so that the \
-                 machine's drift meets all alike. CPU time is compared by these slices; throughput and sleeps come from a \
-                 window of each rival in every second round.";
-    let length = record.pilot.as_ref().map_or(String::new(), |pilot| {
-        let length = units::format_duration(Duration::from_nanos(pilot.slice_ns));
-        format!(
-            " Slices last at least {length}, as {} of blocks at the start found best. slices.csv has the time of each.",
-            plural(pilot.rounds as usize, "visit")
-        )
-    });
-    format!("{turns}{length} {order}")
+                 machine's drift meets all alike. CPU time and throughput are those of these slices, whose queues are \
+                 empty when they begin; sleeps, calls and what is called steady come from a window of each rival in \
+                 every second round.";
+    let shortest = m.run.slices.iter().map(|row| row.slice.length_ns).min().unwrap_or(0);
+    let length = units::format_duration(Duration::from_nanos(shortest));
+    format!("{turns} Slices last at least {length}. {order}")
 }
 
 fn estimates(m: &Material) -> String {
@@ -72,7 +68,7 @@ fn estimates(m: &Material) -> String {
     };
     format!(
         "A figure is the median over rounds of each round's median, with a nonparametric interval from order \
-         statistics at {} or more, or the level that its rounds allow.{quantiles}{ratios} Outliers are kept.",
+         statistics at {} or more, or none where its rounds are too few.{quantiles}{ratios} Outliers are kept.",
         units::confidence(m.run.record.spec.confidence)
     )
 }
@@ -127,19 +123,18 @@ mod tests {
     use super::*;
     use syscost_analyze::synthetic::Synthetic;
     use syscost_analyze::whole::Analysis;
-    use syscost_experiment::run::{Pilot, Run, SliceRow};
+    use syscost_experiment::run::{Run, SliceRow};
     use syscost_measure::probe::Slice;
 
     /// It was said: 250 us long, where 8 messages of 1 MiB took 2 ms.
     #[test]
     fn a_slice_lasts_at_least_as_long_as_its_length() {
         let mut run = Synthetic { rounds: 1, ..Default::default() }.run();
-        let slice = Slice { wall_ns: 2_000_000, messages: 8, ..Slice::default() };
+        let slice = Slice { length_ns: 250_000, wall_ns: 2_000_000, messages: 8, ..Slice::default() };
         run.slices.saw(&[SliceRow { block: 0, round: 0, case: 0, slice }]);
-        run.record.pilot = Some(Pilot { slice_ns: 250_000, rounds: 64, lengths: Vec::new() });
         let analysis = Analysis::of(&run);
         let told = order(&Material::of(&run, &analysis, &[]));
-        assert!(told.contains("Slices last at least 250 us,"), "{told}");
+        assert!(told.contains("Slices last at least 250 us."), "{told}");
     }
 
     /// It was said: after 1m 15s of a limit of 1m.

@@ -94,12 +94,7 @@ pub fn summary(problems: &[&Problem]) -> String {
         ProblemKind::LatePrediction => {
             format!("Not used, as made after the first round: {}.", count(n, "prediction"))
         }
-        ProblemKind::FewRounds { .. } => {
-            format!(
-                "{have} too few rounds. Their range is the extremes, at {} confidence.",
-                span(&confidence)
-            )
-        }
+        ProblemKind::FewRounds { .. } => format!("{have} too few rounds for an interval."),
         ProblemKind::WideInterval { asked, .. } => {
             let widest = problems.iter().map(|p| size(&p.kind)).fold(0.0, f64::max);
             format!(
@@ -168,7 +163,7 @@ pub fn summary(problems: &[&Problem]) -> String {
 /// What the range of a kind's sentence is made from; ratios of 1 are no change.
 fn size(kind: &ProblemKind) -> f64 {
     match kind {
-        ProblemKind::FewRounds { confidence, .. } => *confidence,
+        ProblemKind::FewRounds { rounds } => f64::from(*rounds),
         ProblemKind::WideInterval { half_width, .. } => *half_width,
         ProblemKind::TwoLevels { low, high, .. } => high / low,
         ProblemKind::Outliers { values, .. } => values.len() as f64,
@@ -195,10 +190,7 @@ pub fn detail(kind: &ProblemKind, metric: Option<&Metric>) -> String {
         | ProblemKind::NothingToPoll
         | ProblemKind::NoScatterGather => String::new(),
         ProblemKind::ReceiveCopied { copied, .. } => percent(*copied),
-        ProblemKind::FewRounds { rounds, confidence: level } => match level {
-            0.0 => format!("{}, no interval", count(*rounds as usize, "round")),
-            level => format!("{}, {}", count(*rounds as usize, "round"), confidence(*level)),
-        },
+        ProblemKind::FewRounds { rounds } => count(*rounds as usize, "round"),
         ProblemKind::WideInterval { rounds, half_width, .. } => {
             format!("±{} after {}", percent(*half_width), count(*rounds as usize, "round"))
         }

@@ -230,17 +230,34 @@ impl AdviceWords<'_> {
     fn headline(&self, lead: &str, advice: &Advice) -> String {
         let gains = (0..=advice.ranges.len()).rev();
         let text = |gains: usize| format!("{lead}: {}.", self.parts(advice, gains));
-        let fits = gains.map(text).find(|text| text.split_whitespace().count() <= LONGEST);
-        fits.unwrap_or_else(|| match &advice.ranges[..] {
-            [range] => {
-                let open = if range.sure == Sure::Undecided { " (undecided)" } else { "" };
-                format!("{lead}: {} {}{open}.", self.name(advice, &range.lead), self.span(advice, 0))
+        let fits = gains
+            .filter(|_| advice.ranges.len() <= RANGES)
+            .map(text)
+            .find(|text| text.split_whitespace().count() <= LONGEST);
+        fits.unwrap_or_else(|| format!("{lead}: {}.", self.leads(advice)))
+    }
+
+    /// `pack_send up to 64 KiB (undecided at some sizes), sendmsg from 256 KiB`: which way and where, and no more.
+    fn leads(&self, advice: &Advice) -> String {
+        let all = &advice.ranges;
+        let mut parts: Vec<String> = Vec::new();
+        let mut first = 0;
+        for i in 0..all.len() {
+            if all.get(i + 1).is_some_and(|next| next.lead == all[first].lead) {
+                continue;
             }
-            several => {
-                let what = if self.along == RATE.id { "rate" } else { "size" };
-                format!("{lead}, it depends on the {what}, in {}.", count(several.len(), "range"))
-            }
-        })
+            let range = AdviceRange { to: all[i].to, ..all[first].clone() };
+            let open = all[first..=i].iter().filter(|one| one.sure == Sure::Undecided).count();
+            let open = match open {
+                0 => String::new(),
+                open if open == i + 1 - first => " (undecided)".into(),
+                _ => format!(" (undecided at some {})", self.places()),
+            };
+            let span = self.span_of(&range, first == 0, i + 1 == all.len());
+            parts.push(format!("{} {span}{open}", self.name(advice, &range.lead)));
+            first = i + 1;
+        }
+        parts.join(", ")
     }
 
     /// The ranges, so many of them with their gain.
@@ -273,11 +290,7 @@ impl AdviceWords<'_> {
                 _ => format!("{} {span}{}", self.name(advice, &range.lead), gain.unwrap_or_default()),
             }
         };
-        let mut parts: Vec<String> = advice.ranges.iter().enumerate().take(RANGES).map(part).collect();
-        if advice.ranges.len() > RANGES {
-            parts.push(format!("and {}", count(advice.ranges.len() - RANGES, "more range")));
-        }
-        parts.join(", ")
+        advice.ranges.iter().enumerate().map(part).collect::<Vec<String>>().join(", ")
     }
 
     /// Where nothing is decided: `no difference between sendfile and splice is significant`.
@@ -301,17 +314,20 @@ impl AdviceWords<'_> {
 
     /// `up to 4 KiB`, `from 64 KiB`, `at 16 KiB`, `from 1 KiB to 4 KiB`, `at every size`
     fn span(&self, advice: &Advice, i: usize) -> String {
-        let AdviceRange { from, to, .. } = advice.ranges[i];
+        self.span_of(&advice.ranges[i], i == 0, i + 1 == advice.ranges.len())
+    }
+
+    fn span_of(&self, range: &AdviceRange, first: bool, last: bool) -> String {
+        let AdviceRange { from, to, .. } = *range;
         let show = |value: u64| {
             let rated = if self.along == RATE.id { " messages/s" } else { "" };
             format!("{}{rated}", self.words.range(self.along, value, value))
         };
-        let last = i + 1 == advice.ranges.len();
-        match (i, last) {
-            (0, true) if from == to => format!("at {}", show(from)),
-            (0, true) => format!("from {} to {}", show(from), show(to)),
-            (0, false) => format!("up to {}", show(to)),
-            (_, true) => format!("from {}", show(from)),
+        match (first, last) {
+            (true, true) if from == to => format!("at {}", show(from)),
+            (true, true) => format!("from {} to {}", show(from), show(to)),
+            (true, false) => format!("up to {}", show(to)),
+            (false, true) => format!("from {}", show(from)),
             _ if from == to => format!("at {}", show(from)),
             _ => format!("from {} to {}", show(from), show(to)),
         }

@@ -1,11 +1,11 @@
 //! Where does scaling with threads stop, and why?
 
 use super::figures::{at_places, short_place, times};
-use crate::text::words::{Words, count};
+use crate::text::words::{Words, count, percent};
 use syscost_analyze::answer::AnswerVerdict;
 use syscost_analyze::compare::study::RIVALS;
 use syscost_analyze::finding::along::LargestChange;
-use syscost_analyze::finding::threads::{Scaling, ScalingStop};
+use syscost_analyze::finding::threads::{GAIN, Scaling, ScalingStop};
 use syscost_analyze::limits::limiter::Limit;
 use syscost_measure::probe::transfer::Transfer;
 
@@ -13,7 +13,7 @@ use syscost_measure::probe::transfer::Transfer;
 pub fn headline(all: &Scaling, verdict: AnswerVerdict) -> String {
     match verdict {
         AnswerVerdict::Undecided => {
-            "Undecided where scaling stops: too few comparisons of thread counts are decided.".into()
+            format!("Undecided where scaling stops: more threads may still gain {}.", percent(GAIN))
         }
         AnswerVerdict::No => rising(all),
         _ => stopping(all),
@@ -36,7 +36,8 @@ fn stopping(all: &Scaling) -> String {
         false => format!("{} to {} threads", first.threads, last.threads),
     };
     let falls = if slower > 0 { format!(", and more are slower at {slower}") } else { String::new() };
-    format!("Scaling stops at {at}{}{falls}.", at_places(places, all.places))
+    let none = percent(GAIN);
+    format!("Scaling stops at {at}{}: more gain less than {none}{falls}.", at_places(places, all.places))
 }
 
 /// The gain and the loss with whose they are, and the limit of most places.

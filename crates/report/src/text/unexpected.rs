@@ -41,7 +41,6 @@ fn phenomenon(kind: Surprise, by: &str) -> String {
     match kind {
         Surprise::LargerIsWorse => format!("Larger messages move bytes {by} worse"),
         Surprise::LargerIsCheaper => format!("Larger messages take {by} less CPU time"),
-        Surprise::MoreThreadsAreSlower => format!("More threads lower throughput by {by}"),
         Surprise::TwoLevels => format!("Cases alternate between two levels, {by} apart"),
         Surprise::OffTheModel => format!("Cases are {by} farther from the cost model than others"),
     }
@@ -73,7 +72,6 @@ fn sought(kind: Surprise) -> &'static str {
     match kind {
         Surprise::LargerIsWorse => "larger messages that cost more a byte",
         Surprise::LargerIsCheaper => "larger messages that cost less",
-        Surprise::MoreThreadsAreSlower => "throughput that falls with threads",
         Surprise::TwoLevels => "cases with two levels",
         Surprise::OffTheModel => "cases off the cost model",
     }

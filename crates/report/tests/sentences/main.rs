@@ -5,6 +5,7 @@
 //! far beyond what the noise hides, it may be silent or wrong in at most 10 %. What [`Says`], [`Surprise`] and [`Limit`]
 //! can be is matched without a rest, and so is the walk of each kind: a kind without a walk does not compile.
 
+mod consistent;
 mod worlds;
 
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ macro_rules! kinds {
 
 kinds! {
     ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, Overtaking, LargerIsWorse,
-    LargerIsCheaper, MoreThreadsAreSlower, TwoLevels, OffTheModel, Limits, Recommended, Twins,
+    LargerIsCheaper, TwoLevels, OffTheModel, Limits, Recommended, Twins,
     Dear, CheaperWay, Layers,
 }
 
@@ -141,9 +142,6 @@ fn walk(kind: SentenceKind) -> Walk {
         }
         SentenceKind::LargerIsCheaper => {
             inference(worlds::cliff, |seen| seen.step(Surprise::LargerIsCheaper) == Some((4096, 65536)))
-        }
-        SentenceKind::MoreThreadsAreSlower => {
-            inference(worlds::crowded, |seen| seen.step(Surprise::MoreThreadsAreSlower) == Some((1, 2)))
         }
         SentenceKind::TwoLevels => inference(worlds::two_levels, |seen| {
             seen.surprises(Surprise::TwoLevels).iter().any(|place| place.case == 3)
@@ -317,7 +315,6 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
             let kind = match kind {
                 Surprise::LargerIsWorse => SentenceKind::LargerIsWorse,
                 Surprise::LargerIsCheaper => SentenceKind::LargerIsCheaper,
-                Surprise::MoreThreadsAreSlower => SentenceKind::MoreThreadsAreSlower,
                 Surprise::TwoLevels => SentenceKind::TwoLevels,
                 Surprise::OffTheModel => SentenceKind::OffTheModel,
             };

@@ -56,17 +56,19 @@ fn sliced(run: &mut Run, random: &mut Random, rounds: u32, cost: &dyn Fn(&Point)
     }
     for (block, place) in blocks.iter().enumerate() {
         for round in 0..rounds {
+            let level = (0.1 * random.normal()).exp();
             let mut rows = Vec::new();
             for pass in 0..8 {
                 for case in transfers.iter().filter(|c| c.point.without("mechanism") == *place) {
+                    let mut spent = || 10.0 * cost(&case.point) * level * (0.03 * random.normal()).exp();
                     let slice = Slice {
                         pass,
                         position: 0,
                         length_ns: 1_000_000,
                         start_ns: 0,
-                        wall_ns: 1_000_000,
+                        wall_ns: spent() as u64,
                         messages: 10,
-                        sender_cpu_ns: (10.0 * cost(&case.point) * (0.03 * random.normal()).exp()) as u64,
+                        sender_cpu_ns: spent() as u64,
                         receiver_cpu_ns: 0,
                     };
                     rows.push(SliceRow { block, round, case: case.index, slice });
@@ -111,6 +113,24 @@ pub fn nothing(seed: u64) -> Run {
     }
     StepPrices::default().measured(&mut run, 6, 0.03, &mut random);
     sliced(&mut run, &mut random, 10, &smooth);
+    run
+}
+
+/// A study as a user runs it: rivals with a control and its twin took turns, the machine's level drifts from round to
+/// round, and windows say something else.
+pub fn rivals_in_turns(seed: u64) -> Run {
+    let cost = |p: &Point| match p.text_at("mechanism") {
+        Some("sendmsg") => 1.06 * smooth(p),
+        Some("pack_send") => 1.01 * smooth(p),
+        Some("msg_zerocopy") => 2.4 * smooth(p),
+        Some("send_fields") => 5.0 * smooth(p),
+        _ => smooth(p),
+    };
+    let mechanisms = vec!["send", "send_fields", "pack_send", "sendmsg", "msg_zerocopy"];
+    let threads = vec![1, 2];
+    let mut run = Synthetic { mechanisms, threads, twin_every: 5, rounds: 3, ..base(seed, smooth) }.run();
+    let mut random = Random::new(seed);
+    sliced(&mut run, &mut random, 6, &cost);
     run
 }
 

@@ -126,7 +126,6 @@ impl DecidingStudy {
             efficiency: record
                 .time_spent
                 .map(|spent| spent.timed_ns as f64 / record.elapsed_ns.max(1) as f64),
-            slice_ns: record.pilot.as_ref().map(|pilot| pilot.slice_ns),
             others_share: during.as_ref().and_then(|during| during.others_share),
             steal_share: during.as_ref().and_then(|during| during.steal_share),
             warnings,

@@ -26,7 +26,6 @@ pub struct StudyFacts {
     pub seconds: f64,
     /// Share of wall time that was timed.
     pub efficiency: Option<f64>,
-    pub slice_ns: Option<u64>,
     /// Others' share of the CPUs, and time stolen from them, while it ran.
     pub others_share: Option<f64>,
     pub steal_share: Option<f64>,
@@ -91,7 +90,7 @@ impl StudyRecord {
         let mut text = format!(
             "Measured on {} (CPUs {}, virtual machine: {}), Linux {}, by `cargo xtask deciding`: \
              [every row]({folder}/{ROWS}), [machine and commands]({folder}/{FACTS}).\n\n\
-             | study | runs | command | seconds | timed | slices | others used |\n|---|---|---|---|---|---|---|\n",
+             | study | runs | command | seconds | timed | others used |\n|---|---|---|---|---|---|\n",
             fact("cpu_model"),
             fact("cpus_online"),
             fact("hypervisor"),
@@ -106,12 +105,11 @@ impl StudyRecord {
             let command: String = first.environment.iter().map(set).chain([first.command.clone()]).collect();
             let range = |of: Vec<f64>, scale: f64, unit: &str| shown::range(&of, scale, unit);
             text += &format!(
-                "| {name} | {} | `{command}`{} | {} | {} | {} | {} |\n",
+                "| {name} | {} | `{command}`{} | {} | {} | {} |\n",
                 of().count(),
                 first.beside.as_ref().map_or(String::new(), |beside| format!(", beside {beside}")),
                 range(of().map(|facts| facts.seconds).collect(), 1.0, "s"),
                 range(of().filter_map(|facts| facts.efficiency).collect(), 100.0, "%"),
-                range(of().filter_map(|facts| Some(facts.slice_ns? as f64)).collect(), 1e-3, "us"),
                 range(of().filter_map(|facts| facts.others_share).collect(), 100.0, "%"),
             );
         }
@@ -135,7 +133,6 @@ mod tests {
             cases: 160,
             seconds: 59.0 + f64::from(run),
             efficiency: Some(0.624),
-            slice_ns: Some(250_000),
             others_share: None,
             steal_share: None,
             warnings: vec!["planted".into()],

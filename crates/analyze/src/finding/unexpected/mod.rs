@@ -42,7 +42,6 @@ pub enum Surprise {
     LargerIsWorse,
     /// A larger message takes less CPU time outright.
     LargerIsCheaper,
-    MoreThreadsAreSlower,
     /// Sometimes fast and sometimes slow, so that the median describes neither.
     TwoLevels,
     /// Far off the cost model, where others are not.
@@ -138,7 +137,7 @@ struct FoundSurprise {
 
 /// Every kind, in the order of the answer.
 static KINDS: &[&dyn SurpriseKind] =
-    &[&steps::SIZES, &steps::SCALING, &two_levels::TwoLevels, &outliers::Outliers];
+    &[&steps::SIZES, &two_levels::TwoLevels, &outliers::Outliers];
 
 pub struct Unexpected;
 
@@ -176,7 +175,7 @@ impl Finding for Unexpected {
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        [steps::SIZES, steps::SCALING].iter().map(|steps| steps.compared(evidence)).collect()
+        vec![steps::SIZES.compared(evidence)]
     }
 }
 

@@ -16,7 +16,6 @@ use syscost_core::axis::Point;
 use syscost_core::sample::Metric;
 use syscost_core::stats::Estimate;
 use syscost_measure::probe;
-use syscost_measure::probe::transfer::axes::THREADS;
 
 /// What more of something should not make worse, or, for a cost per message, cheaper.
 #[derive(Clone, Copy)]
@@ -49,13 +48,6 @@ pub const SIZES: SurprisingSteps = SurprisingSteps {
     axis: ALONG.id,
     kinds: &[Surprise::LargerIsWorse, Surprise::LargerIsCheaper],
     expected: LARGER,
-};
-
-/// More threads should not move less together.
-pub const SCALING: SurprisingSteps = SurprisingSteps {
-    axis: THREADS.id,
-    kinds: &[Surprise::MoreThreadsAreSlower],
-    expected: &[Expected { metric: "throughput", better_is_odd: false }],
 };
 
 impl SurprisingSteps {
@@ -200,7 +192,7 @@ impl SurprisingSteps {
 
 impl Odd {
     fn change(&self, evidence: &Evidence<'_>) -> Option<StepChange> {
-        let figure = |case: usize| Some(evidence.cells.judged(case, self.metric.id)?.value);
+        let figure = |case: usize| Some(evidence.cells.estimate(case, self.metric.id)?.value);
         let (from, to) = (figure(self.ends.0)?, figure(self.ends.1)?);
         Some(StepChange { metric: self.metric.id, from, to, ratio: self.ratio })
     }

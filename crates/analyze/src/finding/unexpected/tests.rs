@@ -165,18 +165,6 @@ fn surprises_of_one_kind_are_one_phenomenon_with_its_range() {
     assert!(factors.1 > 1.8 * factors.0, "{factors:?}");
 }
 
-#[test]
-fn throughput_that_falls_with_threads_is_found() {
-    let crowded = |p: &Point| if p.int_at("threads") == Some(4) { 8.0 * smooth(p) } else { smooth(p) };
-    let answer = answered(&Synthetic { threads: vec![1, 2, 4], ..shape(crowded) }.run());
-    let falls = of_kind(&answer, Surprise::MoreThreadsAreSlower);
-    let [places] = falls[..] else { panic!("{answer:#?}") };
-    assert_eq!(places.len(), 8, "two mechanisms at four sizes");
-    for place in places {
-        assert_eq!(step(place), (2, 4, vec!["throughput"]));
-    }
-}
-
 /// Every third round of one case is slow.
 fn bistable() -> Run {
     let mut run = Synthetic { rounds: 20, ..shape(smooth) }.run();
@@ -228,7 +216,7 @@ fn flat_data_have_hardly_any_surprise() {
                 problems: &[],
             };
             let answer = Unexpected.answered(&evidence);
-            let kinds = [Surprise::LargerIsWorse, Surprise::LargerIsCheaper, Surprise::MoreThreadsAreSlower];
+            let kinds = [Surprise::LargerIsWorse, Surprise::LargerIsCheaper];
             kinds.iter().any(|kind| !of_kind(&answer, *kind).is_empty())
         })
         .count();

@@ -1,14 +1,14 @@
 //! Cases that move data: CPU time of a message and throughput, each against the control.
 
 use super::EndTable;
-use super::figure::{RivalStanding, UNKNOWN, digits, figure, own_figure};
+use super::figure::{RivalStanding, digits, figure, own_figure};
 use crate::context::Layout;
 use crate::material::Material;
-use crate::rivals::name;
+use crate::rivals::{FieldRow, RivalField, name, study};
 use crate::text::words::Words;
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::{RIVALS, Study};
-use syscost_core::axis::Point;
+use syscost_core::axis::{Point, Value};
 use syscost_core::units::count;
 use syscost_experiment::plan::Case;
 use syscost_measure::probe;
@@ -53,7 +53,7 @@ fn of_layout(m: &Material, layout: &Layout, words: &Words) -> Vec<EndTable> {
     let mut tables = if listed || many {
         contests.iter().map(|rivals| view.list(rivals)).collect()
     } else {
-        view.by_size(&contests)
+        by_size(m, layout, words)
     };
     tables.extend(view.alone(&alone));
     tables
@@ -93,13 +93,7 @@ impl View<'_> {
     }
 
     fn against(&self, metric: &str, case: &Case, other: &Case) -> Option<RivalStanding> {
-        let standing = RivalStanding::of(self.study(metric)?, case.index, other.index)?;
-        let figure = |case: &Case| Some(self.layout.judged(case.index, metric)?.value);
-        // Of the figures that stand in the table; verdicts are of the rounds that both have.
-        Some(match figure(case).zip(figure(other)) {
-            Some((own, its)) => standing.of_figures(own / its),
-            None => standing,
-        })
+        RivalStanding::of(self.study(metric)?, case.index, other.index)
     }
 
     /// As the page's table has it.
@@ -152,73 +146,6 @@ impl View<'_> {
         }
     }
 
-    /// Sizes down, ways across: a table for each place and metric, costs first.
-    fn by_size(&self, contests: &[Rivals]) -> Vec<EndTable> {
-        let mut places: Vec<(Point, Vec<&Rivals>)> = Vec::new();
-        for rivals in contests {
-            let rest = rivals.given.without(MESSAGE_BYTES.id);
-            match places.iter_mut().find(|(place, _)| *place == rest) {
-                Some((_, sizes)) => sizes.push(rivals),
-                None => places.push((rest, vec![rivals])),
-            }
-        }
-        let last = places.len().saturating_sub(1);
-        // The first and the last place tell most: the fewest threads and the most.
-        let mut order: Vec<usize> = (0..places.len()).collect();
-        order.sort_by_key(|at| (*at != 0 && *at != last, *at));
-        let metrics = [
-            (COST, COMPARED, MICROSECONDS, "CPU a message"),
-            (THROUGHPUT, THROUGHPUT, GIGABITS, "Throughput"),
-        ];
-        let table = |at: &usize| metrics.map(|metric| self.matrix(&places[*at], metric));
-        order.iter().flat_map(table).collect()
-    }
-
-    fn matrix(
-        &self,
-        (place, sizes): &(Point, Vec<&Rivals>),
-        (metric, compared, unit, title): (&str, &str, (f64, &str), &str),
-    ) -> EndTable {
-        let mut names: Vec<String> = Vec::new();
-        for case in sizes.iter().flat_map(|rivals| &rivals.cases) {
-            let name = self.name(case);
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        // The control first: the others are marked against it.
-        let control = self.name(sizes[0].control);
-        names.sort_by_key(|name| *name != control);
-        let entry = |rivals: &Rivals, name: &String| {
-            let case = rivals.cases.iter().find(|case| self.name(case) == *name)?;
-            let estimate = self.layout.judged(case.index, metric)?;
-            if case.index == rivals.control.index {
-                return Some(figure(&estimate, (unit.0, "")));
-            }
-            let mark = self.against(compared, case, rivals.control).map_or(String::new(), |a| a.mark());
-            Some(format!("{} {mark}", digits(&estimate, unit.0)))
-        };
-        let row = |rivals: &&Rivals| {
-            let size = rivals.given.get(MESSAGE_BYTES.id).map(|v| self.words.value(MESSAGE_BYTES.id, v));
-            let cells = names.iter().map(|name| entry(rivals, name).unwrap_or("-".into()));
-            std::iter::once(size.unwrap_or_default()).chain(cells).collect()
-        };
-        let (better, worse) = match compared == COMPARED {
-            true => ("-1.3x costs 1.3x less than", "more"),
-            false => ("-1.3x is 1.3x faster than", "slower"),
-        };
-        let rows: Vec<Vec<String>> = sizes.iter().map(row).collect();
-        // The marks of an interval that few rounds leave without confidence.
-        let few = rows.iter().flatten().any(|entry| entry.contains("%?") || entry.contains(UNKNOWN));
-        let few = if few { ", %? few rounds" } else { "" };
-        EndTable {
-            title: Some(format!("{title}, {}, {}", unit.1, self.words.place(place, &[]))),
-            columns: std::iter::once("size".to_string()).chain(names.iter().cloned()).collect(),
-            rows,
-            note: Some(format!("{better} {control}, + {worse}, = the same, ? undecided{few}")),
-        }
-    }
-
     /// Cases that nothing was compared with.
     fn alone(&self, alone: &[Rivals]) -> Option<EndTable> {
         let cases: Vec<&Case> = alone.iter().map(|rivals| rivals.control).collect();
@@ -237,6 +164,62 @@ impl View<'_> {
             note: None,
         })
     }
+}
+
+/// Sizes down, ways across, as the page's first table has them: a table for each place and metric, costs first.
+fn by_size(m: &Material, layout: &Layout, words: &Words) -> Vec<EndTable> {
+    let fields = RivalField::all(m);
+    let own = fields.iter().filter(|field| std::ptr::eq(field.layout, layout));
+    let metrics =
+        [(COST, COMPARED, MICROSECONDS, "CPU a message"), (THROUGHPUT, THROUGHPUT, GIGABITS, "Throughput")];
+    own.flat_map(|field| metrics.map(|metric| matrix(m, field, words, metric))).flatten().collect()
+}
+
+fn matrix(
+    m: &Material,
+    field: &RivalField,
+    words: &Words,
+    (metric, compared, unit, title): (&str, &str, (f64, &str), &str),
+) -> Option<EndTable> {
+    let study = study(m, compared)?;
+    let scope = *field.scopes().first()?;
+    let control = field.control;
+    let ways: Vec<usize> =
+        std::iter::once(control).chain((0..field.ways.len()).filter(|way| *way != control)).collect();
+    let entry = |way: &usize, row: FieldRow| {
+        let estimate = field.middle(*way, metric, row)?;
+        if *way == control {
+            return Some(figure(&estimate, (unit.0, "")));
+        }
+        let standing = field.ratio(study, *way, row);
+        let mark = standing.map(|(ratio, verdict)| RivalStanding::seen(study, &ratio, verdict).mark());
+        Some(format!("{} {}", digits(&estimate, unit.0), mark.unwrap_or_default()))
+    };
+    let rows: Vec<Vec<String>> = field
+        .rows(scope)
+        .into_iter()
+        .map(|row| {
+            let name = if field.along_threads() {
+                count(row.x as usize, "thread")
+            } else {
+                words.value(MESSAGE_BYTES.id, &Value::Int(row.x))
+            };
+            let cells = ways.iter().map(|way| entry(way, row).unwrap_or("-".into()));
+            std::iter::once(name).chain(cells).collect()
+        })
+        .collect();
+    let (better, worse) = match compared == COMPARED {
+        true => ("-1.3x costs 1.3x less than", "more"),
+        false => ("-1.3x is 1.3x faster than", "slower"),
+    };
+    let head = if field.along_threads() { "threads" } else { "size" };
+    let name = |way: &usize| field.ways[*way].name.clone();
+    Some(EndTable {
+        title: Some(format!("{title}, {}, {}", unit.1, field.place(words, scope))),
+        columns: std::iter::once(head.to_string()).chain(ways.iter().map(name)).collect(),
+        rows,
+        note: Some(format!("{better} {}, + {worse}, = the same, ? undecided", name(&control))),
+    })
 }
 
 /// `send, 1 KiB, 8 threads`: what varies among these cases; of one case what is chosen.

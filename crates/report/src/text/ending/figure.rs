@@ -8,9 +8,8 @@ use syscost_core::units::Unit;
 
 /// From this half width on, a third digit says nothing.
 const WIDE: f64 = 0.1;
-pub const UNKNOWN: &str = "±?";
-/// An interval of less confidence than this is marked: of two rounds it holds the truth every second time.
-const CONFIDENT: f64 = 0.9;
+/// In the place of an interval that rounds do not carry.
+pub const UNKNOWN: &str = "few rounds";
 
 /// In this unit, which is so many of the estimate's own.
 pub fn figure(estimate: &Estimate, (scale, unit): (f64, &str)) -> String {
@@ -51,17 +50,15 @@ pub fn digits(estimate: &Estimate, scale: f64) -> String {
     format!("{rounded:.decimals$}")
 }
 
-/// `±4 %`: both ends of the interval lie inside; of a point nothing, of one round `±?`, of too few for a confident
-/// interval `±4 %?`.
+/// `±4 %`: both ends of the interval lie inside; of a point nothing, of too few rounds that.
 pub fn within(estimate: &Estimate) -> String {
     let per_cent = estimate.relative_half_width() * 100.0;
-    let mark = if estimate.level < CONFIDENT { "?" } else { "" };
     match estimate.level {
         0.0 => UNKNOWN.into(),
         _ if per_cent == 0.0 => String::new(),
-        _ if per_cent < 0.95 => format!("±{:.1} %{mark}", per_cent.max(0.1)),
-        _ if per_cent < 99.5 => format!("±{per_cent:.0} %{mark}"),
-        _ => format!("±>99 %{mark}"),
+        _ if per_cent < 0.95 => format!("±{:.1} %", per_cent.max(0.1)),
+        _ if per_cent < 99.5 => format!("±{per_cent:.0} %"),
+        _ => "±>99 %".into(),
     }
 }
 
@@ -78,15 +75,14 @@ pub struct RivalStanding {
 impl RivalStanding {
     /// `None`: they were not compared.
     pub fn of(study: &Study, case: usize, other: usize) -> Option<RivalStanding> {
-        let ratio = study.comparisons.between(case, other)?;
-        let seen = ratio.seen_from(case).value;
-        let better = (seen < 1.0) == (study.comparisons.metric.better == Better::Lower);
-        Some(RivalStanding { verdict: ratio.decision.verdict, better, factor: seen.max(1.0 / seen) })
+        let pair = study.comparisons.between(case, other)?;
+        Some(RivalStanding::seen(study, &pair.seen_from(case), pair.decision.verdict))
     }
 
-    /// The same verdict with the ratio of two figures.
-    pub fn of_figures(self, ratio: f64) -> RivalStanding {
-        RivalStanding { factor: ratio.max(1.0 / ratio), ..self }
+    /// By the tested ratio, with the first above the line.
+    pub fn seen(study: &Study, ratio: &Estimate, verdict: Verdict) -> RivalStanding {
+        let better = (ratio.value < 1.0) == (study.comparisons.metric.better == Better::Lower);
+        RivalStanding { verdict, better, factor: ratio.value.max(1.0 / ratio.value) }
     }
 
     /// `faster 1.3x`, `same`, `undecided`

@@ -42,24 +42,47 @@ impl LeaderQuestion {
     }
 }
 
-/// CPU time that the rival's receiving threads spent since the last answer about it.
-pub fn answer(mut line: &TcpStream, cpu_ns: u64) -> Result<()> {
-    line.write_all(&cpu_ns.to_le_bytes()).context("cannot say that a slice has arrived")
+/// What the receiver says of a slice, all of which is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SliceArrived {
+    /// CPU time that the rival's receiving threads spent since the last answer about it.
+    pub cpu_ns: u64,
+    /// How long after the question the last byte came; 0: all was there.
+    pub late_ns: u64,
+    /// From the question to the answer.
+    pub waited_ns: u64,
 }
 
+impl SliceArrived {
+    pub fn tell(&self, mut line: &TcpStream) -> Result<()> {
+        let words = [self.cpu_ns, self.late_ns, self.waited_ns].map(u64::to_le_bytes);
+        line.write_all(&words.concat()).context("cannot say that a slice has arrived")
+    }
+
+    /// How long after the question was asked the last byte came, when the answer took so long: the way there is half of
+    /// what the receiver did not wait. 0: all was there.
+    pub fn after_question_ns(&self, answered_ns: u64) -> u64 {
+        let there = answered_ns.saturating_sub(self.waited_ns) / 2;
+        if self.late_ns > 0 { there + self.late_ns } else { 0 }
+    }
+}
+
+const ANSWER_BYTES: usize = 3 * size_of::<u64>();
+
 /// Looks for a while before it sleeps: to be woken takes as long as a fifth of a slice.
-pub fn wait_for_answer(mut line: &TcpStream) -> Result<u64> {
+pub fn wait_for_answer(mut line: &TcpStream) -> Result<SliceArrived> {
     let until = clock::monotonic_ns() + SPIN_NS;
     while !is_answered(line)? && clock::monotonic_ns() < until {}
-    let mut answer = [0; 8];
+    let mut answer = [0; ANSWER_BYTES];
     line.read_exact(&mut answer).context("the receiver did not say that a slice had arrived")?;
-    Ok(u64::from_le_bytes(answer))
+    let word = |at: usize| u64::from_le_bytes(answer[8 * at..][..8].try_into().expect("eight bytes"));
+    Ok(SliceArrived { cpu_ns: word(0), late_ns: word(1), waited_ns: word(2) })
 }
 
 /// Has the receiver answered, or gone?
 fn is_answered(line: &TcpStream) -> Result<bool> {
-    match socket::receive(line.as_raw_fd(), &mut [0; 8], libc::MSG_PEEK | libc::MSG_DONTWAIT) {
-        Ok(bytes) => Ok(bytes == 8 || bytes == 0),
+    match socket::receive(line.as_raw_fd(), &mut [0; ANSWER_BYTES], libc::MSG_PEEK | libc::MSG_DONTWAIT) {
+        Ok(bytes) => Ok(bytes == ANSWER_BYTES || bytes == 0),
         Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
         Err(error) => Err(error).context("cannot hear the receiver"),
     }
@@ -79,9 +102,12 @@ mod tests {
         question.ask(&near).unwrap();
         assert_eq!(LeaderQuestion::hear(&far, 2).unwrap(), Some(question));
         assert!(!is_answered(&near).unwrap());
-        answer(&far, 12345).unwrap();
+        let arrived = SliceArrived { cpu_ns: 12345, late_ns: 7000, waited_ns: 9000 };
+        arrived.tell(&far).unwrap();
         while !is_answered(&near).unwrap() {}
-        assert_eq!(wait_for_answer(&near).unwrap(), 12345);
+        assert_eq!(wait_for_answer(&near).unwrap(), arrived);
+        assert_eq!(arrived.after_question_ns(13_000), 2_000 + 7_000, "half of the way there and back");
+        assert_eq!(SliceArrived { late_ns: 0, ..arrived }.after_question_ns(13_000), 0, "all was there");
         drop(near);
         assert_eq!(LeaderQuestion::hear(&far, 2).unwrap(), None);
     }

@@ -67,9 +67,7 @@ struct Turn {
 fn turns(block: &BlockTask, timing: Timing) -> Vec<Turn> {
     let mut random = Random::new(block.seed);
     let mut passes = vec![(Phase::WarmUp, 0, block.warmup_ns)];
-    let mut lengths: Vec<u64> = block.slice_ns.iter().copied().cycle().take(block.passes as usize).collect();
-    random.shuffle(&mut lengths);
-    passes.extend(lengths.into_iter().enumerate().map(|(pass, length)| (Phase::Slices, pass as u32, length)));
+    passes.extend((0..block.passes).map(|pass| (Phase::Slices, pass, block.slice_ns)));
     let window_ns = timing.warmup_ns.saturating_add(timing.window_ns);
     passes.extend((timing.windows > 0).then_some((Phase::Windows, 0, window_ns)));
     passes.push((Phase::WindDown, 0, 0));
@@ -116,7 +114,7 @@ mod tests {
         let block = BlockTask {
             rivals: vec![Point::default(); 5],
             warmup_ns: 7,
-            slice_ns: vec![1, 2],
+            slice_ns: 1,
             passes: 40,
             seed: 3,
             ..BlockTask::default()
@@ -135,9 +133,7 @@ mod tests {
             let mut rivals: Vec<_> = pass.iter().map(|turn| turn.rival).collect();
             rivals.sort_unstable();
             assert_eq!(rivals, [0, 1, 2, 3, 4]);
-            assert!(pass.iter().all(|turn| turn.slice_ns == pass[0].slice_ns), "rivals have the same length");
         }
-        assert_eq!(slices.iter().filter(|turn| turn.slice_ns == 1).count(), 100, "lengths take turns");
         let first_of = |rival| slices.iter().filter(|t| t.rival == rival && t.position == 0).count();
         assert!((0..5).all(|rival| (2..=16).contains(&first_of(rival))), "nobody is always first");
         let ends: Vec<usize> = (0..all.len()).filter(|at| ends_a_pass(&all, *at)).collect();

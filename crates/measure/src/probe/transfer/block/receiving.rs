@@ -7,7 +7,7 @@ use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Task, Window};
 use super::super::{connection, receiver};
 use super::Phase;
-use super::leader::{self, LeaderQuestion};
+use super::leader::{LeaderQuestion, SliceArrived};
 use super::null::{LoopCounts, NullTaken};
 use crate::mechanism::all_connections;
 use crate::receiver::options;
@@ -27,6 +27,8 @@ pub struct RivalArrivals {
     bytes: AtomicU64,
     /// The answering thread waits for so many; nobody is woken by a piece of a slice that goes on.
     wanted: AtomicU64,
+    /// When all of it was there, where it was waited for.
+    arrived_ns: AtomicU64,
     /// CPU time of the thread when all of its last turn had arrived.
     closed_cpu_ns: AtomicU64,
     /// Of the thread that receives, see [`clock::own_cpu_clock`].
@@ -42,6 +44,7 @@ impl RivalArrivals {
         RivalArrivals {
             bytes: AtomicU64::new(0),
             wanted: AtomicU64::new(NOT_ASKED),
+            arrived_ns: AtomicU64::new(0),
             closed_cpu_ns: AtomicU64::new(0),
             cpu_clock: OnceLock::new(),
             ended: AtomicBool::new(false),
@@ -160,7 +163,8 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         connection::by_thread(rival, own)
     };
     let streams: Vec<Vec<Vec<TcpStream>>> = rivals.iter().map(own_streams).collect();
-    let count = streams.first().context("a block has rivals")?.len();
+    // A thread for each of the rival that has most.
+    let count = streams.iter().map(Vec::len).max().context("a block has rivals")?;
     let side = ReceivingSide {
         rivals: &rivals,
         arrivals: streams.iter().map(|own| own.iter().map(|_| RivalArrivals::new()).collect()).collect(),
@@ -168,12 +172,14 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         answering: Mutex::default(),
     };
     // Those of each rival on the CPUs that it would have alone; the answering one wherever there is room.
-    let own = threads::cpus(task, count)?;
-    let cpus: Vec<Option<usize>> = rivals.iter().flat_map(|_| own.clone()).chain([None]).collect();
-    let (shared, line) = (&side, &line);
+    let own: Vec<Vec<Option<usize>>> =
+        streams.iter().map(|own| threads::cpus(task, own.len())).collect::<Result<_>>()?;
+    let cpus: Vec<Option<usize>> = own.iter().flatten().copied().chain([None]).collect();
+    let of_rival = |(rival, own): (usize, &Vec<_>)| (0..own.len()).map(move |thread| (rival, thread));
+    let places: Vec<(usize, usize)> = own.iter().enumerate().flat_map(of_rival).collect();
+    let (shared, line, places) = (&side, &line, &places);
     let mut done = threads::together(&cpus, channel, |number| {
-        let (rival, thread) = (number / count, number % count);
-        let ready: Ready<'_, RivalTaken> = if rival < rivals.len() {
+        let ready: Ready<'_, RivalTaken> = if let Some((rival, thread)) = places.get(number).copied() {
             let source = receiver::source(&rivals[rival], &streams[rival][thread])?;
             // Before any turn: where CPUs are busy, a turn without a byte for this thread is over before it begins.
             shared.arrivals[rival][thread].received_by_this_thread()?;
@@ -183,15 +189,17 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         };
         Ok(ready)
     })?;
-    let of_process = threads::facts(&own);
     let null = NullTaken::join(done.iter_mut().map(|taken| std::mem::take(&mut taken.null)));
     let mut report = RoleReport { missing: std::mem::take(&mut done[0].missing), ..RoleReport::default() };
-    for (rival, taken) in done.chunks_mut(count).take(rivals.len()).enumerate() {
+    let mut left = done.as_mut_slice();
+    for (rival, cpus) in own.iter().enumerate() {
+        let (taken, others) = left.split_at_mut(cpus.len());
+        left = others;
         let windows = together(taken);
         let stream = &streams[rival][0][0];
         let mut facts = connection::facts(stream);
         facts.extend(options::facts(stream.as_raw_fd(), &rivals[rival].point));
-        facts.extend(of_process.clone());
+        facts.extend(threads::facts(cpus));
         let mut own = RoleReport { windows, facts, ..RoleReport::default() };
         own.totals.insert("bytes".into(), taken.iter().map(|taken| taken.bytes as f64).sum());
         null.add_own(taken.iter().map(|taken| taken.counts), &mut own.totals);
@@ -264,6 +272,7 @@ impl ReceivingSide<'_> {
         let mut taking = Taking::begin(task, Phase::WarmUp);
         while taking.piece(source, &self.phase, own)? {
             if own.all_there() {
+                own.arrived_ns.store(clock::monotonic_ns(), Ordering::SeqCst);
                 self.wake_for(&mut taking);
             }
         }
@@ -302,17 +311,20 @@ impl ReceivingSide<'_> {
             if rival == self.rivals.len() {
                 let spent = take_nothing(&self.rivals[0], &mut taken.null)?;
                 self.phase.store(next as u32, Ordering::Relaxed);
-                leader::answer(line, spent)?;
+                SliceArrived { cpu_ns: spent, ..SliceArrived::default() }.tell(line)?;
                 continue;
             }
             let own =
                 self.arrivals.get(rival).context("the leader speaks of a rival that is not in the block")?;
-            own.iter()
-                .zip(bytes)
-                .for_each(|(arrivals, bytes)| arrivals.wanted.store(bytes, Ordering::SeqCst));
+            let asked_ns = clock::monotonic_ns();
+            for (arrivals, bytes) in own.iter().zip(bytes) {
+                arrivals.arrived_ns.store(0, Ordering::SeqCst);
+                arrivals.wanted.store(bytes, Ordering::SeqCst);
+            }
             wait(own)?;
-            let mut now = 0;
+            let (mut now, mut arrived_ns) = (0, 0);
             for arrivals in own {
+                arrived_ns = arrivals.arrived_ns.load(Ordering::SeqCst).max(arrived_ns);
                 let spent = arrivals.spent_ns();
                 arrivals.closed_cpu_ns.store(spent, Ordering::SeqCst);
                 arrivals.wanted.store(NOT_ASKED, Ordering::SeqCst);
@@ -321,7 +333,12 @@ impl ReceivingSide<'_> {
             let since = now - std::mem::replace(&mut spent[rival], now);
             // That of the turn that follows.
             self.phase.store(next as u32, Ordering::Relaxed);
-            leader::answer(line, since)?;
+            let arrived = SliceArrived {
+                cpu_ns: since,
+                late_ns: arrived_ns.saturating_sub(asked_ns),
+                waited_ns: clock::monotonic_ns() - asked_ns,
+            };
+            arrived.tell(line)?;
         }
         Ok(taken)
     }

@@ -12,9 +12,10 @@ use super::null::{LoopCounts, NullTaken};
 use super::{CONTROL, Phase, Turn};
 use crate::mechanism::{self, all_connections};
 use anyhow::{Context, Result, ensure};
+use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use syscost_host::clock;
 use syscost_sys::baton::Baton;
 
@@ -33,11 +34,45 @@ struct Share {
     bytes: u64,
 }
 
+/// Where the threads of a rival wait for one another; an error of one sends all home.
+struct TurnGate {
+    threads: usize,
+    /// How many have come since it last opened, and how often it did.
+    state: Mutex<(usize, u64)>,
+    opened: Condvar,
+}
+
+impl TurnGate {
+    fn of(threads: usize) -> TurnGate {
+        TurnGate { threads, state: Mutex::default(), opened: Condvar::new() }
+    }
+
+    fn wait(&self, failed: &AtomicBool) {
+        let mut state = self.state.lock().expect(WHOLE);
+        state.0 += 1;
+        if state.0 == self.threads {
+            *state = (0, state.1 + 1);
+            return self.opened.notify_all();
+        }
+        let opened = state.1;
+        while state.1 == opened && !failed.load(Ordering::SeqCst) {
+            state = self.opened.wait(state).expect(WHOLE);
+        }
+    }
+
+    fn send_home(&self) {
+        // Whoever looks at the error now waits by the time that the lock is free.
+        drop(self.state.lock().expect(WHOLE));
+        self.opened.notify_all();
+    }
+}
+
 /// The sender's threads in step.
 struct Step<'a> {
     rivals: &'a [Task],
     turns: Vec<Turn>,
-    gate: Barrier,
+    /// Of each rival, and of the null rival: rivals with as many threads have one gate.
+    gates: Vec<Arc<TurnGate>>,
     /// When the slice ends, for all threads: those that share a CPU take turns in it.
     deadline_ns: AtomicU64,
     /// An error of one thread ends all at their next meeting.
@@ -55,6 +90,16 @@ impl Step<'_> {
     /// Messages that a thread sends in a slice however late it is.
     fn least(&self, number: usize) -> u64 {
         if number == 0 { LEAST_MESSAGES } else { 0 }
+    }
+
+    /// How many threads take part in a turn: the first ones.
+    fn threads(&self, turn: &Turn) -> usize {
+        self.gates[turn.rival].threads
+    }
+
+    fn fail(&self) {
+        self.failed.store(true, Ordering::SeqCst);
+        self.gates.iter().for_each(|gate| gate.send_home());
     }
 
     /// After a slice, the run beside this one has one. Returns for how long.
@@ -89,12 +134,17 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         streams.push(connection::by_thread(rival, connection::connect_numbers(rival, first..end)?));
         first = end;
     }
-    let count = streams.first().context("a block has rivals")?.len();
-    ensure!(streams.iter().all(|own| own.len() == count), "rivals of a block have as many threads each");
+    let counts: Vec<usize> = streams.iter().map(Vec::len).collect();
+    let count = counts.iter().copied().max().context("a block has rivals")?;
+    ensure!(counts.iter().all(|own| *own > 0), "a rival has a thread");
+    let mut by_count: BTreeMap<usize, Arc<TurnGate>> = BTreeMap::new();
+    let mut gate =
+        |threads: usize| by_count.entry(threads).or_insert_with(|| Arc::new(TurnGate::of(threads))).clone();
+    let gates = counts.iter().copied().chain([count]).map(&mut gate).collect();
     let step = Step {
         rivals: &rivals,
         turns: super::turns(block, task.timing),
-        gate: Barrier::new(count),
+        gates,
         deadline_ns: AtomicU64::new(0),
         failed: AtomicBool::new(false),
         enough: AtomicBool::new(false),
@@ -106,11 +156,12 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     let (shared, streams) = (&step, &streams);
     let done = threads::together(&cpus, channel, |number| {
         let start = |(rival, own): (&Task, &Vec<Vec<TcpStream>>)| {
-            let senders = own[number].iter().map(|s| sender::start(rival, s)).collect::<Result<Vec<_>>>()?;
+            let Some(own) = own.get(number) else { return Ok(null_pump()) };
+            let senders = own.iter().map(|s| sender::start(rival, s)).collect::<Result<Vec<_>>>()?;
             Pump::of(many::InTurn::of(senders, mechanism::per_call(&rival.point))?, rival)
         };
         let pumps = rivals.iter().zip(streams).map(start).collect::<Result<Vec<_>>>()?;
-        let own = streams.iter().map(|own| own[number].as_slice()).collect();
+        let own = streams.iter().map(|own| own.get(number).map_or(&[][..], Vec::as_slice)).collect();
         let ready: Ready<'_, Played> = Box::new(move || Thread::new(shared, number, pumps, own).play());
         Ok(ready)
     })?;
@@ -118,10 +169,9 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         stream.shutdown(Shutdown::Write).context("cannot close a stream")?;
     }
     let mut report = joined(done);
-    let of_process = threads::facts(&cpus);
     for (own, streams) in report.rivals.iter_mut().zip(streams) {
         own.facts = connection::facts(&streams[0][0]);
-        own.facts.extend(of_process.clone());
+        own.facts.extend(threads::facts(&threads::cpus(task, streams.len())?));
     }
     Ok(report)
 }
@@ -178,16 +228,20 @@ impl<'a> Thread<'a> {
         let mut trouble = None;
         let mut note = |result: Result<()>| {
             if let Err(error) = result {
-                step.failed.store(true, Ordering::SeqCst);
+                step.fail();
                 trouble.get_or_insert(error);
             }
         };
         let mut began_ns = clock::monotonic_ns();
         for (at, turn) in step.turns.iter().enumerate() {
+            if self.number >= step.threads(turn) {
+                continue;
+            }
+            let gate = &step.gates[turn.rival];
             if self.number == 0 {
                 step.deadline_ns.store(clock::monotonic_ns() + turn.slice_ns, Ordering::SeqCst);
             }
-            step.gate.wait();
+            gate.wait(&step.failed);
             if step.failed.load(Ordering::SeqCst) {
                 break;
             }
@@ -196,7 +250,7 @@ impl<'a> Thread<'a> {
                 continue;
             }
             note(self.take(turn));
-            step.gate.wait();
+            gate.wait(&step.failed);
             if self.number == 0 && !step.failed.load(Ordering::SeqCst) {
                 // All others wait at the gate: they see it in their next turn.
                 let over = clock::monotonic_ns() - began_ns > super::most_ns(&step.turns);
@@ -300,15 +354,23 @@ impl<'a> Thread<'a> {
 
     /// Waits until everything of the turn has arrived, and writes down a slice.
     fn close(&mut self, turn: &Turn, next: Phase) -> Result<()> {
-        let shares: Vec<Share> = self.step.shares.iter().map(|share| *share.lock().expect(WHOLE)).collect();
-        let bytes = shares.iter().map(|share| share.bytes).collect();
+        let shared = &self.step.shares[..self.step.threads(turn)];
+        let shares: Vec<Share> = shared.iter().map(|share| *share.lock().expect(WHOLE)).collect();
+        let mut bytes: Vec<u64> = shares.iter().map(|share| share.bytes).collect();
+        bytes.resize(self.step.shares.len(), 0);
+        let asked_ns = clock::monotonic_ns();
         LeaderQuestion { rival: turn.rival, next, bytes }.ask(&self.step.line)?;
-        let receiver_cpu_ns = leader::wait_for_answer(&self.step.line)?;
+        let arrived = leader::wait_for_answer(&self.step.line)?;
+        let answered_ns = clock::monotonic_ns() - asked_ns;
         if turn.phase != Phase::Slices || self.is_null(turn) {
             return Ok(());
         }
-        let start_ns = shares.iter().map(|share| share.start_ns).min().unwrap_or(0);
-        let end_ns = shares.iter().map(|share| share.end_ns).max().unwrap_or(0);
+        // A thread that had no CPU until the slice was over sent nothing, and is not waited for.
+        let sent = || shares.iter().filter(|share| share.messages > 0);
+        let start_ns = sent().map(|share| share.start_ns).min().unwrap_or(0);
+        let end_ns = sent().map(|share| share.end_ns).max().unwrap_or(0);
+        let late_ns = arrived.after_question_ns(answered_ns);
+        let end_ns = if late_ns > 0 { end_ns.max(asked_ns + late_ns) } else { end_ns };
         let slice = Slice {
             pass: turn.pass,
             position: turn.position,
@@ -317,7 +379,7 @@ impl<'a> Thread<'a> {
             wall_ns: end_ns - start_ns,
             messages: shares.iter().map(|share| share.messages).sum(),
             sender_cpu_ns: shares.iter().map(|share| share.cpu_ns).sum(),
-            receiver_cpu_ns,
+            receiver_cpu_ns: arrived.cpu_ns,
         };
         self.played.slices.push((turn.rival, slice));
         Ok(())
