@@ -4,7 +4,7 @@ use crate::common::{self, all_verify, soon};
 use std::process::{Command, Stdio};
 
 #[test]
-fn every_way_at_sizes_around_lines_pages_pieces_and_the_ring() {
+fn every_way_at_sizes_around_lines_and_pages() {
     all_verify(
         "local_transfer",
         &[("size", "8,9,63,64,1000,4096,65537,524289,1M"), ("threads", "1"), ("placement", "none")],

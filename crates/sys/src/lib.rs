@@ -39,7 +39,6 @@ pub mod random;
 pub mod readiness;
 pub mod scatter;
 pub mod shared;
-pub mod shared_file;
 pub mod signal_to_self;
 pub mod signals;
 pub mod sleep;

@@ -82,19 +82,6 @@ pub trait Alternatives: Sync {
     }
 }
 
-/// A probe whose cases show what those of another one could cost.
-#[derive(Clone, Copy)]
-pub struct Ruler {
-    /// Whose figures are held against it, at the coordinates that both have.
-    pub of: &'static dyn Probe,
-    /// The axis whose values are the rulers.
-    pub axis: &'static str,
-    /// The value that nothing can beat.
-    pub bound: &'static str,
-    /// What reports call a value.
-    pub title: fn(&str) -> Option<&'static str>,
-}
-
 /// What an audit of a probe's copies has to know of it.
 pub trait Copies: Sync {
     /// Do these points move data in the same way, so that one of them stands for both?

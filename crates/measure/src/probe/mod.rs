@@ -31,7 +31,7 @@ mod figures;
 mod formula;
 mod task;
 
-pub use extensions::{Alternatives, AxisRules, Copies, CopyTotals, OtherWay, Ruler};
+pub use extensions::{Alternatives, AxisRules, Copies, CopyTotals, OtherWay};
 pub use figures::Figures;
 pub(crate) use figures::{metrics, quantities};
 pub use operation::OS_MORE_SUITE;
@@ -60,8 +60,8 @@ pub struct ProbeAbout {
     pub suite: Option<&'static str>,
     pub axis_rules: Option<&'static dyn AxisRules>,
     pub alternatives: Option<&'static dyn Alternatives>,
-    /// What another probe's figures may be held against.
-    pub ruler: Option<Ruler>,
+    /// The axis whose values are rulers: figures of another probe are held against them.
+    pub ruler: Option<&'static str>,
 }
 
 impl ProbeAbout {

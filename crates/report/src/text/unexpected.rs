@@ -146,7 +146,7 @@ fn who(at: &SurprisingPlace, words: &Words) -> String {
     if let Some(row) = probe.row(&at.place) {
         return row_name(probe.about().title, &row);
     }
-    let named_by = probe.about().ruler.map_or(MECHANISM.id, |ruler| ruler.axis);
+    let named_by = probe.about().ruler.unwrap_or(MECHANISM.id);
     let way = words.way(probe, &at.place, named_by);
     let said = words.constant().into_iter().filter(|id| ![MESSAGE_BYTES.id, THREADS.id].contains(id));
     let axes = probe.axes();

@@ -6,6 +6,8 @@ use crate::mechanism::{MOST_PER_CALL, Sender, Tally};
 use crate::message::{FIELDS, Message, PAGE};
 use crate::receiver::{Received, Receiver};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use syscost_sys::buffer::Buffer;
 
 /// That of the TCP receiver: what is compared is the path, not the buffer.
@@ -25,10 +27,6 @@ impl<W: Write> Gatherer<W> {
     pub fn new(into: W, message: Message, per_call: u64) -> Gatherer<W> {
         Gatherer { into, message, per_call, tally: Tally::default() }
     }
-
-    pub fn carrier(&self) -> &W {
-        &self.into
-    }
 }
 
 impl<W: Write> Sender for Gatherer<W> {
@@ -47,6 +45,31 @@ impl<W: Write> Sender for Gatherer<W> {
 
     fn tally(&self) -> Tally {
         self.tally
+    }
+}
+
+/// A socket whose other descriptors stay open, so that closing this one would end nothing: dropping it ends the stream.
+pub struct Ending(pub UnixStream);
+
+impl Write for Ending {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    #[inline]
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.write_vectored(slices)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // Where it fails the socket is gone, and the stream with it.
+        let _ = self.0.shutdown(Shutdown::Write);
     }
 }
 
@@ -157,7 +180,7 @@ mod tests {
             let into = Reluctant { taken: Vec::new(), turn: 0, most };
             let mut sender = Gatherer::new(into, Message::new(bytes, Alignment::Heap), per_call);
             sender.send(2 * per_call).unwrap();
-            let taken = &sender.carrier().taken;
+            let taken = &sender.into.taken;
             prop_assert_eq!(taken.len(), bytes * 2 * per_call as usize);
             prop_assert_eq!(verify(taken, 0, bytes), Ok(()));
             prop_assert!(sender.tally().system_calls >= 2);

@@ -1,55 +1,85 @@
 //! `local_transfer`: what it costs to move a message between two processes without TCP: the rulers beside
 //! which a transfer over TCP is held.
 //!
-//! The same message, threads, windows and metrics as a transfer over TCP; only what carries the bytes differs.
-//! One file per way, one visible list in `way.rs`.
+//! The same message, threads, windows and metrics as a transfer over TCP; only what carries the bytes differs. A way sets
+//! up both ends over a channel that both processes hold, and its ends speak the same two traits as a mechanism and a
+//! receiver of TCP. Sources: unix(7), pipe(7), fcntl(2) (F_SETPIPE_SZ).
 
 mod channel;
-mod copy;
 mod files;
-mod pipe;
-mod ring;
-mod shared_ring;
-mod sides;
-mod unix_stream;
-mod way;
 
 use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, Rights};
-use super::streaming::{self, RECEIVER};
+use super::streaming::{self, RECEIVER, receiving, sending, threads};
 use super::transfer::{Transfer, available, axes, metrics};
-use super::{AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Ruler, Task, Timing};
-use crate::mechanism::MESSAGES_PER_CALL;
+use super::{AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing};
+use crate::mechanism::{self, MESSAGES_PER_CALL, Sender};
+use crate::message::Message;
 use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES, PLACEMENT, THREADS};
+use crate::receiver::Receiver;
+use anyhow::{Context, Result};
+use files::{FileTaker, Gatherer};
+use rustix::pipe::fcntl_setpipe_size;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
-use way::Carrier;
+use syscost_sys::pass;
 
 pub struct LocalTransfer;
 
+/// What carries the bytes from process to process.
+struct Way {
+    id: &'static str,
+    /// Memory that one connection takes beyond a message in each process.
+    memory_bytes: u64,
+    /// The receiver's end; it makes what both share and passes it over the channel.
+    receive: fn(&UnixStream) -> Result<Box<dyn Receiver>>,
+    /// The sender's end, for so many messages a call. Dropping what it returns ends the stream.
+    send: fn(&UnixStream, Message, u64) -> Result<Box<dyn Sender>>,
+}
+
+/// What every user may ask for unless fs.pipe-max-size was lowered; a pipe is 64 KiB otherwise.
+const PIPE_BYTES: usize = 1 << 20;
+
 /// Every way, from the longest to the shortest.
-// One a line, whatever fits: two changes that add one each then meet without a conflict.
-#[rustfmt::skip]
-static ALL: &[&dyn Carrier] = &[
-    &unix_stream::UnixStreamSocket,
-    &pipe::PipeCarrier,
-    &shared_ring::SharedRing,
-    &copy::Copy,
+const WAYS: &[Way] = &[
+    // The kernel's copies without TCP.
+    Way {
+        id: "unix_stream",
+        memory_bytes: 0,
+        receive: |channel| Ok(Box::new(FileTaker::new(channel.try_clone()?))),
+        send: |channel, message, per_call| {
+            Ok(Box::new(Gatherer::new(files::Ending(channel.try_clone()?), message, per_call)))
+        },
+    },
+    Way {
+        id: "pipe",
+        memory_bytes: PIPE_BYTES as u64,
+        receive: |channel| {
+            let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
+            // A user whose pipes together are over fs.pipe-user-pages-soft keeps the size that there is.
+            let _ = fcntl_setpipe_size(&reader, PIPE_BYTES);
+            pass::send_file(channel, writer.as_fd()).context("cannot pass the pipe")?;
+            Ok(Box::new(FileTaker::new(File::from(OwnedFd::from(reader)))))
+        },
+        send: |channel, message, per_call| {
+            let writer = File::from(pass::receive_file(channel).context("no pipe came")?);
+            Ok(Box::new(Gatherer::new(writer, message, per_call)))
+        },
+    },
 ];
 
-fn find(id: &str) -> Option<&'static dyn Carrier> {
-    ALL.iter().copied().find(|way| way.about().id == id)
-}
-
-/// A transfer that moves every byte once and does nothing else: no other can cost less.
-fn bound() -> &'static dyn Carrier {
-    &copy::Copy
-}
-
 const WAY: Axis = NameAxis::new("way")
-    .names(|| ALL.iter().map(|way| way.about().id).collect())
+    .names(|| WAYS.iter().map(|way| way.id).collect())
     .help("what carries the bytes from process to process where TCP does not");
+
+fn found(point: &Point) -> Option<&'static Way> {
+    let id = point.text_at(WAY.id)?;
+    WAYS.iter().find(|way| way.id == id)
+}
 
 /// The axes of a transfer over TCP that mean something here.
 const SHARED: &[&str] = &[MESSAGE_BYTES.id, THREADS.id, ALIGNMENT.id, PLACEMENT.id];
@@ -77,23 +107,17 @@ fn shared(id: &str) -> Axis {
     }
 }
 
-fn found(point: &Point) -> Option<&'static dyn Carrier> {
-    find(point.text_at(WAY.id)?)
-}
-
 impl Probe for LocalTransfer {
     fn about(&self) -> ProbeAbout {
-        let title = |id: &str| find(id).map(|way| way.about().title);
         ProbeAbout {
             id: "local_transfer",
             title: "moving a message between two processes without TCP",
             method: "Each round starts a fresh sender and receiver process, as for a transfer over TCP, with the same \
-                     message, windows and clocks. The ends of a ring in shared memory look again and again for about \
-                     5 us before they sleep: what they spend waiting is CPU time like any other.",
-            source: "unix(7), pipe(7), memfd_create(2), futex(2)",
+                     message, windows and clocks: writev(2) of the eight fields on one side, read(2) on the other.",
+            source: "unix(7), pipe(7)",
             roles: streaming::ROLES,
             axis_rules: Some(&LocalTransfer),
-            ruler: Some(Ruler { of: &Transfer, axis: WAY.id, bound: bound().about().id, title }),
+            ruler: Some(WAY.id),
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -104,13 +128,12 @@ impl Probe for LocalTransfer {
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        found(point).map_or(Ok(()), |way| way.available())?;
         point.text(PLACEMENT).map_or(Ok(()), available::placement)
     }
 
     fn needs(&self, point: &Point) -> Needs {
         let (bytes, threads) = (point.int(MESSAGE_BYTES).unwrap_or(0), point.int(THREADS).unwrap_or(1));
-        let shared = found(point).map_or(0, |way| way.memory_bytes(bytes));
+        let shared = found(point).map_or(0, |way| way.memory_bytes);
         Needs::memory(bytes.saturating_mul(2).saturating_add(shared).saturating_mul(threads))
     }
 
@@ -131,7 +154,7 @@ impl Probe for LocalTransfer {
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
-        if task.role == RECEIVER { sides::receive(task, channel) } else { sides::send(task, channel) }
+        if task.role == RECEIVER { receive(task, channel) } else { send(task, channel) }
     }
 
     fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
@@ -147,4 +170,35 @@ impl AxisRules for LocalTransfer {
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
         Transfer.substitute(axis, value)
     }
+}
+
+fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+    let way = found(&task.point).context("the point names no way")?;
+    let (listener, name) = channel::listen()?;
+    channel.offer(serde_json::json!({ "name": name }))?;
+    let channels = channel::accept(&listener, &task.token, threads_of(task) as usize)?;
+    drop(listener);
+    threads::run(task, &channels, channel, |channel| {
+        let mut stream = receiving::MessageStream::of(task, (way.receive)(channel)?)?;
+        Ok(Box::new(move || receiving::take(task, &mut stream)))
+    })
+}
+
+fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+    let way = found(&task.point).context("the point names no way")?;
+    let offered = task.peer.as_ref().and_then(|offer| offer["name"].as_str());
+    let name = offered.context("the receiver offered no name")?;
+    let channels = (0..threads_of(task))
+        .map(|number| channel::connect(name, &task.token, number as u32))
+        .collect::<Result<Vec<UnixStream>>>()?;
+    threads::run(task, &channels, channel, |channel| {
+        let per_call = mechanism::per_call(&task.point);
+        let sender = (way.send)(channel, sending::message(task)?, per_call)?;
+        // None of the ways sends a segment again.
+        Ok(Box::new(move || sending::stream_messages(task, sender, &|| Ok(None))))
+    })
+}
+
+fn threads_of(task: &Task) -> u64 {
+    task.point.int(THREADS).unwrap_or(1)
 }
