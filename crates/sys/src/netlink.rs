@@ -53,7 +53,6 @@ pub enum LinkKind<'a> {
         remote: Ipv4Addr,
         port: u16,
     },
-    WireGuard,
 }
 
 /// This side's address: `Local` on a link between two points, where `Address` is the other's.
@@ -119,7 +118,6 @@ impl Netlink {
         link.attributes.extend(namespace.map(|there| LinkAttribute::NetNsFd(there.as_raw_fd())));
         let (kind, data) = match *kind {
             LinkKind::Bridge => (InfoKind::Bridge, None),
-            LinkKind::WireGuard => (InfoKind::Wireguard, None),
             LinkKind::MacVlan { parent } => {
                 link.attributes.push(LinkAttribute::Link(self.link(parent)?.index));
                 let mode = InfoMacVlan::Mode(MacVlanMode::Bridge);

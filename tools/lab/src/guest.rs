@@ -37,7 +37,7 @@ pub const DISK_BUS_MODULES: &[&str] = &["virtio_pci"];
 /// Modules that are loaded where the kernel has them. TLS records need their cipher's mode, for which a
 /// kernel would otherwise call a modprobe that a guest has not.
 pub const OPTIONAL_MODULES: &[&str] =
-    &["veth", "tcp_bbr", "gcm", "ghash_generic", "tls", "bridge", "macvlan", "ipvlan", "vxlan", "wireguard"];
+    &["veth", "tcp_bbr", "gcm", "ghash_generic", "tls", "bridge", "macvlan", "ipvlan", "vxlan"];
 /// Folders of the first file system.
 pub const FOLDERS: &[&str] = &["/dev", "/proc", "/sys", "/run", "/tmp", "/lab/modules"];
 pub const SPEC: &str = "/lab/spec.toml";

@@ -1,16 +1,14 @@
 //! Ways to join two network namespaces, as container networks do: one visible list.
 //!
 //! A layer makes the two ends and what lies between them. Addresses, offloads and the wait until links run are the
-//! builder's. Sources: ip-link(8), rtnetlink(7), veth(4), Documentation/networking (bridge, ipvlan, vxlan), RFC 7348,
-//! include/uapi/linux/wireguard.h.
+//! builder's. Sources: ip-link(8), rtnetlink(7), veth(4), Documentation/networking (bridge, ipvlan, vxlan), RFC 7348.
 
 use super::refusal::{At, BuildStep, RefusedStep};
 use super::{RECEIVER, SENDER};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use syscost_sys::namespace;
 use syscost_sys::netlink::{LinkKind, Netlink};
-use syscost_sys::wireguard::{self, WireGuardPeer};
-use syscost_sys::{namespace, random};
 
 /// A way to join two namespaces.
 pub struct NetworkLayer {
@@ -56,13 +54,6 @@ pub static ALL: &[NetworkLayer] = &[
         header_bytes: 20 + 8 + 8 + 14,
         join: LinkSite::vxlan,
     },
-    NetworkLayer {
-        id: "wireguard",
-        title: "WireGuard over a veth pair",
-        // IPv4, UDP, WireGuard's header and its authentication tag.
-        header_bytes: 20 + 8 + 16 + 16,
-        join: LinkSite::wireguard,
-    },
 ];
 
 pub fn find(id: &str) -> Option<&'static NetworkLayer> {
@@ -79,7 +70,6 @@ const PARENTS: [&str; 2] = ["parent0", "parent1"];
 const VXLAN_NETWORK: u32 = 42;
 /// IANA's.
 const VXLAN_PORT: u16 = 4789;
-const WIREGUARD_PORT: u16 = 51820;
 
 /// A namespace of the site with its links.
 pub struct SiteSpace {
@@ -101,7 +91,7 @@ impl SiteSpace {
         Ok(SiteSpace { namespace, netlink, end: end.to_string(), passed: Vec::new() })
     }
 
-    /// Moves this thread there: ioctl(2) and generic netlink speak of the thread's own namespace.
+    /// Moves this thread there: ioctl(2) speaks of the thread's own namespace.
     pub fn enter(&self) -> Result<(), RefusedStep> {
         namespace::enter_net(self.namespace.as_fd())
             .at(BuildStep::NetworkNamespace, "enter a network namespace")
@@ -177,11 +167,8 @@ impl LinkSite {
         Ok(())
     }
 
-    /// A wire with addresses of its own, for what encapsulates: then its end on each side.
-    fn over_a_wire(
-        &mut self,
-        kind: fn(local: Ipv4Addr, remote: Ipv4Addr) -> LinkKind<'static>,
-    ) -> Result<(), RefusedStep> {
+    /// Ethernet frames in UDP over a wire with addresses of its own, as overlay networks between hosts send them.
+    fn vxlan(&mut self) -> Result<(), RefusedStep> {
         self.wire(WIRE, WIRE)?;
         let [near, far] = BELOW;
         for (space, local, remote) in [(&mut self.sender, near, far), (&mut self.receiver, far, near)] {
@@ -189,37 +176,8 @@ impl LinkSite {
             addressed.at(BuildStep::Configure, &format!("address {WIRE}"))?;
             space.set_up(WIRE)?;
             space.passed.push(WIRE.into());
-            space.link(&space.end.clone(), (&kind(local, remote), self.kind), self.mtu_bytes, None)?;
-        }
-        Ok(())
-    }
-
-    /// Ethernet frames in UDP, as overlay networks between hosts send them.
-    fn vxlan(&mut self) -> Result<(), RefusedStep> {
-        self.over_a_wire(|local, remote| LinkKind::Vxlan {
-            id: VXLAN_NETWORK,
-            local,
-            remote,
-            port: VXLAN_PORT,
-        })
-    }
-
-    /// IP packets encrypted in UDP, with keys that no other run has.
-    fn wireguard(&mut self) -> Result<(), RefusedStep> {
-        self.over_a_wire(|_, _| LinkKind::WireGuard)?;
-        let mut public = Vec::new();
-        for space in [&self.sender, &self.receiver] {
-            let mut private = [0; 32];
-            random::fill(&mut private).at(BuildStep::Configure, "draw a key")?;
-            space.enter()?;
-            let key = wireguard::set_key(&space.end, private, WIREGUARD_PORT);
-            public.push(key.at(BuildStep::Configure, "set a key of WireGuard")?);
-        }
-        for (space, other) in [(&self.sender, 1), (&self.receiver, 0)] {
-            let endpoint = SocketAddrV4::new(BELOW[other], WIREGUARD_PORT);
-            let peer = WireGuardPeer { public: public[other], endpoint, address: ENDS[other] };
-            space.enter()?;
-            wireguard::set_peer(&space.end, &peer).at(BuildStep::Configure, "set a peer of WireGuard")?;
+            let kind = LinkKind::Vxlan { id: VXLAN_NETWORK, local, remote, port: VXLAN_PORT };
+            space.link(&space.end.clone(), (&kind, self.kind), self.mtu_bytes, None)?;
         }
         Ok(())
     }

@@ -115,7 +115,7 @@ pub const COMMON: &[Axis] = &[
         check: check_path,
     })
     .help(
-        "veth, bridge, macvlan, ipvlan, vxlan, wireguard: sender and receiver each in a network namespace, joined \
+        "veth, bridge, macvlan, ipvlan, vxlan: sender and receiver each in a network namespace, joined \
          so; loopback: both on 127.0.0.1; \
          netns: the receiver in a namespace of your own, or both; ssh, srun, kubectl, docker, \
          podman, nsenter, rsh: the receiver on another host or in a container, or both",
@@ -152,7 +152,7 @@ pub const COMMON: &[Axis] = &[
         .default_on(Names(&["different"])),
     MTU.bytes(1280, 65535)
         .flag("mtu", "MTU")
-        .help("MTU of the wire between namespaces; headers of vxlan and wireguard are within it (loopback keeps the host's)")
+        .help("MTU of the wire between namespaces; headers of vxlan are within it (loopback keeps the host's)")
         .default_on(Ints(&[1500])),
     OFFLOADS
         .switch()
