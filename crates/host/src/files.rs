@@ -28,11 +28,6 @@ impl Root {
         Some(String::from_utf8_lossy(&bytes).trim().to_string())
     }
 
-    /// A table of the firmware.
-    pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
-        fs::read(self.path(path)).ok()
-    }
-
     pub fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.parse().ok()
     }

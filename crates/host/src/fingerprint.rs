@@ -204,14 +204,12 @@ mod tests {
         machine.write(&format!("{CPU}/cpu0/cpufreq/base_frequency"), "2400000\n");
         machine.write("sys/devices/system/node/node0/distance", "10 21\n");
         machine.write("sys/devices/system/node/node1/distance", "21 10\n");
-        machine.write("sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n");
-        machine.write("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "8\n");
         machine.write("proc/self/smaps", "5500-5600 r-xp 0 0:0 0\nSize: 8 kB\nKernelPageSize:       64 kB\n");
         machine.link("proc/self/cwd", "/home/me");
         machine.write("proc/self/mountinfo", "22 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n");
         machine.link("sys/dev/block/8:1", "../../devices/pci0/block/sda/sda1");
         machine.write("sys/block/sda/queue/rotational", "1\n");
-        machine.write("sys/block/sda/size", "4096\n");
+        machine.write("sys/block/sda/queue/scheduler", "[none]\n");
         machine.write("sys/class/net/eth0/speed", "25000\n");
         machine.link("sys/class/net/eth0/device/driver", "../../../bus/pci/drivers/mlx5_core");
         machine.write("sys/class/net/br-lan/speed", "-1\n");
@@ -236,11 +234,8 @@ mod tests {
         assert_eq!(value("cache_l1d_cpus").as_deref(), Some("0,2"));
         assert_eq!(value("numa_distances").as_deref(), Some("10 21 / 21 10"));
         assert_eq!(value("page_bytes").as_deref(), Some("65536"));
-        assert_eq!(value("huge_page_sizes_bytes").as_deref(), Some("2097152 1073741824"));
-        assert_eq!(value("huge_pages_reserved").as_deref(), Some("8 0"));
         assert_eq!(value("directory_file_system").as_deref(), Some("xfs"));
         assert_eq!(value("directory_disk_rotational").as_deref(), Some("yes"));
-        assert_eq!(value("disk_sda_bytes").as_deref(), Some("2097152"));
         assert_eq!(value("network_eth0_driver").as_deref(), Some("mlx5_core"));
         assert_eq!(value("network_eth0_bits_per_second").as_deref(), Some("25000000000"));
         assert_eq!(value("network_br_lan_bits_per_second"), None);

@@ -79,7 +79,6 @@ pub struct Disk {
     pub model: Option<String>,
     /// `None` also of a virtual disk: the kernel's default for it is to rotate, whatever is behind it.
     pub rotational: Option<bool>,
-    pub bytes: Option<u64>,
     /// The one in brackets: `none`, `mq-deadline`.
     pub scheduler: Option<String>,
     pub read_ahead_bytes: Option<u64>,
@@ -95,14 +94,6 @@ pub fn disk_of(root: &Root, mount: &Mount) -> Option<Disk> {
     Some(disk(root, name))
 }
 
-/// Every disk with a medium; no loop, memory or mapped devices.
-pub fn disks(root: &Root) -> Vec<Disk> {
-    let virtual_kinds = ["loop", "ram", "zram", "dm-", "md", "nbd", "sr", "fd"];
-    let names = root.names("sys/block").into_iter();
-    let real = names.filter(|name| !virtual_kinds.iter().any(|kind| name.starts_with(kind)));
-    real.map(|name| disk(root, &name)).filter(|disk| disk.bytes != Some(0)).collect()
-}
-
 /// Of virtio or Xen.
 fn is_virtual(name: &str) -> bool {
     ["vd", "xvd"].iter().any(|kind| name.starts_with(kind))
@@ -116,7 +107,6 @@ fn disk(root: &Root, name: &str) -> Disk {
         name: name.to_string(),
         model: text("device/model").or_else(|| text("device/name")),
         rotational: number("queue/rotational").filter(|_| !is_virtual(name)).map(|n| n == 1),
-        bytes: number("size").map(|sectors| sectors * 512),
         scheduler: scheduler.and_then(|t| Some(t.split_once('[')?.1.split_once(']')?.0.to_string())),
         read_ahead_bytes: number("queue/read_ahead_kb").map(|kib| kib * 1024),
     }
@@ -156,8 +146,6 @@ mod tests {
         machine.write("sys/block/nvme0n1/queue/rotational", "0\n");
         machine.write("sys/block/nvme0n1/queue/scheduler", "[none] mq-deadline\n");
         machine.write("sys/block/nvme0n1/queue/read_ahead_kb", "128\n");
-        machine.write("sys/block/nvme0n1/size", "2048\n");
-        machine.write("sys/block/loop0/size", "8\n");
         machine.link("sys/dev/block/259:2", "../../devices/pci0/nvme/nvme0n1/nvme0n1p2");
         let disk = disk_of(&machine.root(), &mount("/home")).unwrap();
         assert_eq!(
@@ -166,12 +154,10 @@ mod tests {
                 name: "nvme0n1".into(),
                 model: Some("Samsung SSD 990".into()),
                 rotational: Some(false),
-                bytes: Some(1 << 20),
                 scheduler: Some("none".into()),
                 read_ahead_bytes: Some(128 << 10),
             }
         );
-        assert_eq!(disks(&machine.root()), [disk]);
         assert_eq!(disk_of(&machine.root(), &mount("/tmp/x")), None, "memory has no disk");
     }
 
@@ -181,10 +167,8 @@ mod tests {
         let machine = Machine::empty();
         for name in ["sda", "vda", "xvda"] {
             machine.write(&format!("sys/block/{name}/queue/rotational"), "1\n");
-            machine.write(&format!("sys/block/{name}/size"), "8\n");
+            assert_eq!(disk(&machine.root(), name).rotational.is_some(), name == "sda", "{name}");
         }
-        let told = disks(&machine.root());
-        assert_eq!(told.iter().filter(|disk| disk.rotational.is_some()).count(), 1, "{told:?}");
     }
 
     #[test]

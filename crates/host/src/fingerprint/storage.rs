@@ -1,10 +1,7 @@
-//! Facts of the storage: the current directory's file system and disk, and every other disk.
+//! Facts of the storage: the current directory's file system and disk.
 
 use super::{Facts, yes};
 use crate::storage::{self, Disk};
-
-/// A storage server has dozens of disks: these many are described.
-const DESCRIBED: usize = 8;
 
 impl Facts {
     pub(super) fn storage(&mut self) {
@@ -17,15 +14,6 @@ impl Facts {
         self.add("directory_mount_options", "mount options of the current directory", source, options);
         let disk = mount.and_then(|mount| storage::disk_of(&self.root, &mount));
         self.directory_disk(disk.as_ref());
-        let others = storage::disks(&self.root);
-        for disk in others.iter().take(DESCRIBED) {
-            let id = format!("disk_{}", disk.name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
-            let source = format!("/sys/block/{}", disk.name);
-            let name = &disk.name;
-            self.add(format!("{id}_model"), format!("{name}: model"), &source, disk.model.as_ref());
-            self.add(format!("{id}_kind"), format!("{name}: kind"), &source, disk.rotational.map(kind));
-            self.add(format!("{id}_bytes"), format!("{name}: size, bytes"), &source, disk.bytes);
-        }
     }
 
     /// The disk that file rows read from unless told otherwise.
@@ -42,8 +30,4 @@ impl Facts {
         let bytes = disk.and_then(|d| d.read_ahead_bytes);
         self.add("directory_disk_read_ahead_bytes", format!("{title}: readahead, bytes"), &source, bytes);
     }
-}
-
-fn kind(rotational: bool) -> String {
-    if rotational { "rotating" } else { "not rotating" }.into()
 }
