@@ -17,7 +17,7 @@ use syscost_sys::affinity;
 
 /// The probes of this file.
 const PROBES: &[&str] =
-    &["procedure_call", "system_call", "process_create", "thread_create", "context_switch", "core_to_core"];
+    &["procedure_call", "system_call", "process_create", "thread_create", "context_switch"];
 
 /// These, and every probe of the second suite.
 fn predicting() -> impl Iterator<Item = &'static dyn Probe> {
@@ -104,16 +104,15 @@ fn on_one_cpu_what_needs_two_is_skipped_with_the_reason() {
     let record = std::thread::spawn(|| {
         let cpu = Topology::read().cpus()[0].id;
         affinity::restrict(&[cpu]).expect("a CPU that is allowed");
-        let first =
-            "[[probe]]\nid = \"context_switch\"\ntoken = [\"pipe\"]\n[[probe]]\nid = \"core_to_core\"\n";
+        let first = "[[probe]]\nid = \"context_switch\"\ntoken = [\"pipe\"]\n";
         measured(&format!("{first}[[probe]]\nid = \"thread_create\"\n[[probe]]\nid = \"procedure_call\"\n"))
     });
     let record = record.join().expect("measured");
     for (point, _) in told(&record) {
-        assert!(point.text_at("placement") != Some("different") && point.get("cpus").is_none(), "{point}");
+        assert!(point.text_at("placement") != Some("different"), "{point}");
     }
     let skips = record["plan"]["skips"].as_array().expect("skips");
-    assert_eq!(skips.len(), 3, "two kinds between cores, one pair of CPUs: {skips:?}");
+    assert_eq!(skips.len(), 2, "two kinds between cores: {skips:?}");
     for skip in skips {
         let said = |field: &str| skip[field].as_str().is_some_and(|text| !text.is_empty());
         assert!(said("reason") && said("remedy"), "{skip}");

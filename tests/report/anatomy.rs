@@ -45,7 +45,7 @@ const PROBE: &str = r"<script>addEventListener('load', () => {
   const contrast = e => { const s = getComputedStyle(e);
     const [a, b] = [light(rgb(e.tagName == 'text' ? s.fill : s.color)), light(behind(e))];
     return (Math.max(a, b) + .05) / (Math.min(a, b) + .05); };
-  const faint = all.filter(e => own(e) && !e.closest('g.heat')).filter(e => contrast(e) < 4.5);
+  const faint = all.filter(e => own(e)).filter(e => contrast(e) < 4.5);
   const words = e => [...e.childNodes].filter(n => n.nodeType == 3).flatMap(n => n.textContent.split(/\s+/).filter(t => /[a-z]{2}/i.test(t))).length;
   const count = all.filter(e => !e.closest('title,script,style')).reduce((sum, e) => sum + words(e), 0);
   const first = q => { const e = [...document.querySelectorAll(q)].find(seen); return e ? box(e).top : null; };

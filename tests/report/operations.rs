@@ -15,10 +15,9 @@ use syscost_experiment::run::{Run, State};
 use syscost_host::Fact;
 use syscost_host::fingerprint::C_LIBRARY;
 use syscost_measure::probe::prediction::{CostAccount, Input, Prediction};
-use syscost_measure::probe::row::Shape;
 use syscost_measure::probe::{self, Probe};
 use syscost_report::terminal::{self, TerminalLook};
-use syscost_report::{Block, HeatMap, Report, build, csv, html, svg};
+use syscost_report::{Report, build, csv, html, svg};
 
 const PLAIN: TerminalLook = TerminalLook { width: 80, colour: false };
 /// Cases of one probe: enough for every line and map.
@@ -179,11 +178,6 @@ fn pictures_are_drawn_and_written_as_files() {
     let run = suite_run(6, "");
     let report = report(&run, &[]);
     let wanted: Vec<_> = suite().flat_map(|p| p.drawings()).collect();
-    let heats = wanted.iter().filter(|d| matches!(d.shape, Shape::Heat { .. })).count();
-    let maps =
-        report.blocks().filter_map(|block| if let Block::Heat(map) = block { Some(map) } else { None });
-    let maps: Vec<&HeatMap> = maps.collect();
-    assert!(maps.len() >= heats, "{heats} heat maps are wanted");
     assert!(report.blocks().map(|block| block.drawings().len()).sum::<usize>() >= wanted.len());
     let files = svg::files(&report);
     let names: BTreeSet<&String> = files.iter().map(|f| &f.0).collect();
@@ -191,10 +185,6 @@ fn pictures_are_drawn_and_written_as_files() {
     for (name, file) in &files {
         assert!(file.starts_with("<svg xmlns=") && file.contains("prefers-color-scheme"), "{name}");
         assert!(file.contains("<title>") && !file.contains("NaN") && !file.contains("inf\""), "{name}");
-    }
-    for map in maps {
-        assert_eq!(map.cells.len(), map.x.len() * map.y.len(), "{}", map.id);
-        assert!(map.cells.iter().flatten().count() > 0, "{}", map.id);
     }
 }
 

@@ -128,7 +128,7 @@ fn grid(block: &Block) -> Option<&'static str> {
     match block {
         Block::Diagram(_) => Some("flows"),
         Block::Bars(_) => Some("grid bars"),
-        Block::Plot(_) | Block::Heat(_) => Some("grid"),
+        Block::Plot(_) => Some("grid"),
         // Others are as wide as the page.
         _ => None,
     }
@@ -166,7 +166,6 @@ fn block(block: &Block, targets: &Targets) -> Markup {
             div class=(row_of(plots)) { @for plot in plots { (figure(plot, &notes(plot))) } }
         },
         Block::Plot(plot) => figure(plot, &notes(plot)),
-        Block::Heat(map) => figure(map, &html! {}),
         Block::PairMap(map) => figure(map, &html! {}),
         Block::Diagram(diagram) => flow(diagram),
         Block::Bars(bars) => figure(bars, &html! {}),

@@ -32,7 +32,6 @@ pub mod ticks;
 mod forest;
 mod marks;
 pub mod svg;
-mod heat;
 mod policy;
 pub mod sentence;
 pub mod html;
@@ -100,7 +99,6 @@ pub enum Block {
     Notice(Notice),
     Table(Table),
     Plot(Plot),
-    Heat(HeatMap),
     PairMap(pair_map::PairMap),
     Diagram(Diagram),
     Bars(StackedBars),
@@ -154,7 +152,6 @@ impl Block {
             Block::Panels(plots) => plots.iter().map(|plot| plot as &dyn SvgDrawing).collect(),
             Block::Diagram(diagram) => vec![diagram],
             Block::Plot(plot) => vec![plot],
-            Block::Heat(map) => vec![map],
             Block::PairMap(map) => vec![map],
             Block::Bars(bars) => vec![bars],
             Block::Flame(graph) => vec![graph],

@@ -2,7 +2,6 @@
 //! small. More hosts than the map has lines share one. Layout only.
 
 use super::canvas::{Anchor, Canvas, Frame, SvgDrawing};
-use super::shapes::HeatMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -15,6 +14,8 @@ const CHARACTER: f64 = 7.2;
 const NAMES: usize = 25;
 /// Half of the height of a name.
 const HALF_LINE: f64 = 10.0;
+/// Classes `h0` (lowest) to `h8` of the shared style.
+const SHADES: usize = 9;
 /// Costs beyond these look alike.
 const ENDS: (f64, f64) = (0.5, 8.0);
 
@@ -92,7 +93,7 @@ impl PairMap {
 /// Equal factors, from half to eight times the middle.
 fn shade(value: f64) -> usize {
     let share = (value / ENDS.0).ln() / (ENDS.1 / ENDS.0).ln();
-    ((share * HeatMap::SHADES as f64).max(0.0) as usize).min(HeatMap::SHADES - 1)
+    ((share * SHADES as f64).max(0.0) as usize).min(SHADES - 1)
 }
 
 impl SvgDrawing for PairMap {
@@ -133,7 +134,7 @@ impl SvgDrawing for PairMap {
             }
         }
         let top = TOP + SIDE + 14.0;
-        for shade in 0..HeatMap::SHADES {
+        for shade in 0..SHADES {
             let x = left + shade as f64 * 24.0;
             canvas.group(&format!("pair h{shade}"), &told(shade), |canvas| {
                 canvas.path("", format_args!("M{x:.1} {top:.1}h24v12h-24z"));
@@ -150,10 +151,10 @@ impl SvgDrawing for PairMap {
 
 /// What a shade means.
 fn told(shade: usize) -> String {
-    let edge = |at: usize| ENDS.0 * (ENDS.1 / ENDS.0).powf(at as f64 / HeatMap::SHADES as f64);
+    let edge = |at: usize| ENDS.0 * (ENDS.1 / ENDS.0).powf(at as f64 / SHADES as f64);
     match shade {
         0 => format!("below {:.2}x", edge(1)),
-        s if s + 1 == HeatMap::SHADES => format!("above {:.1}x", edge(s)),
+        s if s + 1 == SHADES => format!("above {:.1}x", edge(s)),
         s => format!("{:.2}x to {:.2}x", edge(s), edge(s + 1)),
     }
 }
@@ -190,6 +191,6 @@ mod tests {
         assert!((0..4).all(|host| text.contains(&format!(">n{host}<"))));
         let shades = map.shaded();
         assert_eq!(shades[&shade(4.0)], [(1, 0), (1, 2), (1, 3)]);
-        assert_eq!((shade(0.1), shade(100.0)), (0, HeatMap::SHADES - 1));
+        assert_eq!((shade(0.1), shade(100.0)), (0, SHADES - 1));
     }
 }

@@ -101,39 +101,6 @@ pub enum MarkShape {
     At { x: f64 },
 }
 
-/// A metric as colour over two coordinates.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HeatMap {
-    pub id: String,
-    pub title: String,
-    pub x_title: String,
-    pub y_title: String,
-    pub x: Vec<String>,
-    pub y: Vec<String>,
-    /// Row-major over y then x; `None`: not measured.
-    pub cells: Vec<Option<HeatCell>>,
-    /// The unit that every label is in.
-    pub unit: String,
-    /// The lowest and the highest value.
-    pub ends: [String; 2],
-    /// Do shades differ by a factor, rather than by a difference?
-    pub log: bool,
-}
-
-impl HeatMap {
-    pub const SHADES: usize = 9;
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct HeatCell {
-    pub label: String,
-    /// From 0 for the lowest to [`HeatMap::SHADES`] - 1.
-    pub shade: usize,
-    pub estimate: Estimate,
-    /// Its coordinates in words.
-    pub place: String,
-}
-
 /// What is to be seen of the boxes of a [`Diagram`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {

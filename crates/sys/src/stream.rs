@@ -1,4 +1,4 @@
-//! Loops that only move data: read, write, copy, write past the caches, and read with a stride.
+//! Loops that only move data: read, write, copy, and write past the caches.
 //!
 //! x86-64 has them in vectors of 32 bytes (AVX2, where the processor has it) or 16; elsewhere
 //! plain loops that the compiler turns into vectors. Nothing can be folded: what is read is
@@ -73,25 +73,6 @@ fn repeat(fill: fn(&mut [u64], u64), words: &mut [u64], first: u64, passes: u64)
         fill(black_box(&mut *words), value);
     }
     value
-}
-
-/// The sum of every `stride`-th word: as in Bryant and O'Hallaron's memory mountain, several sums
-/// at once, so that no addition waits for the one before it.
-#[inline(never)]
-pub fn sum_of_strided(words: &[u64], stride: usize) -> u64 {
-    assert!(stride > 0);
-    let count = words.len().div_ceil(stride);
-    let mut sums = [0u64; 8];
-    let mut at = words.as_ptr();
-    for _ in 0..count / 8 {
-        for sum in &mut sums {
-            // SAFETY: fewer than `count` steps of `stride` words have been taken: within the slice.
-            *sum = sum.wrapping_add(unsafe { *at });
-            at = at.wrapping_add(stride);
-        }
-    }
-    let tail = (count / 8 * 8..count).fold(0, |sum: u64, i| sum.wrapping_add(words[i * stride]));
-    sums.into_iter().fold(tail, u64::wrapping_add)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -278,15 +259,6 @@ mod tests {
             if let Some(last) = loops.write_past_caches(other.slice(), 20, 2) {
                 assert!(other.slice().iter().all(|word| *word == last && last == 21), "{}", loops.name);
             }
-        }
-    }
-
-    #[test]
-    fn a_strided_sum_takes_every_so_many_words() {
-        let mut words = StreamWords::count(1024);
-        for stride in [1, 2, 3, 8, 12, 48, 1024, 5000] {
-            let expected: u64 = words.slice().iter().step_by(stride).sum();
-            assert_eq!(sum_of_strided(words.slice(), stride), expected, "stride {stride}");
         }
     }
 

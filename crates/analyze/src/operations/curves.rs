@@ -8,7 +8,7 @@ use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
-use syscost_measure::probe::row::{Drawing, Shape};
+use syscost_measure::probe::row::Drawing;
 
 /// One line: its points in order of x.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,9 +24,9 @@ pub fn cases<'a>(cases: impl Iterator<Item = &'a Case>, probe: &str, drawing: &D
     cases.filter(belongs).collect()
 }
 
-/// The lines of a curve, in plan order; none for another shape.
+/// The lines of a curve, in plan order.
 pub fn lines(cases: &[&Case], cells: &Cells, axes: &[Axis], drawing: &Drawing) -> Vec<CurveLine> {
-    let Shape::Curve { along, .. } = drawing.shape else { return Vec::new() };
+    let along = drawing.shape.along;
     let other: Vec<&Axis> = varying(cases, axes).into_iter().filter(|a| a.id != along).collect();
     let mut lines: Vec<(Point, CurveLine)> = Vec::new();
     for case in cases {
@@ -58,7 +58,7 @@ pub fn varying<'a>(cases: &[&Case], axes: &'a [Axis]) -> Vec<&'a Axis> {
 }
 
 /// The coordinates on some axes only.
-pub fn part(point: &Point, axes: &[&Axis]) -> Point {
+fn part(point: &Point, axes: &[&Axis]) -> Point {
     let mut part = Point::default();
     for axis in axes {
         if let Some(value) = point.get(axis.id) {
@@ -69,7 +69,7 @@ pub fn part(point: &Point, axes: &[&Axis]) -> Point {
 }
 
 /// `huge pages on, 64 B, 2 threads`
-pub fn describe(point: &Point, axes: &[&Axis]) -> String {
+fn describe(point: &Point, axes: &[&Axis]) -> String {
     let one = |axis: &&Axis| {
         let value = point.get(axis.id)?;
         let shown = axis.show(value);
@@ -90,13 +90,14 @@ mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
     use syscost_measure::probe;
+    use syscost_measure::probe::row::Shape;
 
     #[test]
     fn a_line_for_each_combination_in_order_of_x() {
         let drawing = Drawing {
             title: "throughput",
             metric: "throughput",
-            shape: Shape::Curve { along: "message_bytes", log_y: true, levels: false },
+            shape: Shape { along: "message_bytes", log_y: true, levels: false },
             includes: |p| p.text_at("mechanism") != Some("send"),
         };
         let run = Synthetic::default().run();

@@ -84,7 +84,7 @@ pub static FILE_CACHE: SystemOperation = SystemOperation {
     drawings: &[Drawing::of(
         "Reading a file again",
         "cost",
-        Shape::Curve { along: FILE_BYTES.id, log_y: true, levels: true },
+        Shape { along: FILE_BYTES.id, log_y: true, levels: true },
     )],
     ..SystemOperation::DEFAULTS
 };

@@ -1,7 +1,7 @@
 //! How the cases of a probe appear in a report: a row of the table of operations, a point of a
-//! curve, a cell of a map. Declared by the probe; drawn by the report, which knows no probe.
+//! curve. Declared by the probe; drawn by the report, which knows no probe.
 
-use syscost_core::axis::{Point, Value};
+use syscost_core::axis::Point;
 
 /// How one case stands among the operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct Drawing {
 impl Drawing {
     /// The cost of every case along an axis of sizes or numbers, both logarithmic.
     pub const fn of_cost(title: &'static str, along: &'static str) -> Drawing {
-        Drawing::of(title, "cost", Shape::Curve { along, log_y: true, levels: false })
+        Drawing::of(title, "cost", Shape { along, log_y: true, levels: false })
     }
 
     /// Of every case.
@@ -61,23 +61,12 @@ impl Drawing {
     }
 }
 
+/// The metric over a numeric axis; a line for each combination of the other axes that vary.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
-    /// The metric over a numeric axis; a line for each combination of the other axes that vary.
-    Curve {
-        along: &'static str,
-        log_y: bool,
-        /// Find the levels of the curve (caches, page cache) and compare them with what the
-        /// machine says of itself.
-        levels: bool,
-    },
-    /// The metric as colour over two coordinates.
-    Heat {
-        x: fn(&Point) -> Option<Value>,
-        y: fn(&Point) -> Option<Value>,
-        x_title: &'static str,
-        y_title: &'static str,
-        /// The cell (x, y) is also the cell (y, x).
-        mirrored: bool,
-    },
+pub struct Shape {
+    pub along: &'static str,
+    pub log_y: bool,
+    /// Find the levels of the curve (caches, page cache) and compare them with what the
+    /// machine says of itself.
+    pub levels: bool,
 }

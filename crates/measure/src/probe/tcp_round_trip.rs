@@ -152,7 +152,7 @@ impl Probe for TcpRoundTrip {
         &[Drawing {
             title: "TCP round trip by size, both ways",
             metric: "cost",
-            shape: Shape::Curve { along: "request_bytes", log_y: true, levels: false },
+            shape: Shape { along: "request_bytes", log_y: true, levels: false },
             includes: |point| point.text(EXCHANGE) == Some(ECHO),
         }]
     }

@@ -1,27 +1,21 @@
-//! The pictures that a probe asks for: curves with their levels, and heat maps.
+//! The pictures that a probe asks for: curves with their levels.
 //!
-//! A line for each combination of the other axes that vary; a map for each combination that its two
-//! coordinates do not tell apart. Nothing here knows a probe.
+//! A line for each combination of the other axes that vary. Nothing here knows a probe.
 
 use super::capital;
 use crate::context::{Layout, spread};
-use crate::escape::slug;
 use crate::material::Material;
-use crate::{Block, HeatCell, HeatMap, Mark, MarkShape, Plot, PlotAxis, Scale, Series};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::{Block, Mark, MarkShape, Plot, PlotAxis, Scale, Series};
 use syscost_analyze::operations::curves::{self, CurveLine};
 use syscost_analyze::operations::levels;
-use syscost_core::axis::{Axis, Point, Value};
+use syscost_core::axis::{Axis, Point};
 use syscost_core::sample::Metric;
-use syscost_core::stats::Estimate;
-use syscost_core::units::{self, Unit};
+use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_measure::probe::row::{Drawing, Shape};
 
-/// Lines of one plot, maps of one drawing, and cells along one side of a map.
+/// Lines of one plot.
 const LINES: usize = 12;
-const MAPS: usize = 4;
-const SIDE: usize = 32;
 /// Lines whose levels are marked: with more, the marks would hide the lines.
 const MARKED: usize = 2;
 /// Levels closer than this ratio are the same to the eye.
@@ -31,15 +25,11 @@ const WIDE: f64 = 8.0;
 
 pub fn blocks(m: &Material, layout: &Layout) -> Vec<Block> {
     let drawings = layout.probe.drawings();
-    let of = |(at, drawing): (usize, &Drawing)| -> Vec<Block> {
-        let canvas = ProbeDrawing::of(layout, drawing, format!("{} {at}", layout.probe.about().id));
-        match (canvas, drawing.shape) {
-            (Some(canvas), Shape::Curve { .. }) => canvas.curve(m).map(Block::Plot).into_iter().collect(),
-            (Some(canvas), Shape::Heat { .. }) => canvas.heat().into_iter().map(Block::Heat).collect(),
-            (None, _) => Vec::new(),
-        }
+    let of = |(at, drawing): (usize, &Drawing)| {
+        let canvas = ProbeDrawing::of(layout, drawing, format!("{} {at}", layout.probe.about().id))?;
+        canvas.curve(m).map(Block::Plot)
     };
-    drawings.iter().enumerate().flat_map(of).collect()
+    drawings.iter().enumerate().filter_map(of).collect()
 }
 
 /// Is the case drawn in a picture of its probe?
@@ -63,7 +53,7 @@ impl<'a> ProbeDrawing<'a> {
     }
 
     fn curve(&self, m: &Material) -> Option<Plot> {
-        let Shape::Curve { along, log_y, levels } = self.drawing.shape else { return None };
+        let Shape { along, log_y, levels } = self.drawing.shape;
         let axis = self.layout.axis(along)?;
         let lines = curves::lines(&self.cases, self.layout.cells, &self.layout.axes, self.drawing);
         if lines.iter().all(|line| line.points.len() < 2) {
@@ -87,125 +77,6 @@ impl<'a> ProbeDrawing<'a> {
         let name = if line.name.is_empty() { self.metric.title.to_string() } else { line.name.clone() };
         Series::of(name, style, line.points.iter().map(|(x, e, _)| (*x, *e)).collect())
     }
-
-    /// One map for each combination of axes that the coordinates leave open.
-    fn heat(&self) -> Vec<HeatMap> {
-        let Shape::Heat { x, y, .. } = self.drawing.shape else { return Vec::new() };
-        let placed: Vec<Placed> = self
-            .cases
-            .iter()
-            .filter_map(|case| {
-                let (e, _) = self.layout.estimate(case.index, self.metric.id)?;
-                Some(Placed { case, x: x(&case.point)?, y: y(&case.point)?, estimate: e })
-            })
-            .collect();
-        let open = open_axes(&placed, &self.layout.axes);
-        let mut groups: BTreeMap<Point, Vec<&Placed>> = BTreeMap::new();
-        for cell in &placed {
-            groups.entry(curves::part(&cell.case.point, &open)).or_default().push(cell);
-        }
-        let several = groups.len() > 1;
-        let map = |(point, cells): (&Point, &Vec<&Placed>)| {
-            let about = if several { curves::describe(point, &open) } else { String::new() };
-            self.map(&about, cells)
-        };
-        groups.iter().take(MAPS).map(map).collect()
-    }
-
-    fn map(&self, about: &str, placed: &[&Placed]) -> HeatMap {
-        let (x_title, y_title, mirrored) = match self.drawing.shape {
-            Shape::Heat { x_title, y_title, mirrored, .. } => (x_title, y_title, mirrored),
-            Shape::Curve { .. } => ("", "", false),
-        };
-        let mut xs: BTreeSet<&Value> = placed.iter().map(|p| &p.x).collect();
-        let mut ys: BTreeSet<&Value> = placed.iter().map(|p| &p.y).collect();
-        if mirrored {
-            xs.extend(ys.clone());
-            ys.extend(xs.clone());
-        }
-        let (xs, ys) = (chosen(&xs), chosen(&ys));
-        let values = || placed.iter().map(|p| p.estimate.value);
-        let (low, high) =
-            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-        let (scale, unit) = self.metric.unit.scale_for(high);
-        let log = low > 0.0 && high / low >= WIDE;
-        let names = (self.names(&xs, placed, true), self.names(&ys, placed, false));
-        let mut cells = Vec::new();
-        for (y, y_name) in ys.iter().zip(&names.1) {
-            for (x, x_name) in xs.iter().zip(&names.0) {
-                let at = |a: &Value, b: &Value| placed.iter().find(|p| p.x == *a && p.y == *b);
-                let found = at(x, y).or_else(|| at(y, x).filter(|_| mirrored));
-                cells.push(found.map(|p| HeatCell {
-                    label: units::significant(p.estimate.value / scale),
-                    shade: shade(p.estimate.value, low, high, log),
-                    estimate: p.estimate,
-                    place: format!("{x_title} {x_name}, {y_title} {y_name}"),
-                }));
-            }
-        }
-        let title = capital(self.drawing.title);
-        HeatMap {
-            id: slug(&format!("{} {} {about}", self.id, self.drawing.title)),
-            title: if about.is_empty() { title } else { format!("{title}, {about}") },
-            x_title: x_title.into(),
-            y_title: y_title.into(),
-            x: names.0,
-            y: names.1,
-            cells,
-            unit,
-            ends: [low, high].map(|v| self.metric.unit.format(v)),
-            log,
-        }
-    }
-
-    /// Coordinates for people: in the unit of the axis that has this value at this place.
-    fn names(&self, values: &[&Value], placed: &[&Placed], across: bool) -> Vec<String> {
-        let name = |value: &&Value| {
-            let at = placed.iter().find(|p| if across { p.x == **value } else { p.y == **value });
-            let holds = |axis: &&Axis| {
-                let every = |p: &&Placed| p.case.point.get(axis.id) == Some(if across { &p.x } else { &p.y });
-                at.is_some() && placed.iter().all(every)
-            };
-            match self.layout.axes.iter().find(holds) {
-                Some(axis) => axis.show(value),
-                None => value.to_string(),
-            }
-        };
-        values.iter().map(name).collect()
-    }
-}
-
-/// One cell of a map before it is laid out.
-struct Placed<'a> {
-    case: &'a Case,
-    x: Value,
-    y: Value,
-    estimate: Estimate,
-}
-
-/// Axes on which two cases at the same place differ.
-fn open_axes<'a>(placed: &[Placed], axes: &'a [Axis]) -> Vec<&'a Axis> {
-    let mut at: BTreeMap<(&Value, &Value), &Point> = BTreeMap::new();
-    let mut open = BTreeSet::new();
-    for cell in placed {
-        let first = at.entry((&cell.x, &cell.y)).or_insert(&cell.case.point);
-        let differs = |a: &&Axis| first.get(a.id) != cell.case.point.get(a.id);
-        open.extend(axes.iter().filter(differs).map(|a| a.id));
-    }
-    axes.iter().filter(|a| open.contains(a.id)).collect()
-}
-
-/// At most so many coordinates as a page has room for.
-fn chosen<'v>(values: &BTreeSet<&'v Value>) -> Vec<&'v Value> {
-    let all: Vec<&Value> = values.iter().copied().collect();
-    spread(&all, SIDE)
-}
-
-/// Which shade a value has, from 0 for the lowest.
-fn shade(value: f64, low: f64, high: f64, log: bool) -> usize {
-    let share = if log { (value / low).ln() / (high / low).ln() } else { (value - low) / (high - low) };
-    let last = (HeatMap::SHADES - 1) as f64;
-    if share.is_finite() { (share.clamp(0.0, 1.0) * last).round() as usize } else { 0 }
 }
 
 fn x_scale(unit: Unit, lines: &[CurveLine]) -> Scale {

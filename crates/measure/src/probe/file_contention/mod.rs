@@ -28,7 +28,7 @@ pub fn cost_of(processes: u64, directory: &str) -> RowRef {
     RowRef::cost(ID, [(PROCESSES.id, Value::Int(processes)), (directory::ID.id, Value::text(directory))])
 }
 
-const ALONG: Shape = Shape::Curve { along: PROCESSES.id, log_y: false, levels: false };
+const ALONG: Shape = Shape { along: PROCESSES.id, log_y: false, levels: false };
 
 pub static FILE_CONTENTION: SystemOperation = SystemOperation {
     id: ID,

@@ -14,7 +14,7 @@ use super::row::{Drawing, Row, Shape};
 use super::streaming::threads;
 use super::transfer::axes::THREADS;
 use super::working_set::{self, ID as WORKING_SET};
-use super::{Needs, Window, memory_mountain, meter};
+use super::{Needs, Window, meter};
 use anyhow::{Context, Result};
 use syscost_core::axis::DefaultValues::{Names, Of};
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
@@ -54,8 +54,6 @@ const OPERATION: NameAxis = NameAxis::new("operation");
 const CACHED: [u64; 3] = [16 << 10, 256 << 10, 4 << 20];
 /// More than the third-level caches that one core can fill hold; filling more takes long.
 pub const IN_MEMORY: u64 = 128 << 20;
-/// From one word to the next: one of each line, so that the rate is that of lines, whatever is done with them.
-const LINE: u64 = 64;
 /// One way of moving data.
 struct MemoryOperation {
     id: &'static str,
@@ -163,13 +161,13 @@ pub static MEMORY_BANDWIDTH: SystemOperation = SystemOperation {
             ..Drawing::of(
                 "Memory bandwidth by working set",
                 "bandwidth",
-                Shape::Curve { along: WORKING_SET.id, log_y: true, levels: false },
+                Shape { along: WORKING_SET.id, log_y: true, levels: false },
             )
         },
         Drawing::of(
             "Memory bandwidth by threads",
             "bandwidth",
-            Shape::Curve { along: THREADS.id, log_y: false, levels: false },
+            Shape { along: THREADS.id, log_y: false, levels: false },
         ),
     ],
     ..SystemOperation::DEFAULTS
@@ -246,8 +244,8 @@ fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
     let (bytes, threads) = coordinates(point);
     // What is written past the caches goes to memory, of whatever size.
     let (level, set) = match operation.id {
-        "nt_write" => (Some(Served::Beyond), memory_mountain::LARGEST),
-        _ => (served(bytes, &mut inputs), bytes.next_power_of_two().min(memory_mountain::LARGEST)),
+        "nt_write" => (Some(Served::Beyond), in_memory()),
+        _ => (served(bytes, &mut inputs), bytes),
     };
     inputs.constant("threads", threads as f64, Unit::Count, "this case");
     inputs.fact("frequency", "core_hertz", Unit::Hertz);
@@ -265,13 +263,12 @@ fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
             inputs.guided("filled_per_cycle", Unit::Bytes, FILLED);
             "threads * filled_per_cycle * frequency / fills"
         }
-        Some(Served::Beyond) => {
-            inputs.constant("line", LINE as f64, Unit::Bytes, "from one word to the next");
-            inputs.constant("word", 8.0, Unit::Bytes, "what the memory mountain reads of each line");
-            inputs.row("word_rate", memory_mountain::rate_at(set, LINE));
-            "threads * word_rate / word * line / fills"
+        // No document says how fast lines come from there: what one thread reads does.
+        Some(Served::Beyond) if operation.id != "read" || threads > 1 => {
+            inputs.row("read_rate", rate("read", set, 1));
+            "threads * read_rate / fills"
         }
-        None => {
+        Some(Served::Beyond) | None => {
             let formula = "threads * what the cache that holds the working set gives";
             return Some(inputs.account(formula, None, None, None));
         }

@@ -185,7 +185,7 @@ pub static MEMORY_LATENCY: SystemOperation = SystemOperation {
     drawings: &[Drawing::of(
         "Latency of dependent loads in random order",
         "cost",
-        Shape::Curve { along: WORKING_SET.id, log_y: true, levels: true },
+        Shape { along: WORKING_SET.id, log_y: true, levels: true },
     )],
     other_ways: &[OtherWay {
         axis: HUGE_PAGES.id,
