@@ -218,7 +218,7 @@ impl Model {
     }
 }
 
-fn of_case(sources: &[&Case], cells: &Cells, case: &Case) -> Option<Account> {
+fn of_case(sources: &[steps::PricedCase<'_>], cells: &Cells, case: &Case) -> Option<Account> {
     let subject = Subject::measured(cells, case.index, &case.point)?;
     // A receiver that takes the bytes in another way has costs of its own, and so have several connections:
     // no step times epoll(7).

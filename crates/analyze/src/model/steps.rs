@@ -10,51 +10,58 @@ use crate::cells::{Cell, Cells};
 use syscost_core::axis::Point;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::path_steps as steps;
 use syscost_measure::probe::prediction::RowRef;
-use syscost_measure::probe::tcp_path::{self, steps};
-use syscost_measure::probe::working_set;
-use syscost_measure::probe::{Probe, memory_bandwidth};
+use syscost_measure::probe::{self, Prices, working_set};
+
+/// A case, and what it is a price of.
+pub type PricedCase<'a> = (&'a Case, Prices);
 
 /// The unit costs for cases at one place.
 pub struct Steps<'a> {
-    sources: &'a [&'a Case],
+    sources: &'a [PricedCase<'a>],
     cells: &'a Cells,
     place: Point,
 }
 
 /// The cases of a run that steps are found in: looked for once, since a large run asks for thousands.
-pub fn sources(run: &Run) -> Vec<&Case> {
-    let known = [tcp_path::TcpPath.about().id, memory_bandwidth::MEMORY_BANDWIDTH.id];
-    let is_source = |c: &&Case| known.contains(&c.probe.as_str());
-    run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()).filter(is_source).collect()
+pub fn sources(run: &Run) -> Vec<PricedCase<'_>> {
+    let prices: Vec<(&str, Prices)> = probe::ALL
+        .iter()
+        .map(|probe| probe.about())
+        .filter_map(|about| Some((about.id, about.prices?)))
+        .collect();
+    let cases = run.record.plan.cases.iter().filter(|case| case.twin_of.is_none());
+    let priced = |case: &&'_ Case| prices.iter().find(|(id, _)| case.probe == *id).map(|(_, prices)| *prices);
+    cases.filter_map(|case| Some((case, priced(&case)?))).collect()
 }
 
 impl<'a> Steps<'a> {
     /// Those that hold where this point is.
-    pub fn at(sources: &'a [&'a Case], cells: &'a Cells, point: &Point) -> Steps<'a> {
+    pub fn at(sources: &'a [PricedCase<'a>], cells: &'a Cells, point: &Point) -> Steps<'a> {
         Steps { sources, cells, place: point.clone() }
     }
 
     pub fn sender(&self, step: &'static str) -> Option<Figure> {
-        self.find(&tcp_path::sender_cost(step), step)
+        self.find(step, steps::SENDER, step)
     }
 
     pub fn receiver(&self, step: &'static str) -> Option<Figure> {
-        self.find(&tcp_path::receiver_cost(step), &format!("{step}.receiver"))
+        self.find(step, steps::RECEIVER, &format!("{step}.receiver"))
     }
 
     pub fn completion(&self, step: &'static str) -> Option<Figure> {
-        self.find(&tcp_path::completion_cost(step), &format!("{step}.completion"))
+        self.find(step, steps::COMPLETION, &format!("{step}.completion"))
     }
 
     /// How often the receiver was called in a turn.
     pub fn receive_calls(&self, step: &'static str) -> Option<Figure> {
-        self.find(&tcp_path::receive_calls(step), &format!("{step}.receive_calls"))
+        self.find(step, steps::RECEIVE_CALLS, &format!("{step}.receive_calls"))
     }
 
     /// How often it slept in a turn.
     pub fn sleeps(&self, step: &'static str) -> Option<Figure> {
-        self.find(&tcp_path::sleeps(step), &format!("{step}.sleeps"))
+        self.find(step, steps::SLEEPS, &format!("{step}.sleeps"))
     }
 
     /// What a byte costs that send(2) copies into the kernel. Where the kernel makes a segment of each packet, all steps but the
@@ -79,10 +86,10 @@ impl<'a> Steps<'a> {
         let mut tested: Vec<(u64, Figure)> = self
             .sources
             .iter()
-            .filter_map(|case| {
+            .filter_map(|(case, prices)| {
+                let Prices::Copies { row } = prices else { return None };
                 let bytes = case.point.int(working_set::ID)?;
-                let row = memory_bandwidth::rate("copy", bytes, 1);
-                let cell = self.cell(case, &row)?;
+                let cell = self.cell(case, &row(bytes))?;
                 let name = format!("1 / copy rate of {}", syscost_core::units::short_bytes(bytes));
                 let rate = self.figure(&name, cell);
                 (rate.ns > 0.0).then(|| (bytes, rate.each(name, |rate| 1e9 / rate)))
@@ -94,12 +101,13 @@ impl<'a> Steps<'a> {
         Some(tested.swap_remove(at).1)
     }
 
-    fn find(&self, row: &RowRef, name: &str) -> Option<Figure> {
-        let here = |case: &&&Case| {
-            tcp_path::shared_axes().iter().all(|axis| case.point.get(axis) == self.place.get(axis))
+    fn find(&self, step: &'static str, figure: &'static str, name: &str) -> Option<Figure> {
+        let of_case = |(case, prices): &PricedCase<'_>| {
+            let Prices::Steps { shared, row } = prices else { return None };
+            let here = shared.iter().all(|axis| case.point.get(axis) == self.place.get(axis));
+            here.then(|| self.cell(case, &row(step, figure)))?
         };
-        let mut cases = self.sources.iter().filter(here);
-        Some(self.figure(name, cases.find_map(|case| self.cell(case, row))?))
+        Some(self.figure(name, self.sources.iter().find_map(of_case)?))
     }
 
     fn figure(&self, name: &str, cell: &Cell) -> Figure {

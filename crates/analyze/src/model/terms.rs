@@ -7,7 +7,7 @@ use super::counts::{Count, CountSource, Subject};
 use super::figure::Figure;
 use super::steps::Steps;
 use super::{Side, Term, TermAbout, TermGroup};
-use syscost_measure::probe::tcp_path::steps;
+use syscost_measure::probe::path_steps as steps;
 
 /// Bytes of a turn of the largest step, on the receiver's side: two calls.
 const TAKEN: f64 = 2.0 * steps::LARGE_BYTES as f64;

@@ -6,9 +6,10 @@ use crate::whole::Analysis;
 use syscost_core::axis::Value;
 use syscost_core::sample::Sample;
 use syscost_experiment::plan::Plan;
+use syscost_measure::probe::Prices;
 use syscost_measure::probe::memory_bandwidth;
+use syscost_measure::probe::path_steps as steps;
 use syscost_measure::probe::tcp_path;
-use syscost_measure::probe::tcp_path::steps;
 
 const CALL: f64 = 2000.0;
 /// What the first call of a turn costs more.
@@ -79,10 +80,11 @@ fn run(mechanism: &str, sizes: &[u64], measured_ns: f64) -> Run {
         }
     }
     let step_probe = tcp_path::TcpPath.about().id;
+    let Some(Prices::Steps { shared, .. }) = tcp_path::TcpPath.about().prices else { panic!("no steps") };
     for step in steps::ALL {
         let mut point = cases[0].point.clone();
-        point.retain(|id| tcp_path::shared_axes().contains(&id));
-        let (axis, value) = tcp_path::sender_cost(step.id).coordinates[0].clone();
+        point.retain(|id| shared.contains(&id));
+        let (axis, value) = tcp_path::row(step.id, steps::SENDER).coordinates[0].clone();
         point.set(axis, value);
         let (sender, receiver, completion) = truth(step.id);
         let quantities = [

@@ -14,8 +14,9 @@ use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{Audit, Record, Run, SCHEMA, State, Tool};
 use syscost_experiment::spec::Spec;
 use syscost_measure::ledger::Counts;
+use syscost_measure::probe::path_steps::{self as steps, PathStep};
 use syscost_measure::probe::prediction::{CostAccount, Input, Prediction};
-use syscost_measure::probe::tcp_path::{self, steps, steps::PathStep};
+use syscost_measure::probe::tcp_path;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, RECEIVER, THREADS};
 use syscost_measure::probe::{self, Timing};
 
@@ -227,7 +228,7 @@ impl StepPrices {
         for step in steps::ALL {
             let mut point = Point::default();
             point.set(PATH.id, Value::text("veth"));
-            let (axis, value) = tcp_path::sender_cost(step.id).coordinates[0].clone();
+            let (axis, value) = tcp_path::row(step.id, steps::SENDER).coordinates[0].clone();
             point.set(axis, value);
             let (sender, receiver) = self.of(step);
             let mut visits = visits.iter();

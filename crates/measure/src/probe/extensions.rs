@@ -2,6 +2,7 @@
 //! that have it, and [`dyn Probe`](Probe) answers for all.
 
 use super::Probe;
+use super::prediction::RowRef;
 use std::collections::BTreeMap;
 use syscost_core::axis::{Point, Value};
 use syscost_core::sample::{Metric, Quantity};
@@ -80,6 +81,15 @@ pub trait Alternatives: Sync {
     fn copies(&self) -> Option<&'static dyn Copies> {
         None
     }
+}
+
+/// What the cases of a probe are prices of: accounts of a transfer are made of them.
+#[derive(Clone, Copy)]
+pub enum Prices {
+    /// The figures of each step of [`path_steps`](super::path_steps); what has the same values of these axes pays the same.
+    Steps { shared: &'static [&'static str], row: fn(&'static str, &'static str) -> RowRef },
+    /// The rate at which one thread copies in user memory, by the bytes that are at work.
+    Copies { row: fn(u64) -> RowRef },
 }
 
 /// What an audit of a probe's copies has to know of it.

@@ -21,6 +21,7 @@ pub mod named_file;
 pub mod network;
 pub mod operation;
 pub mod passes;
+pub mod path_steps;
 pub mod prediction;
 pub mod rights;
 pub mod row;
@@ -31,7 +32,7 @@ mod figures;
 mod formula;
 mod task;
 
-pub use extensions::{Alternatives, AxisRules, Copies, CopyTotals, OtherWay};
+pub use extensions::{Alternatives, AxisRules, Copies, CopyTotals, OtherWay, Prices};
 pub use figures::Figures;
 pub(crate) use figures::{metrics, quantities};
 pub use operation::OS_MORE_SUITE;
@@ -62,6 +63,7 @@ pub struct ProbeAbout {
     pub alternatives: Option<&'static dyn Alternatives>,
     /// The axis whose values are rulers: figures of another probe are held against them.
     pub ruler: Option<&'static str>,
+    pub prices: Option<Prices>,
 }
 
 impl ProbeAbout {
@@ -78,6 +80,7 @@ impl ProbeAbout {
         axis_rules: None,
         alternatives: None,
         ruler: None,
+        prices: None,
     };
 }
 

@@ -6,7 +6,8 @@
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row};
 use super::{
-    AxisRules, Channel, Figures, Needs, OtherWay, Probe, ProbeAbout, RoleReport, Task, Timing, Window, batch,
+    AxisRules, Channel, Figures, Needs, OtherWay, Prices, Probe, ProbeAbout, RoleReport, Task, Timing,
+    Window, batch,
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -49,6 +50,7 @@ pub struct SystemOperation {
     pub predict: Option<fn(&Point, Inputs<'_>) -> Option<CostAccount>>,
     pub drawings: &'static [Drawing],
     pub other_ways: &'static [OtherWay],
+    pub prices: Option<Prices>,
 }
 
 /// Sets up, times and verifies.
@@ -102,6 +104,7 @@ impl SystemOperation {
         predict: None,
         drawings: &[],
         other_ways: &[],
+        prices: None,
     };
 
     /// The names of its variants, for their axis.
@@ -139,6 +142,7 @@ impl Probe for SystemOperation {
             roles: self.roles,
             suite: Some(self.suite),
             axis_rules: self.axis_rules,
+            prices: self.prices,
             ..ProbeAbout::DEFAULTS
         }
     }

@@ -14,7 +14,7 @@ use super::row::{Drawing, Row, Shape};
 use super::streaming::threads;
 use super::transfer::axes::THREADS;
 use super::working_set::{self, ID as WORKING_SET};
-use super::{Needs, Window, meter};
+use super::{Needs, Prices, Window, meter};
 use anyhow::{Context, Result};
 use syscost_core::axis::DefaultValues::{Names, Of};
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
@@ -140,6 +140,7 @@ pub static MEMORY_BANDWIDTH: SystemOperation = SystemOperation {
              n bytes, half of its working set), every byte is checked; base pages.",
     source: "McCalpin, STREAM: sustainable memory bandwidth in high performance computers; lmbench bw_mem",
     roles: &["mover"],
+    prices: Some(Prices::Copies { row: |bytes| rate("copy", bytes, 1) }),
     settled: false,
     axes,
     available,

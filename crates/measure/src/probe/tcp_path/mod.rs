@@ -7,12 +7,12 @@
 
 mod sides;
 mod source;
-pub mod steps;
 
+use super::path_steps as steps;
 use super::prediction::RowRef;
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::transfer::{Transfer, axes};
-use super::{AxisRules, Channel, Figures, Probe, ProbeAbout, RoleReport, Task, Timing};
+use super::{AxisRules, Channel, Figures, Prices, Probe, ProbeAbout, RoleReport, Task, Timing};
 use crate::mechanism;
 use crate::probe::transfer::axes::{CONGESTION_CONTROL, MTU, OFFLOADS, PATH, PLACEMENT};
 use crate::probe::{metrics, quantities};
@@ -38,38 +38,13 @@ const WARMUP_NS: u64 = 2_000_000;
 const WINDOW_NS: u64 = 2_000_000;
 const WINDOWS: u32 = 2;
 
-/// What a step costs the sender for each call; over the same path as a case that has one.
-pub fn sender_cost(step: &'static str) -> RowRef {
-    row(step, "cost")
+/// A figure of a step, over the same path as a case that has one.
+pub fn row(step: &'static str, figure: &'static str) -> RowRef {
+    RowRef { probe: ID, coordinates: vec![(STEP.id, Value::text(step))], metric: figure }
 }
 
-/// What it costs the receiver for each receive call.
-pub fn receiver_cost(step: &'static str) -> RowRef {
-    row(step, "receiver_cost")
-}
-
-/// What taking one completion costs.
-pub fn completion_cost(step: &'static str) -> RowRef {
-    row(step, "completion_cost")
-}
-
-fn row(step: &'static str, metric: &'static str) -> RowRef {
-    RowRef { probe: ID, coordinates: vec![(STEP.id, Value::text(step))], metric }
-}
-
-/// How often the receiver was called in a turn.
-pub fn receive_calls(step: &'static str) -> RowRef {
-    row(step, "receive_calls")
-}
-
-/// How often it slept.
-pub fn sleeps(step: &'static str) -> RowRef {
-    row(step, "sleeps")
-}
-
-/// Which axes a case of a transfer and a step must share to be held together.
-pub fn shared_axes() -> &'static [&'static str] {
-    &SHARED
+fn step_at(point: &Point) -> Option<&'static steps::PathStep> {
+    steps::ALL.iter().find(|step| Some(step.id) == point.text_at(STEP.id))
 }
 
 const QUANTITIES: &[Quantity] = quantities! {
@@ -113,6 +88,7 @@ impl Probe for TcpPath {
             far_role: Some(RECEIVER),
             together: Some(STEP.id),
             axis_rules: Some(&TcpPath),
+            prices: Some(Prices::Steps { shared: &SHARED, row }),
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -124,7 +100,7 @@ impl Probe for TcpPath {
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         Transfer.available(point)?;
-        let lent = steps::find(point).is_some_and(|step| step.how == steps::StepKind::Lent);
+        let lent = step_at(point).is_some_and(|step| step.how == steps::StepKind::Lent);
         if lent { mechanism::zerocopy_available() } else { Ok(()) }
     }
 

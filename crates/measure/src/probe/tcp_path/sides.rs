@@ -9,7 +9,8 @@
 //! neighbour on the machine costs then falls on all of them, and not on the difference of two.
 
 use super::source::{StepSource, wait_for};
-use super::steps::{self, PathStep, Sleeper, StepKind};
+use super::step_at;
+use super::steps::{PathStep, Sleeper, StepKind};
 use super::{Channel, RECEIVER, RoleReport, Task};
 use crate::message::{self, PAGE};
 use crate::probe::transfer::axes::{NODELAY, PLACEMENT, THREADS};
@@ -58,7 +59,7 @@ fn with_connections(task: &Task, steps: usize) -> Task {
 /// The steps of the visit: that of the task, or those of its block.
 fn steps_of(task: &Task) -> Result<Vec<&'static PathStep>> {
     let points = task.block.as_ref().map_or(slice::from_ref(&task.point), |block| &block.rivals);
-    points.iter().map(|point| steps::find(point).with_context(|| format!("no step at {point}"))).collect()
+    points.iter().map(|point| step_at(point).with_context(|| format!("no step at {point}"))).collect()
 }
 
 /// One report of each step where there is a block of them.
@@ -428,6 +429,7 @@ pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::path_steps as steps;
 
     #[test]
     fn waking_stands_for_its_mean_whatever_disturbs_a_turn_and_every_other_step_for_its_median() {

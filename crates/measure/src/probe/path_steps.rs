@@ -1,6 +1,5 @@
-//! The steps, each with what a turn of it does. One visible list.
-
-use syscost_core::axis::Point;
+//! The steps of a transfer over TCP, each with what a turn of it does: accounts are made of them by these names, whoever
+//! measures them. One visible list.
 
 /// How a turn's calls hand over their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +40,14 @@ pub struct PathStep {
     /// Bytes that one receive call asks for at most.
     pub read_bytes: usize,
 }
+
+/// What is known of a step: CPU time of a call of the sender, of a receive call, and of a completion; how often the receiver
+/// was called in a turn, and how often it slept.
+pub const SENDER: &str = "cost";
+pub const RECEIVER: &str = "receiver_cost";
+pub const COMPLETION: &str = "completion_cost";
+pub const RECEIVE_CALLS: &str = "receive_calls";
+pub const SLEEPS: &str = "sleeps";
 
 /// A message of a few bytes; and the sizes between which a byte's own cost is told from a call's.
 pub const SMALL_BYTES: usize = 64;
@@ -110,7 +117,3 @@ pub static ALL: &[PathStep] = &[
     PathStep { id: LENT_PIECES, title: "a small segment lent in eight pieces", pieces: PIECES, calls: 1, how: StepKind::Lent, ..PLAIN },
     PathStep { id: LENT_LARGE, title: "60 KiB lent", bytes: LARGE_BYTES, calls: 2, how: StepKind::Lent, ..PLAIN },
 ];
-
-pub fn find(point: &Point) -> Option<&'static PathStep> {
-    ALL.iter().find(|step| Some(step.id) == point.text_at(super::STEP.id))
-}
