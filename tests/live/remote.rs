@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use syscost_core::axis::{Axis, Kind, Point};
 use syscost_measure::probe::Probe;
-use syscost_measure::probe::remote_file_read::RemoteFileRead;
+use syscost_measure::probe::remote_file_read::REMOTE_FILE_READ;
 
 const FILE_SIZE: &str = "1M";
 
 fn axis(id: &str) -> Axis {
-    RemoteFileRead.axes().into_iter().find(|axis| axis.id == id).expect("an axis of this probe")
+    REMOTE_FILE_READ.axes().into_iter().find(|axis| axis.id == id).expect("an axis of this probe")
 }
 
 /// The servers that can be started here; says of the others why not.
@@ -21,12 +21,12 @@ fn servers(test: &str, directory: &Path) -> Vec<&'static str> {
     let Kind::Name { names, .. } = axis("file_server").kind else { panic!("servers have names") };
     let is_here = |server: &&'static str| {
         let mut point = Point::default();
-        for axis in RemoteFileRead.axes() {
+        for axis in REMOTE_FILE_READ.axes() {
             point.set(axis.id, axis.default()[0].clone());
         }
         point.set("file_server", syscost_core::axis::Value::text(*server));
         point.set("directory", syscost_core::axis::Value::text(&*directory.to_string_lossy()));
-        match RemoteFileRead.available(&point) {
+        match REMOTE_FILE_READ.available(&point) {
             Ok(()) => true,
             Err(why) => {
                 common::skipped(test, &format!("{server}: {}; {}", why.reason, why.remedy));
@@ -61,7 +61,7 @@ fn every_case_reads_the_files_own_bytes() {
     for server in servers("every_case_reads_the_files_own_bytes", directory.path()) {
         let path = directory.path().to_str().expect("UTF-8");
         let states = ["--page-cache", "warm,dropped", "--file-size", FILE_SIZE, "--dir", path];
-        let arguments = ["check", RemoteFileRead.about().id, "--file-server", server];
+        let arguments = ["check", REMOTE_FILE_READ.about().id, "--file-server", server];
         let output = common::syscost(&[&arguments[..], &states[..]].concat());
         let said = common::said(&output);
         assert!(output.status.success(), "{said}");
@@ -78,7 +78,7 @@ fn kill_9_leaves_no_server_behind() {
     let directory = tempfile::tempdir().expect("a scratch directory");
     for server in servers("kill_9_leaves_no_server_behind", directory.path()) {
         let mut child = Command::new(SYSCOST)
-            .args(["run", RemoteFileRead.about().id, "--file-server", server, "--dir"])
+            .args(["run", REMOTE_FILE_READ.about().id, "--file-server", server, "--dir"])
             .arg(directory.path())
             .args(["--file-size", FILE_SIZE, "--time-limit", "60s", "--out"])
             .arg(directory.path().join(server))

@@ -3,25 +3,22 @@
 //! The way down and up the network stack that every other round trip has too. Nothing listens: the
 //! server's role only says its address.
 
-use super::network::{self, CLIENT, SERVER};
-use super::operation::OS_SUITE;
+use super::network::{self, CLIENT};
+use super::operation::{NetworkSides, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::rights::{RAW_ICMP, Rights};
 use super::row::Row;
-use super::{Channel, Probe, ProbeAbout, RoleReport, Task, Timing, batch, system_call};
+use super::{Channel, RoleReport, Task, Timing, batch, system_call};
 use crate::probe::transfer::axes::PATH;
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
-use syscost_core::axis::{Axis, Point, Value};
-use syscost_core::sample::Sample;
+use syscost_core::axis::{Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
 use syscost_sys::icmp::Echo;
-
-pub struct IcmpRoundTrip;
 
 const ID: &str = "icmp_round_trip";
 /// ping's payload.
@@ -36,68 +33,46 @@ pub fn echo(path: &str) -> RowRef {
     RowRef::cost(ID, [("path", Value::text(path))])
 }
 
-impl Probe for IcmpRoundTrip {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: ID,
-            title: "ICMP round trip",
-            method: "A socket sends an ICMP echo request with 56 bytes, as ping does, and blocks until the reply is there; \
-                     each echo is timed for itself and its payload is checked. The other side's kernel answers.",
-            source: "icmp(7), RFC 792, ping(8)",
-            roles: network::ROLES,
-            far_role: Some(SERVER),
-            suite: Some(OS_SUITE),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static ICMP_ROUND_TRIP: SystemOperation = SystemOperation {
+    id: ID,
+    title: "ICMP round trip",
+    method: "A socket sends an ICMP echo request with 56 bytes, as ping does, and blocks until the reply is there; \
+             each echo is timed for itself and its payload is checked. The other side's kernel answers.",
+    source: "icmp(7), RFC 792, ping(8)",
+    roles: network::ROLES,
+    axes: || vec![network::path_axis()],
+    available,
+    rights: |role| if role == CLIENT { Rights(vec![RAW_ICMP]) } else { Rights::none() },
+    timing: Some(|_, base| Timing { window_ns: WINDOW_NS.max(base.window_ns), ..base }),
+    sides: Some(NetworkSides { serve, ask, counted: None }),
+    row: Some(|point| Some(Row::listed(format!("56 B echoed by the kernel, {}", point.text(PATH)?)))),
+    predict: Some(predict),
+    ..SystemOperation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        vec![network::path_axis()]
+fn available(point: &Point) -> Result<(), Unavailable> {
+    network::allowed(point)?;
+    // Inside a namespace of ours the worker is its root; here it is who started it.
+    if point.text(PATH) == Some(network::LOOPBACK) {
+        open(Ipv4Addr::LOCALHOST).map(|_| ())
+    } else {
+        Ok(())
     }
+}
 
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        network::allowed(point)?;
-        // Inside a namespace of ours the worker is its root; here it is who started it.
-        if point.text(PATH) == Some(network::LOOPBACK) {
-            open(Ipv4Addr::LOCALHOST).map(|_| ())
-        } else {
-            Ok(())
-        }
-    }
+/// Two system calls, and the way of two packets through the stack, which no fact of a machine
+/// tells: until one does the prediction is unknown.
+fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+    inputs.row("read_call", system_call::cost_of("read"));
+    inputs.row("write_call", system_call::cost_of("write"));
+    inputs.fact("packet_through_stack", "network_stack_ns", Unit::Nanoseconds);
+    Some(inputs.software("read_call + write_call + 2 * packet_through_stack"))
+}
 
-    fn rights(&self, role: &str) -> Rights {
-        if role == CLIENT { Rights(vec![RAW_ICMP]) } else { Rights::none() }
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        if task.role == CLIENT {
-            return ask(task, channel);
-        }
-        channel.offer(serde_json::json!({ "host": task.address }))?;
-        channel.ready()?;
-        Ok(RoleReport::default())
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        network::client_samples(reports)
-    }
-
-    fn timing(&self, _: &Point, base: Timing) -> Timing {
-        Timing { window_ns: WINDOW_NS.max(base.window_ns), ..base }
-    }
-
-    fn row(&self, point: &Point) -> Option<Row> {
-        Some(Row::listed(format!("56 B echoed by the kernel, {}", point.text(PATH)?)))
-    }
-
-    /// Two system calls, and the way of two packets through the stack, which no fact of a machine
-    /// tells: until one does the prediction is unknown.
-    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        inputs.row("read_call", system_call::cost_of("read"));
-        inputs.row("write_call", system_call::cost_of("write"));
-        inputs.fact("packet_through_stack", "network_stack_ns", Unit::Nanoseconds);
-        Some(inputs.software("read_call + write_call + 2 * packet_through_stack"))
-    }
+fn serve(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+    channel.offer(serde_json::json!({ "host": task.address }))?;
+    channel.ready()?;
+    Ok(RoleReport::default())
 }
 
 fn open(host: Ipv4Addr) -> Result<Echo, Unavailable> {

@@ -1,18 +1,21 @@
-//! The skeleton of an operation of the system that one process performs: settled on one CPU, set up, timed in batches or one by
-//! one, verified, and predicted. What an operation is stands in its file as data, with the few functions that are its own.
+//! The skeleton of an operation of the system that one process performs, or a client and a server: settled on one CPU, set up,
+//! timed in batches or one by one, verified, and predicted. What an operation is stands in its file as data, with the few
+//! functions that are its own.
 //!
 //! The timed loops are generic over what they run: no call goes through a pointer between two operations of a batch.
 
 use super::prediction::{CostAccount, Inputs, RowRef};
+use super::rights::Rights;
 use super::row::{Drawing, Row};
 use super::{
     AxisRules, Channel, Figures, Needs, OtherWay, Prices, Probe, ProbeAbout, RoleReport, Task, Timing,
-    Window, batch,
+    Window, batch, network, samples_of_one_role,
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
+use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 use syscost_host::topology::{Pinned, Placement, Topology};
 
@@ -28,7 +31,7 @@ pub struct SystemOperation {
     pub title: &'static str,
     pub method: &'static str,
     pub source: &'static str,
-    /// One: what the process is called that performs it.
+    /// One: what the process is called that performs it; or those of [`NetworkSides`].
     pub roles: &'static [&'static str],
     pub suite: &'static str,
     /// Is the thread put on one CPU before anything is set up? Where not, [`PlayedRound::settle`] does it, or nobody.
@@ -46,6 +49,9 @@ pub struct SystemOperation {
     pub timing: Option<fn(&Point, Timing) -> Timing>,
     /// Sets up, times and verifies; `None`: as the variant does.
     pub measure: Option<MeasureOperation>,
+    /// Both sides of an operation across a path, in place of `measure`.
+    pub sides: Option<NetworkSides>,
+    pub rights: fn(&str) -> Rights,
     pub row: Option<fn(&Point) -> Option<Row>>,
     pub predict: Option<fn(&Point, Inputs<'_>) -> Option<CostAccount>>,
     pub drawings: &'static [Drawing],
@@ -55,6 +61,18 @@ pub struct SystemOperation {
 
 /// Sets up, times and verifies.
 pub type MeasureOperation = fn(&mut PlayedRound<'_>) -> Result<Vec<Window>>;
+
+/// A client that is timed, and a server on the far side of its path that starts before it.
+#[derive(Clone, Copy)]
+pub struct NetworkSides {
+    pub serve: PlayedSide,
+    pub ask: PlayedSide,
+    /// The total that both sides have to have counted alike.
+    pub counted: Option<&'static str>,
+}
+
+/// Plays one of two sides.
+pub type PlayedSide = fn(&Task, &mut dyn Channel) -> Result<RoleReport>;
 
 /// One row of an operation: a value of its axis of variants.
 pub struct OperationRow {
@@ -100,6 +118,8 @@ impl SystemOperation {
         figures: Figures::of_single_operations,
         timing: None,
         measure: None,
+        sides: None,
+        rights: |_| Rights::none(),
         row: None,
         predict: None,
         drawings: &[],
@@ -140,6 +160,7 @@ impl Probe for SystemOperation {
             method: self.method,
             source: self.source,
             roles: self.roles,
+            far_role: self.sides.map(|_| self.roles[0]),
             suite: Some(self.suite),
             axis_rules: self.axis_rules,
             prices: self.prices,
@@ -171,7 +192,21 @@ impl Probe for SystemOperation {
         }
     }
 
+    fn rights(&self, role: &str) -> Rights {
+        (self.rights)(role)
+    }
+
+    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        let Some(sides) = self.sides else { return samples_of_one_role(reports) };
+        sides.counted.map_or(Ok(()), |total| network::counts_agree(reports, total))?;
+        network::client_samples(reports)
+    }
+
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+        if let Some(sides) = self.sides {
+            let side = if task.role == self.roles[0] { sides.serve } else { sides.ask };
+            return side(task, channel);
+        }
         let variant = self.variant(&task.point).map(|variant| variant.measure);
         let measure = self.measure.or(variant);
         let measure = measure.with_context(|| format!("nothing to measure at {}", task.point))?;

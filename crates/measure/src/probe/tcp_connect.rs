@@ -6,16 +6,13 @@
 //! TIME_WAIT, and a window makes a bounded number of the others.
 
 use super::batch::BatchRecorder;
-use super::network::{self, SERVER};
-use super::operation::OS_SUITE;
+use super::network::{self, NetworkAxes};
+use super::operation::{NetworkSides, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::Row;
 use super::transfer::connection;
-use super::{
-    AxisRules, Channel, Figures, Probe, ProbeAbout, RoleReport, Task, Timing, Window, batch, icmp_round_trip,
-    primitive,
-};
+use super::{Channel, Figures, RoleReport, Task, Timing, Window, batch, icmp_round_trip, primitive};
 use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use crate::probe::{metrics, quantities};
 use anyhow::{Context, Result, ensure};
@@ -24,16 +21,12 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use syscost_core::axis::DefaultValues::Names;
-use syscost_core::axis::{Axis, NameAxis, Point, Value};
-use syscost_core::sample::Sample;
-use syscost_host::Unavailable;
+use syscost_core::axis::{Axis, NameAxis, Point};
 use syscost_host::acceptor::{Acceptor, SET_UP_LIMIT};
 use syscost_host::clock::monotonic_ns;
 use syscost_host::remote::reach::WELCOME;
 
 const PHASE: NameAxis = NameAxis::new("phase");
-
-pub struct TcpConnect;
 
 const ID: &str = "tcp_connect";
 const SETUP: &str = "setup";
@@ -49,111 +42,86 @@ const WARM_CONNECTIONS: usize = 5;
 const LAST: u8 = b'.';
 const PATIENCE: Duration = Duration::from_secs(5);
 
-impl Probe for TcpConnect {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: ID,
-            title: "TCP connection",
-            method: "A client connects to a server process that accepts one connection at a time and proves each with the \
-                     round's token; connect, or close, is timed for itself. Connections are bounded in number (60 a window) \
-                     so that TIME_WAIT uses up no ports; those of the set-up case are ended by a reset after the timing.",
-            source: "connect(2), close(2), socket(7) on SO_LINGER; CSE 221 system measurement project; lmbench lat_connect",
-            roles: network::ROLES,
-            far_role: Some(SERVER),
-            suite: Some(OS_SUITE),
-            axis_rules: Some(&TcpConnect),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static TCP_CONNECT: SystemOperation = SystemOperation {
+    id: ID,
+    title: "TCP connection",
+    method: "A client connects to a server process that accepts one connection at a time and proves each with the \
+             round's token; connect, or close, is timed for itself. Connections are bounded in number (60 a window) \
+             so that TIME_WAIT uses up no ports; those of the set-up case are ended by a reset after the timing.",
+    source: "connect(2), close(2), socket(7) on SO_LINGER; CSE 221 system measurement project; lmbench lat_connect",
+    roles: network::ROLES,
+    axis_rules: Some(&NetworkAxes(|_, _| true)),
+    axes,
+    available: network::allowed,
+    figures,
+    rights: |_| Rights(vec![NETWORK_SETTINGS]),
+    timing: Some(|_, base| Timing { window_ns: WINDOW_NS, ..base }),
+    sides: Some(NetworkSides { serve, ask: connect, counted: Some("connections") }),
+    row: Some(row),
+    predict: Some(predict),
+    ..SystemOperation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            network::path_axis(),
-            network::placement_axis(),
-            PHASE
-                .names(|| vec![SETUP, CLOSE, WHOLE])
-                .flag("phase", "phase of a connection")
-                .help("setup: connect until it returns; close: close until it returns; whole: socket, bind, connect, and close \
-                       when the other side has closed")
-                .default_on(Names(&[SETUP, CLOSE])),
-        ]
-    }
-
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        network::allowed(point)
-    }
-
-    fn figures(&self) -> Figures {
-        Figures::of_single_operations().with(
-            quantities! {
-                "peer_closed_ns", Nanoseconds,
-                    "median time from shutdown to the other side's end of stream, over every second connection";
-            },
-            metrics! {
-                "peer_closed", Nanoseconds, Lower, "until the other side has closed",
-                    "median time from shutdown to the other side's end of stream, less the clock's overhead",
-                    |s, _| Some(s.get("peer_closed_ns")? - s.get("overhead_ns")?);
-            },
-        )
-    }
-
-    fn rights(&self, _: &str) -> Rights {
-        Rights(vec![NETWORK_SETTINGS])
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        if task.role == SERVER { serve(task, channel) } else { connect(task, channel) }
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        network::counts_agree(reports, "connections")?;
-        network::client_samples(reports)
-    }
-
-    fn timing(&self, _: &Point, base: Timing) -> Timing {
-        Timing { window_ns: WINDOW_NS, ..base }
-    }
-
-    fn row(&self, point: &Point) -> Option<Row> {
-        let (path, phase) = (point.text(PATH)?, point.text(PHASE)?);
-        let row = Row::listed(format!("{phase}, {path}"));
-        if path != network::LOOPBACK {
-            return Some(row);
-        }
-        Some(match phase {
-            SETUP => row.as_published("connection_setup", path),
-            CLOSE => row.as_published("connection_close", path),
-            _ => row,
-        })
-    }
-
-    /// The kernels answer each other as they answer an echo of two packets: the handshake is three segments, a close one and
-    /// its acknowledgement. Either wakes the other side, which sleeps.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        if point.text(PHASE)? == WHOLE {
-            return None;
-        }
-        inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));
-        let shared = point.text(PLACEMENT) == Some("same");
-        inputs.row("wake", primitive::cost_of(if shared { "wake_up" } else { "wake_sender" }));
-        // On one CPU the sleeper that was woken goes first: it answers, and sleeps again, before the call returns.
-        if shared {
-            inputs.row("process_switch", primitive::cost_of("process_switch"));
-        }
-        Some(inputs.software(match (point.text(PHASE)? == SETUP, shared) {
-            (true, false) => "3/2 * icmp_echo + wake",
-            (true, true) => "3/2 * icmp_echo + wake + 2 * process_switch",
-            (false, false) => "icmp_echo + wake",
-            // The other side's own close is as much again.
-            (false, true) => "2 * icmp_echo + wake + 2 * process_switch",
-        }))
-    }
+fn axes() -> Vec<Axis> {
+    vec![
+        network::path_axis(),
+        network::placement_axis(),
+        PHASE
+            .names(|| vec![SETUP, CLOSE, WHOLE])
+            .flag("phase", "phase of a connection")
+            .help("setup: connect until it returns; close: close until it returns; whole: socket, bind, connect, and close \
+                   when the other side has closed")
+            .default_on(Names(&[SETUP, CLOSE])),
+    ]
 }
 
-impl AxisRules for TcpConnect {
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        network::substitute(axis, value)
+fn figures() -> Figures {
+    Figures::of_single_operations().with(
+        quantities! {
+            "peer_closed_ns", Nanoseconds,
+                "median time from shutdown to the other side's end of stream, over every second connection";
+        },
+        metrics! {
+            "peer_closed", Nanoseconds, Lower, "until the other side has closed",
+                "median time from shutdown to the other side's end of stream, less the clock's overhead",
+                |s, _| Some(s.get("peer_closed_ns")? - s.get("overhead_ns")?);
+        },
+    )
+}
+
+fn row(point: &Point) -> Option<Row> {
+    let (path, phase) = (point.text(PATH)?, point.text(PHASE)?);
+    let row = Row::listed(format!("{phase}, {path}"));
+    if path != network::LOOPBACK {
+        return Some(row);
     }
+    Some(match phase {
+        SETUP => row.as_published("connection_setup", path),
+        CLOSE => row.as_published("connection_close", path),
+        _ => row,
+    })
+}
+
+/// The kernels answer each other as they answer an echo of two packets: the handshake is three segments, a close one and
+/// its acknowledgement. Either wakes the other side, which sleeps.
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+    if point.text(PHASE)? == WHOLE {
+        return None;
+    }
+    inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));
+    let shared = point.text(PLACEMENT) == Some("same");
+    inputs.row("wake", primitive::cost_of(if shared { "wake_up" } else { "wake_sender" }));
+    // On one CPU the sleeper that was woken goes first: it answers, and sleeps again, before the call returns.
+    if shared {
+        inputs.row("process_switch", primitive::cost_of("process_switch"));
+    }
+    Some(inputs.software(match (point.text(PHASE)? == SETUP, shared) {
+        (true, false) => "3/2 * icmp_echo + wake",
+        (true, true) => "3/2 * icmp_echo + wake + 2 * process_switch",
+        (false, false) => "icmp_echo + wake",
+        // The other side's own close is as much again.
+        (false, true) => "2 * icmp_echo + wake + 2 * process_switch",
+    }))
 }
 
 /// Accepts one connection of ours after the other, and closes when the client does. A stranger's is neither
@@ -304,11 +272,12 @@ fn window(task: &Task, client: &mut Client<'_>, phase: &str, overhead_ns: f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syscost_core::sample::Sample;
     use std::collections::BTreeMap;
 
     #[test]
     fn the_peer_s_end_is_known_only_where_it_was_awaited() {
-        let metric = TcpConnect.figures().metrics.into_iter().find(|m| m.id == "peer_closed").unwrap();
+        let metric = figures().metrics.into_iter().find(|m| m.id == "peer_closed").unwrap();
         let sample = |peer: Option<f64>| Sample {
             quantities: BTreeMap::from([
                 ("peer_closed_ns".to_string(), peer),

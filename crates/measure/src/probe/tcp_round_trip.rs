@@ -3,12 +3,12 @@
 //! The published method sends 56 bytes and gets 64 back, as ping does; `echo` sweeps sizes. Blocking
 //! writes and reads, TCP_NODELAY, nothing in flight beside the exchange.
 
-use super::network::{self, SERVER};
-use super::operation::OS_SUITE;
+use super::network::{self, NetworkAxes};
+use super::operation::{NetworkSides, SystemOperation};
 use super::prediction::{CostAccount, Inputs, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::{Drawing, Row, Shape};
-use super::{AxisRules, Channel, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, batch};
+use super::{Channel, Needs, RoleReport, Task, Timing, batch};
 use super::{context_switch, icmp_round_trip, memory_bandwidth, system_call};
 use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use anyhow::{Context, Result, ensure};
@@ -16,16 +16,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use syscost_core::axis::DefaultValues::{Ints, Names};
 use syscost_core::axis::{Axis, IntAxis, NameAxis, Point, Value};
-use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
-use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
 
 const REQUEST_BYTES: IntAxis = IntAxis::new("request_bytes");
 const RESPONSE_BYTES: IntAxis = IntAxis::new("response_bytes");
 const EXCHANGE: NameAxis = NameAxis::new("exchange");
-
-pub struct TcpRoundTrip;
 
 const ID: &str = "tcp_round_trip";
 const PING: &str = "ping";
@@ -63,113 +59,77 @@ fn sizes(point: &Point) -> Option<(u64, u64)> {
     }
 }
 
-impl Probe for TcpRoundTrip {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: ID,
-            title: "TCP round trip",
-            method: "A client writes a request and blocks until the whole answer is there; the server, a process of its \
-                     own, blocks in read and answers. Each exchange is timed for itself and its bytes are checked.",
-            source: "tcp(7); CSE 221 system measurement project; lmbench lat_tcp",
-            roles: network::ROLES,
-            far_role: Some(SERVER),
-            suite: Some(OS_SUITE),
-            axis_rules: Some(&TcpRoundTrip),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static TCP_ROUND_TRIP: SystemOperation = SystemOperation {
+    id: ID,
+    title: "TCP round trip",
+    method: "A client writes a request and blocks until the whole answer is there; the server, a process of its \
+             own, blocks in read and answers. Each exchange is timed for itself and its bytes are checked.",
+    source: "tcp(7); CSE 221 system measurement project; lmbench lat_tcp",
+    roles: network::ROLES,
+    axis_rules: Some(&NetworkAxes(|axis, point| match axis {
+        "request_bytes" => point.text(EXCHANGE) != Some(PING),
+        "response_bytes" => point.text(EXCHANGE) == Some(PAIR),
+        _ => true,
+    })),
+    axes,
+    available: network::allowed,
+    needs: |point| Needs::memory(sizes(point).map_or(0, |(request, response)| 2 * (request + response))),
+    rights: |_| Rights(vec![NETWORK_SETTINGS]),
+    timing: Some(|_, base| Timing { window_ns: WINDOW_NS.max(base.window_ns), ..base }),
+    sides: Some(NetworkSides { serve, ask, counted: Some("exchanges") }),
+    row: Some(row),
+    predict: Some(predict),
+    drawings: &[Drawing {
+        title: "TCP round trip by size, both ways",
+        metric: "cost",
+        shape: Shape { along: "request_bytes", log_y: true, levels: false },
+        includes: |point| point.text(EXCHANGE) == Some(ECHO),
+    }],
+    ..SystemOperation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        vec![
-            network::path_axis(),
-            network::placement_axis(),
-            EXCHANGE
-                .names(|| vec![PING, ECHO, PAIR])
-                .help("ping: 56 bytes out and 64 back; echo: the same number both ways; pair: two sizes")
-                .default_on(Names(&[PING, ECHO])),
-            bytes_axis("request_bytes", "request", "request", "bytes of the request (echo, pair)"),
-            bytes_axis("response_bytes", "response", "response", "bytes of the answer (pair)"),
-        ]
-    }
-
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        network::allowed(point)
-    }
-
-    fn needs(&self, point: &Point) -> Needs {
-        Needs::memory(sizes(point).map_or(0, |(request, response)| 2 * (request + response)))
-    }
-
-    fn rights(&self, _: &str) -> Rights {
-        Rights(vec![NETWORK_SETTINGS])
-    }
-
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        if task.role == SERVER { serve(task, channel) } else { ask(task, channel) }
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        network::counts_agree(reports, "exchanges")?;
-        network::client_samples(reports)
-    }
-
-    fn timing(&self, _: &Point, base: Timing) -> Timing {
-        Timing { window_ns: WINDOW_NS.max(base.window_ns), ..base }
-    }
-
-    fn row(&self, point: &Point) -> Option<Row> {
-        let path = point.text(PATH)?;
-        if point.text(EXCHANGE) != Some(PING) {
-            let (request, response) = sizes(point)?;
-            let size = |bytes: u64| Unit::Bytes.format(bytes as f64);
-            return Some(Row::drawn(format!("{} out, {} back, {path}", size(request), size(response))));
-        }
-        let row = Row::listed(format!("56 B out, 64 B back, {path}"));
-        let published = path == network::LOOPBACK;
-        Some(if published {
-            row.as_published("round_trip", path).told_as("a TCP round trip over loopback")
-        } else {
-            row
-        })
-    }
-
-    /// The way through both kernels is an echo's; beyond it a process wakes on each side, and the
-    /// server makes two calls. Every byte is copied in and out, both ways.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let (path, (request, response)) = (point.text(PATH)?, sizes(point)?);
-        let place = if point.text(PLACEMENT) == Some("same") { "same" } else { "different" };
-        inputs.row("icmp_echo", icmp_round_trip::echo(path));
-        inputs.row("switch", context_switch::switch("process", place, "pipe"));
-        inputs.row("read_call", system_call::cost_of("read"));
-        inputs.row("write_call", system_call::cost_of("write"));
-        inputs.row("copy_rate", memory_bandwidth::rate("copy", COPIED_BYTES, 1));
-        inputs.constant("bytes", (request + response) as f64, Unit::Bytes, "the case");
-        let software = "icmp_echo + 2 * switch + read_call + write_call";
-        Some(inputs.hardware_and_software("2 * bytes / copy_rate", software))
-    }
-
-    fn drawings(&self) -> &'static [Drawing] {
-        &[Drawing {
-            title: "TCP round trip by size, both ways",
-            metric: "cost",
-            shape: Shape { along: "request_bytes", log_y: true, levels: false },
-            includes: |point| point.text(EXCHANGE) == Some(ECHO),
-        }]
-    }
+fn axes() -> Vec<Axis> {
+    vec![
+        network::path_axis(),
+        network::placement_axis(),
+        EXCHANGE
+            .names(|| vec![PING, ECHO, PAIR])
+            .help("ping: 56 bytes out and 64 back; echo: the same number both ways; pair: two sizes")
+            .default_on(Names(&[PING, ECHO])),
+        bytes_axis("request_bytes", "request", "request", "bytes of the request (echo, pair)"),
+        bytes_axis("response_bytes", "response", "response", "bytes of the answer (pair)"),
+    ]
 }
 
-impl AxisRules for TcpRoundTrip {
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        match axis {
-            "request_bytes" => point.text(EXCHANGE) != Some(PING),
-            "response_bytes" => point.text(EXCHANGE) == Some(PAIR),
-            _ => true,
-        }
+fn row(point: &Point) -> Option<Row> {
+    let path = point.text(PATH)?;
+    if point.text(EXCHANGE) != Some(PING) {
+        let (request, response) = sizes(point)?;
+        let size = |bytes: u64| Unit::Bytes.format(bytes as f64);
+        return Some(Row::drawn(format!("{} out, {} back, {path}", size(request), size(response))));
     }
+    let row = Row::listed(format!("56 B out, 64 B back, {path}"));
+    let published = path == network::LOOPBACK;
+    Some(if published {
+        row.as_published("round_trip", path).told_as("a TCP round trip over loopback")
+    } else {
+        row
+    })
+}
 
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        network::substitute(axis, value)
-    }
+/// The way through both kernels is an echo's; beyond it a process wakes on each side, and the
+/// server makes two calls. Every byte is copied in and out, both ways.
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+    let (path, (request, response)) = (point.text(PATH)?, sizes(point)?);
+    let place = if point.text(PLACEMENT) == Some("same") { "same" } else { "different" };
+    inputs.row("icmp_echo", icmp_round_trip::echo(path));
+    inputs.row("switch", context_switch::switch("process", place, "pipe"));
+    inputs.row("read_call", system_call::cost_of("read"));
+    inputs.row("write_call", system_call::cost_of("write"));
+    inputs.row("copy_rate", memory_bandwidth::rate("copy", COPIED_BYTES, 1));
+    inputs.constant("bytes", (request + response) as f64, Unit::Bytes, "the case");
+    let software = "icmp_echo + 2 * switch + read_call + write_call";
+    Some(inputs.hardware_and_software("2 * bytes / copy_rate", software))
 }
 
 /// What a message holds: its number at the head, as far as it fits, then bytes that only its length
@@ -278,6 +238,7 @@ fn ask(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::Probe;
 
     #[test]
     fn a_message_is_known_by_its_number_and_its_bytes() {
@@ -297,13 +258,13 @@ mod tests {
 
     #[test]
     fn two_sizes_exist_for_a_pair_only() {
-        let mut point = Point::default();
+        let (probe, mut point): (&dyn Probe, Point) = (&TCP_ROUND_TRIP, Point::default());
         point.set("exchange", Value::text(PING));
         assert_eq!(sizes(&point), Some((56, 64)));
-        assert!(!TcpRoundTrip.applies("request_bytes", &point));
+        assert!(!probe.applies("request_bytes", &point));
         point.set("exchange", Value::text(PAIR));
         point.set("request_bytes", Value::Int(10));
-        assert!(TcpRoundTrip.applies("response_bytes", &point));
+        assert!(probe.applies("response_bytes", &point));
         point.set("response_bytes", Value::Int(20));
         assert_eq!(sizes(&point), Some((10, 20)));
         assert!(exchange("veth").coordinates.contains(&("exchange", Value::text(PING))));

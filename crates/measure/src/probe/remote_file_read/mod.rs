@@ -10,25 +10,19 @@ mod reader;
 mod server;
 mod serving;
 
-use super::operation::OS_SUITE;
+use super::operation::{NetworkSides, SystemOperation};
 use super::prediction::{CostAccount, Inputs};
 use super::rights::{
     FILE_HANDLES, FILL_OTHERS_DIRECTORIES, OTHER_GROUPS, OTHER_USERS, OTHERS_DIRECTORIES, OWN_MOUNTS, Rights,
     SERVICE_PORTS,
 };
 use super::row::Row;
-use super::{
-    Channel, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, directory, file_read, network, primitive,
-    tcp_round_trip,
-};
+use super::{Needs, Timing, directory, file_read, network, primitive, tcp_round_trip};
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
 use crate::probe::transfer::axes::PATH;
-use syscost_core::axis::{Axis, Point};
-use syscost_core::sample::Sample;
+use syscost_core::axis::Point;
 use syscost_core::units::Unit;
 use syscost_host::{Unavailable, namespaces};
-
-pub struct RemoteFileRead;
 
 const SERVER: &str = "server";
 const READER: &str = "reader";
@@ -49,87 +43,73 @@ fn served_alone(path: &str) -> Result<(), Unavailable> {
     })
 }
 
-impl Probe for RemoteFileRead {
-    fn about(&self) -> ProbeAbout {
-        ProbeAbout {
-            id: "remote_file_read",
-            title: "reading 4 KiB of a file on a server",
-            method: "An NFS 4 server in one network namespace serves a file of random bytes to a client library \
-                     in another, over a veth pair. Each read is timed by itself, is one request to the server (the \
-                     client caches and reads ahead nothing), and what it brings is compared with the file.",
-            source: "RFC 7530, READ; CSE 221 system measurement project",
-            roles: &[SERVER, READER],
-            far_role: Some(SERVER),
-            suite: Some(OS_SUITE),
-            ..ProbeAbout::DEFAULTS
-        }
-    }
+pub static REMOTE_FILE_READ: SystemOperation = SystemOperation {
+    id: "remote_file_read",
+    title: "reading 4 KiB of a file on a server",
+    method: "An NFS 4 server in one network namespace serves a file of random bytes to a client library \
+             in another, over a veth pair. Each read is timed by itself, is one request to the server (the \
+             client caches and reads ahead nothing), and what it brings is compared with the file.",
+    source: "RFC 7530, READ; CSE 221 system measurement project",
+    roles: &[SERVER, READER],
+    axes: axes::all,
+    available,
+    needs: |point| Needs::files(vec![directory::file(point, point.int(FILE_BYTES).unwrap_or(0), 0)]),
+    rights,
+    timing: Some(timing),
+    sides: Some(NetworkSides { serve: serving::play, ask: reader::play, counted: None }),
+    row: Some(row),
+    predict: Some(predict),
+    ..SystemOperation::DEFAULTS
+};
 
-    fn axes(&self) -> Vec<Axis> {
-        axes::all()
-    }
+fn available(point: &Point) -> Result<(), Unavailable> {
+    served_alone(point.text(PATH).unwrap_or_default())?;
+    directory::available(point)?;
+    server::available()?;
+    namespaces::available().map(|_| ())
+}
 
-    fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        served_alone(point.text(PATH).unwrap_or_default())?;
-        directory::available(point)?;
-        server::available()?;
-        namespaces::available().map(|_| ())
+fn rights(role: &str) -> Rights {
+    match role {
+        SERVER => Rights(vec![
+            FILL_OTHERS_DIRECTORIES,
+            OWN_MOUNTS,
+            OTHER_USERS,
+            OTHER_GROUPS,
+            FILE_HANDLES,
+            SERVICE_PORTS,
+        ]),
+        _ => Rights(vec![OTHERS_DIRECTORIES]),
     }
+}
 
-    fn needs(&self, point: &Point) -> Needs {
-        Needs::files(vec![directory::file(point, point.int(FILE_BYTES).unwrap_or(0), 0)])
-    }
+/// Some hundreds of reads a window: a server takes much longer to start than a window.
+fn timing(_: &Point, base: Timing) -> Timing {
+    const WARMUP_NS: u64 = 10_000_000;
+    const WINDOW_NS: u64 = 40_000_000;
+    Timing { warmup_ns: base.warmup_ns.max(WARMUP_NS), window_ns: base.window_ns.max(WINDOW_NS), ..base }
+}
 
-    fn rights(&self, role: &str) -> Rights {
-        match role {
-            SERVER => Rights(vec![
-                FILL_OTHERS_DIRECTORIES,
-                OWN_MOUNTS,
-                OTHER_USERS,
-                OTHER_GROUPS,
-                FILE_HANDLES,
-                SERVICE_PORTS,
-            ]),
-            _ => Rights(vec![OTHERS_DIRECTORIES]),
-        }
-    }
+fn row(point: &Point) -> Option<Row> {
+    let (pattern, cache) = (point.text(READ_PATTERN)?, point.text(PAGE_CACHE)?);
+    let cached = if cache == axes::WARM { "cached by the server" } else { "server's page cache dropped" };
+    let row = Row::listed(format!("NFS, {pattern}, {cached}"));
+    // The published report read over its one file server; NFS is the nearest to it.
+    Some(row.as_published(file_read::PUBLISHED, format!("remote {pattern}")))
+}
 
-    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
-        if task.role == SERVER { serving::play(task, channel) } else { reader::play(task, channel) }
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        network::client_samples(reports)
-    }
-
-    /// Some hundreds of reads a window: a server takes much longer to start than a window.
-    fn timing(&self, _: &Point, base: Timing) -> Timing {
-        const WARMUP_NS: u64 = 10_000_000;
-        const WINDOW_NS: u64 = 40_000_000;
-        Timing { warmup_ns: base.warmup_ns.max(WARMUP_NS), window_ns: base.window_ns.max(WINDOW_NS), ..base }
-    }
-
-    fn row(&self, point: &Point) -> Option<Row> {
-        let (pattern, cache) = (point.text(READ_PATTERN)?, point.text(PAGE_CACHE)?);
-        let cached = if cache == axes::WARM { "cached by the server" } else { "server's page cache dropped" };
-        let row = Row::listed(format!("NFS, {pattern}, {cached}"));
-        // The published report read over its one file server; NFS is the nearest to it.
-        Some(row.as_published(file_read::PUBLISHED, format!("remote {pattern}")))
-    }
-
-    /// A request goes to the server and 4 KiB come back; between, the server reads as a local
-    /// process would. The pair of links has no wire: all of it is software, unless the disk is read.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
-        let random = point.text(READ_PATTERN) == Some(axes::RANDOM);
-        let (bytes, place) = (point.int(FILE_BYTES)?, directory::of(point));
-        let warm = point.text(PAGE_CACHE) == Some(axes::WARM);
-        let way = if warm { file_read::ReadWay::Cached } else { file_read::ReadWay::Dropped };
-        inputs.constant("wire", 0.0, Unit::Nanoseconds, "a veth pair has none: veth(4)");
-        inputs.row("local_read", file_read::cost_of(way, random, bytes, place));
-        inputs.row("round_trip", tcp_round_trip::exchange(axes::VETH));
-        let says = "threads that a request passes: the server's worker, and the client's kernel thread that takes the answer";
-        inputs.constant("hand_overs", 2.0, Unit::Count, says);
-        inputs.row("wake_other_core", primitive::cost_of("wake_other_core"));
-        Some(inputs.hardware_and_software("wire", "round_trip + local_read + hand_overs * wake_other_core"))
-    }
+/// A request goes to the server and 4 KiB come back; between, the server reads as a local
+/// process would. The pair of links has no wire: all of it is software, unless the disk is read.
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+    let random = point.text(READ_PATTERN) == Some(axes::RANDOM);
+    let (bytes, place) = (point.int(FILE_BYTES)?, directory::of(point));
+    let warm = point.text(PAGE_CACHE) == Some(axes::WARM);
+    let way = if warm { file_read::ReadWay::Cached } else { file_read::ReadWay::Dropped };
+    inputs.constant("wire", 0.0, Unit::Nanoseconds, "a veth pair has none: veth(4)");
+    inputs.row("local_read", file_read::cost_of(way, random, bytes, place));
+    inputs.row("round_trip", tcp_round_trip::exchange(axes::VETH));
+    let says = "threads that a request passes: the server's worker, and the client's kernel thread that takes the answer";
+    inputs.constant("hand_overs", 2.0, Unit::Count, says);
+    inputs.row("wake_other_core", primitive::cost_of("wake_other_core"));
+    Some(inputs.hardware_and_software("wire", "round_trip + local_read + hand_overs * wake_other_core"))
 }
