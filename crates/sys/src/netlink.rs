@@ -1,23 +1,36 @@
 //! Links, addresses and routes of the calling thread's network namespace, by rtnetlink.
 //!
 //! It never calls `ip`, and it names links that it was told to make or asked about, nothing else.
-//! Source: rtnetlink(7), veth(4), include/uapi/linux/if_link.h.
+//! Source: netlink(7), rtnetlink(7), veth(4), include/uapi/linux/if_link.h.
 
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
-};
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{
-    InfoData, InfoIpVlan, InfoKind, InfoMacVlan, InfoVeth, InfoVxlan, IpVlanMode, LinkAttribute, LinkFlags,
-    LinkInfo, LinkMessage, MacVlanMode, State,
-};
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteVia};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
-use std::io;
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// What libc lacks of linux/veth.h and linux/if_link.h: attributes and modes of the kinds of links.
+const VETH_INFO_PEER: u16 = 1;
+const MACVLAN_MODE: u16 = 1;
+const MACVLAN_MODE_BRIDGE: u32 = 4;
+const IPVLAN_MODE: u16 = 1;
+const IPVLAN_MODE_L2: u16 = 0;
+const VXLAN_ID: u16 = 1;
+const VXLAN_GROUP: u16 = 2;
+const VXLAN_LOCAL: u16 = 4;
+const VXLAN_PORT: u16 = 15;
+/// Operational states of RFC 2863. The loopback device has none: its kind of up is "unknown".
+const STATE_UNKNOWN: u8 = 0;
+const STATE_UP: u8 = 6;
+
+/// `struct nlmsghdr`, `ifinfomsg`, `ifaddrmsg` and `rtmsg`, in bytes.
+const HEADER: usize = 16;
+const LINK_HEADER: usize = 16;
+const ADDRESS_HEADER: usize = 8;
+const ROUTE_HEADER: usize = 12;
+/// The kernel makes no larger datagrams.
+const LARGEST_ANSWER: usize = 64 << 10;
 
 /// A link as the kernel describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,28 +68,75 @@ pub enum LinkKind<'a> {
     },
 }
 
-/// This side's address: `Local` on a link between two points, where `Address` is the other's.
-fn own_address(message: &AddressMessage) -> Option<IpAddr> {
-    let known = message.attributes.iter().filter_map(|attribute| match attribute {
-        AddressAttribute::Local(address) => Some((0, *address)),
-        AddressAttribute::Address(address) => Some((1, *address)),
-        _ => None,
-    });
-    known.min_by_key(|(rank, _)| *rank).map(|(_, address)| address)
+/// `struct ifinfomsg`: this link, with these flags set.
+fn link_header(index: u32, flags: u32) -> Vec<u8> {
+    [[0; 4], index.to_ne_bytes(), flags.to_ne_bytes(), flags.to_ne_bytes()].concat()
+}
+
+/// `struct rtattr` and its value, padded.
+fn attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    message.extend(((4 + value.len()) as u16).to_ne_bytes());
+    message.extend(kind.to_ne_bytes());
+    message.extend(value);
+    message.resize(message.len().next_multiple_of(4), 0);
+}
+
+fn text(message: &mut Vec<u8>, kind: u16, text: &str) {
+    attribute(message, kind, &[text.as_bytes(), b"\0"].concat());
+}
+
+/// The attributes behind a header of so many bytes.
+fn attributes(message: &[u8], header: usize) -> impl Iterator<Item = (u16, &[u8])> {
+    let mut rest = message.get(header..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let number = |at: usize| Some(u16::from_ne_bytes(rest.get(at..at + 2)?.try_into().ok()?));
+        let (length, kind) = (usize::from(number(0)?), number(2)? & libc::NLA_TYPE_MASK as u16);
+        let value = rest.get(4..length)?;
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, value))
+    })
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_ne_bytes)
+}
+
+fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().into(),
+        IpAddr::V6(address) => address.octets().into(),
+    }
+}
+
+fn address(octets: &[u8]) -> Option<IpAddr> {
+    let four = <[u8; 4]>::try_from(octets).map(IpAddr::from);
+    four.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from)).ok()
+}
+
+/// The family and the bits of an address.
+fn family(address: IpAddr) -> (u8, u8) {
+    if address.is_ipv4() { (libc::AF_INET as u8, 32) } else { (libc::AF_INET6 as u8, 128) }
+}
+
+/// This side's address: `IFA_LOCAL` on a link between two points, where `IFA_ADDRESS` is the other's.
+fn own_address(message: &[u8]) -> Option<IpAddr> {
+    let find = |wanted| attributes(message, ADDRESS_HEADER).find(|(kind, _)| *kind == wanted);
+    let (_, octets) = find(libc::IFA_LOCAL).or_else(|| find(libc::IFA_ADDRESS))?;
+    address(octets)
 }
 
 /// A socket in the network namespace that the thread was in when it opened it.
 pub struct Netlink {
-    socket: Socket,
+    socket: File,
     sequence: u32,
 }
 
 impl Netlink {
     pub fn open() -> io::Result<Netlink> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(Netlink { socket, sequence: 0 })
+        // NETLINK_ROUTE is protocol 0, that of no protocol named.
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+        connect(&socket, &SocketAddrNetlink::new(0, 0))?;
+        Ok(Netlink { socket: socket.into(), sequence: 0 })
     }
 
     /// Makes a veth pair: `name` here, `peer` in the other namespace.
@@ -87,22 +147,13 @@ impl Netlink {
         peer_namespace: BorrowedFd<'_>,
         mtu_bytes: u32,
     ) -> io::Result<()> {
-        let mut far = LinkMessage::default();
-        far.attributes = vec![
-            LinkAttribute::IfName(peer.into()),
-            LinkAttribute::Mtu(mtu_bytes),
-            LinkAttribute::NetNsFd(peer_namespace.as_raw_fd()),
-        ];
-        let mut near = LinkMessage::default();
-        near.attributes = vec![
-            LinkAttribute::IfName(name.into()),
-            LinkAttribute::Mtu(mtu_bytes),
-            LinkAttribute::LinkInfo(vec![
-                LinkInfo::Kind(InfoKind::Veth),
-                LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))),
-            ]),
-        ];
-        self.call(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL).map(drop)
+        let mut far = link_header(0, 0);
+        text(&mut far, libc::IFLA_IFNAME, peer);
+        attribute(&mut far, libc::IFLA_MTU, &mtu_bytes.to_ne_bytes());
+        attribute(&mut far, libc::IFLA_NET_NS_FD, &peer_namespace.as_raw_fd().to_ne_bytes());
+        let mut data = Vec::new();
+        attribute(&mut data, VETH_INFO_PEER, &far);
+        self.make(name, mtu_bytes, link_header(0, 0), "veth", &data)
     }
 
     /// Makes a link in another namespace, or in this one; its parent is here.
@@ -113,169 +164,153 @@ impl Netlink {
         mtu_bytes: u32,
         namespace: Option<BorrowedFd<'_>>,
     ) -> io::Result<()> {
-        let mut link = LinkMessage::default();
-        link.attributes = vec![LinkAttribute::IfName(name.into()), LinkAttribute::Mtu(mtu_bytes)];
-        link.attributes.extend(namespace.map(|there| LinkAttribute::NetNsFd(there.as_raw_fd())));
-        let (kind, data) = match *kind {
-            LinkKind::Bridge => (InfoKind::Bridge, None),
-            LinkKind::MacVlan { parent } => {
-                link.attributes.push(LinkAttribute::Link(self.link(parent)?.index));
-                let mode = InfoMacVlan::Mode(MacVlanMode::Bridge);
-                (InfoKind::MacVlan, Some(InfoData::MacVlan(vec![mode])))
+        let (mut link, mut data) = (link_header(0, 0), Vec::new());
+        if let Some(there) = namespace {
+            attribute(&mut link, libc::IFLA_NET_NS_FD, &there.as_raw_fd().to_ne_bytes());
+        }
+        if let LinkKind::MacVlan { parent } | LinkKind::IpVlan { parent } = kind {
+            attribute(&mut link, libc::IFLA_LINK, &self.link(parent)?.index.to_ne_bytes());
+        }
+        let called = match *kind {
+            LinkKind::Bridge => "bridge",
+            LinkKind::MacVlan { .. } => {
+                attribute(&mut data, MACVLAN_MODE, &MACVLAN_MODE_BRIDGE.to_ne_bytes());
+                "macvlan"
             }
-            LinkKind::IpVlan { parent } => {
-                link.attributes.push(LinkAttribute::Link(self.link(parent)?.index));
-                (InfoKind::IpVlan, Some(InfoData::IpVlan(vec![InfoIpVlan::Mode(IpVlanMode::L2)])))
+            LinkKind::IpVlan { .. } => {
+                attribute(&mut data, IPVLAN_MODE, &IPVLAN_MODE_L2.to_ne_bytes());
+                "ipvlan"
             }
             LinkKind::Vxlan { id, local, remote, port } => {
-                let data = vec![
-                    InfoVxlan::Id(id),
-                    InfoVxlan::Local(local),
-                    InfoVxlan::Group(remote),
-                    InfoVxlan::Port(port),
-                ];
-                (InfoKind::Vxlan, Some(InfoData::Vxlan(data)))
+                attribute(&mut data, VXLAN_ID, &id.to_ne_bytes());
+                attribute(&mut data, VXLAN_LOCAL, &local.octets());
+                attribute(&mut data, VXLAN_GROUP, &remote.octets());
+                attribute(&mut data, VXLAN_PORT, &port.to_be_bytes());
+                "vxlan"
             }
         };
-        let mut info = vec![LinkInfo::Kind(kind)];
-        info.extend(data.map(LinkInfo::Data));
-        link.attributes.push(LinkAttribute::LinkInfo(info));
-        self.call(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL).map(drop)
+        self.make(name, mtu_bytes, link, called, &data)
+    }
+
+    fn make(&mut self, name: &str, mtu: u32, mut link: Vec<u8>, kind: &str, data: &[u8]) -> io::Result<()> {
+        text(&mut link, libc::IFLA_IFNAME, name);
+        attribute(&mut link, libc::IFLA_MTU, &mtu.to_ne_bytes());
+        let mut info = Vec::new();
+        text(&mut info, libc::IFLA_INFO_KIND, kind);
+        if !data.is_empty() {
+            attribute(&mut info, libc::IFLA_INFO_DATA, data);
+        }
+        attribute(&mut link, libc::IFLA_LINKINFO, &info);
+        self.call(libc::RTM_NEWLINK, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &link).map(drop)
+    }
+
+    /// Sets an attribute of a link.
+    fn change(&mut self, name: &str, kind: u16, value: &[u8]) -> io::Result<()> {
+        let mut link = link_header(self.link(name)?.index, 0);
+        attribute(&mut link, kind, value);
+        self.call(libc::RTM_SETLINK, 0, &link).map(drop)
     }
 
     /// Makes a link a port of a bridge.
     pub fn join_bridge(&mut self, name: &str, bridge: &str) -> io::Result<()> {
-        let mut link = LinkMessage::default();
-        link.header.index = self.link(name)?.index;
-        link.attributes.push(LinkAttribute::Controller(self.link(bridge)?.index));
-        self.call(RouteNetlinkMessage::SetLink(link), 0).map(drop)
+        let bridge = self.link(bridge)?.index;
+        self.change(name, libc::IFLA_MASTER, &bridge.to_ne_bytes())
     }
 
     pub fn link(&mut self, name: &str) -> io::Result<NetlinkLink> {
-        let mut query = LinkMessage::default();
-        query.attributes.push(LinkAttribute::IfName(name.into()));
-        let answers = self.call(RouteNetlinkMessage::GetLink(query), 0)?;
-        let link = answers.into_iter().find_map(|message| match message {
-            RouteNetlinkMessage::NewLink(link) => Some(link),
-            _ => None,
-        });
-        let link =
-            link.ok_or_else(|| io::Error::other(format!("the kernel did not describe link {name}")))?;
-        let mut mtu_bytes = 0;
-        let mut operational = false;
-        for attribute in &link.attributes {
-            match attribute {
-                LinkAttribute::Mtu(bytes) => mtu_bytes = *bytes,
-                // The loopback device has no operational state: its kind of up is `Unknown`.
-                LinkAttribute::OperState(state) => operational = matches!(state, State::Up | State::Unknown),
-                _ => {}
-            }
-        }
-        let up = link.header.flags.contains(LinkFlags::Up);
-        Ok(NetlinkLink { index: link.header.index, mtu_bytes, running: up && operational })
+        let mut query = link_header(0, 0);
+        text(&mut query, libc::IFLA_IFNAME, name);
+        let answers = self.call(libc::RTM_GETLINK, 0, &query)?;
+        let link = answers
+            .first()
+            .ok_or_else(|| io::Error::other(format!("the kernel did not describe link {name}")))?;
+        let find = |wanted| attributes(link, LINK_HEADER).find(|(kind, _)| *kind == wanted);
+        let mtu_bytes = find(libc::IFLA_MTU).map_or(0, |(_, value)| word(value, 0));
+        let operational = find(libc::IFLA_OPERSTATE)
+            .is_some_and(|(_, value)| matches!(value.first(), Some(&(STATE_UP | STATE_UNKNOWN))));
+        let up = word(link, 8) & libc::IFF_UP as u32 != 0;
+        Ok(NetlinkLink { index: word(link, 4), mtu_bytes, running: up && operational })
     }
 
     pub fn set_up(&mut self, name: &str) -> io::Result<()> {
-        let mut link = LinkMessage::default();
-        link.header.index = self.link(name)?.index;
-        link.header.flags = LinkFlags::Up;
-        link.header.change_mask = LinkFlags::Up;
-        self.call(RouteNetlinkMessage::SetLink(link), 0).map(drop)
+        let link = link_header(self.link(name)?.index, libc::IFF_UP as u32);
+        self.call(libc::RTM_SETLINK, 0, &link).map(drop)
     }
 
     /// Moves a link into another network namespace, where it arrives down and without addresses.
     pub fn move_to(&mut self, name: &str, namespace: BorrowedFd<'_>) -> io::Result<()> {
-        let mut link = LinkMessage::default();
-        link.header.index = self.link(name)?.index;
-        link.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
-        self.call(RouteNetlinkMessage::SetLink(link), 0).map(drop)
+        self.change(name, libc::IFLA_NET_NS_FD, &namespace.as_raw_fd().to_ne_bytes())
     }
 
     /// Every link and its addresses, loopback excluded, in the kernel's order.
     pub fn addresses(&mut self) -> io::Result<Vec<Addressed>> {
-        let links = self.call(RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP)?;
-        let addresses = self.call(RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP)?;
-        let mut found = Vec::new();
-        for message in links {
-            let RouteNetlinkMessage::NewLink(link) = message else { continue };
-            let name = link.attributes.iter().find_map(|attribute| match attribute {
-                LinkAttribute::IfName(name) => Some(name.clone()),
-                _ => None,
-            });
-            let Some(name) = name.filter(|_| !link.header.flags.contains(LinkFlags::Loopback)) else {
-                continue;
-            };
-            let of_this_link = |message: &RouteNetlinkMessage| match message {
-                RouteNetlinkMessage::NewAddress(address) if address.header.index == link.header.index => {
-                    Some((own_address(address)?, address.header.prefix_len))
-                }
-                _ => None,
-            };
-            found.push(Addressed { name, addresses: addresses.iter().filter_map(of_this_link).collect() });
-        }
-        Ok(found)
+        let links = self.call(libc::RTM_GETLINK, libc::NLM_F_DUMP, &link_header(0, 0))?;
+        let addresses = self.call(libc::RTM_GETADDR, libc::NLM_F_DUMP, &[0; ADDRESS_HEADER])?;
+        let described = |link: &Vec<u8>| {
+            let (_, name) = attributes(link, LINK_HEADER).find(|(kind, _)| *kind == libc::IFLA_IFNAME)?;
+            let of_this_link = |message: &&Vec<u8>| word(message, 4) == word(link, 4);
+            let own = addresses.iter().filter(of_this_link);
+            let addresses =
+                own.filter_map(|message| Some((own_address(message)?, *message.get(1)?))).collect();
+            Some(Addressed {
+                name: String::from_utf8_lossy(name.strip_suffix(b"\0")?).into_owned(),
+                addresses,
+            })
+        };
+        let real = |link: &&Vec<u8>| word(link, 8) & libc::IFF_LOOPBACK as u32 == 0;
+        Ok(links.iter().filter(real).filter_map(described).collect())
     }
 
     /// The router that packets to this address go to first; `None` where they go to it directly.
-    pub fn gateway_to(&mut self, address: IpAddr) -> io::Result<Option<IpAddr>> {
-        let mut query = RouteMessage::default();
-        (query.header.address_family, query.header.destination_prefix_length) =
-            if address.is_ipv4() { (AddressFamily::Inet, 32) } else { (AddressFamily::Inet6, 128) };
-        query.attributes.push(RouteAttribute::Destination(address.into()));
-        let answers = self.call(RouteNetlinkMessage::GetRoute(query), 0)?;
-        let route = answers.into_iter().find_map(|message| match message {
-            RouteNetlinkMessage::NewRoute(route) => Some(route),
-            _ => None,
-        });
-        let route = route
-            .ok_or_else(|| io::Error::other(format!("the kernel did not describe the route to {address}")))?;
-        Ok(route.attributes.iter().find_map(|attribute| match attribute {
-            RouteAttribute::Gateway(RouteAddress::Inet(router)) => Some(IpAddr::V4(*router)),
-            RouteAttribute::Gateway(RouteAddress::Inet6(router)) => Some(IpAddr::V6(*router)),
-            RouteAttribute::Via(RouteVia::Inet(router)) => Some(IpAddr::V4(*router)),
-            RouteAttribute::Via(RouteVia::Inet6(router)) => Some(IpAddr::V6(*router)),
+    pub fn gateway_to(&mut self, to: IpAddr) -> io::Result<Option<IpAddr>> {
+        let mut query = vec![0; ROUTE_HEADER];
+        (query[0], query[1]) = family(to);
+        attribute(&mut query, libc::RTA_DST, &octets(to));
+        let answers = self.call(libc::RTM_GETROUTE, 0, &query)?;
+        let route = answers
+            .first()
+            .ok_or_else(|| io::Error::other(format!("the kernel did not describe the route to {to}")))?;
+        Ok(attributes(route, ROUTE_HEADER).find_map(|(kind, value)| match kind {
+            libc::RTA_GATEWAY => address(value),
+            // Behind the family.
+            libc::RTA_VIA => address(value.get(2..)?),
             _ => None,
         }))
     }
 
     pub fn add_address(&mut self, name: &str, address: IpAddr, prefix_bits: u8) -> io::Result<()> {
-        let mut message = AddressMessage::default();
-        message.header.family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
-        message.header.prefix_len = prefix_bits;
-        message.header.index = self.link(name)?.index;
-        message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
-        self.call(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL).map(drop)
+        let index = self.link(name)?.index;
+        let mut message = vec![family(address).0, prefix_bits, 0, 0];
+        message.extend(index.to_ne_bytes());
+        attribute(&mut message, libc::IFA_LOCAL, &octets(address));
+        attribute(&mut message, libc::IFA_ADDRESS, &octets(address));
+        self.call(libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &message).map(drop)
     }
 
-    /// One request and everything that answers it, until the kernel's acknowledgement.
-    fn call(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
+    /// One request and everything that answers it, without headers of netlink, until the kernel's acknowledgement.
+    fn call(&mut self, kind: u16, flags: i32, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         self.sequence += 1;
-        let mut request = NetlinkMessage::new(NetlinkHeader::default(), NetlinkPayload::from(message));
-        request.header.flags = flags | NLM_F_REQUEST | NLM_F_ACK;
-        request.header.sequence_number = self.sequence;
-        request.finalize();
-        let mut bytes = vec![0; request.buffer_len()];
-        request.serialize(&mut bytes);
-        self.socket.send(&bytes, 0)?;
-        let mut answers = Vec::new();
+        let length = (HEADER + body.len()) as u32;
+        let flags = (flags | libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16;
+        let kind = [kind.to_ne_bytes(), flags.to_ne_bytes()].concat();
+        // The kernel fills in the port.
+        let header = [&length.to_ne_bytes()[..], &kind, &self.sequence.to_ne_bytes(), &[0; 4]].concat();
+        self.socket.write_all(&[&header[..], body].concat())?;
+        let (mut answers, mut room) = (Vec::new(), vec![0; LARGEST_ANSWER]);
         loop {
-            let (datagram, _) = self.socket.recv_from_full()?;
-            let mut rest = &datagram[..];
-            while !rest.is_empty() {
-                let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
-                    .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
+            let got = self.socket.read(&mut room)?;
+            let mut rest = &room[..got];
+            while rest.len() >= HEADER {
                 // Messages are padded to four bytes; a length of 0 would never end.
-                let length = (answer.header.length as usize).max(16).next_multiple_of(4);
-                rest = rest.get(length..).unwrap_or_default();
-                if answer.header.sequence_number != self.sequence {
-                    continue;
-                }
-                match answer.payload {
-                    NetlinkPayload::Done(_) => return Ok(answers),
-                    NetlinkPayload::Error(error) if error.code.is_none() => return Ok(answers),
-                    NetlinkPayload::Error(error) => return Err(error.to_io()),
-                    NetlinkPayload::InnerMessage(inner) => answers.push(inner),
-                    _ => {}
+                let length = (word(rest, 0) as usize).clamp(HEADER, rest.len());
+                let (kind, ours) = (i32::from(word(rest, 4) as u16), word(rest, 8) == self.sequence);
+                let body = &rest[HEADER..length];
+                rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+                match (kind, word(body, 0) as i32) {
+                    _ if !ours => {}
+                    (libc::NLMSG_DONE, _) | (libc::NLMSG_ERROR, 0) => return Ok(answers),
+                    (libc::NLMSG_ERROR, code) => return Err(io::Error::from_raw_os_error(-code)),
+                    _ => answers.push(body.to_vec()),
                 }
             }
         }
