@@ -49,9 +49,9 @@ impl<W: Write> Sender for Gatherer<W> {
 }
 
 /// A socket whose other descriptors stay open, so that closing this one would end nothing: dropping it ends the stream.
-pub struct Ending(pub UnixStream);
+pub struct EndedByDrop(pub UnixStream);
 
-impl Write for Ending {
+impl Write for EndedByDrop {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -66,7 +66,7 @@ impl Write for Ending {
     }
 }
 
-impl Drop for Ending {
+impl Drop for EndedByDrop {
     fn drop(&mut self) {
         // Where it fails the socket is gone, and the stream with it.
         let _ = self.0.shutdown(Shutdown::Write);

@@ -31,7 +31,7 @@ use syscost_sys::pass;
 pub struct LocalTransfer;
 
 /// What carries the bytes from process to process.
-struct Way {
+struct Carrier {
     id: &'static str,
     /// Memory that one connection takes beyond a message in each process.
     memory_bytes: u64,
@@ -45,17 +45,17 @@ struct Way {
 const PIPE_BYTES: usize = 1 << 20;
 
 /// Every way, from the longest to the shortest.
-const WAYS: &[Way] = &[
+const WAYS: &[Carrier] = &[
     // The kernel's copies without TCP.
-    Way {
+    Carrier {
         id: "unix_stream",
         memory_bytes: 0,
         receive: |channel| Ok(Box::new(FileTaker::new(channel.try_clone()?))),
         send: |channel, message, per_call| {
-            Ok(Box::new(Gatherer::new(files::Ending(channel.try_clone()?), message, per_call)))
+            Ok(Box::new(Gatherer::new(files::EndedByDrop(channel.try_clone()?), message, per_call)))
         },
     },
-    Way {
+    Carrier {
         id: "pipe",
         memory_bytes: PIPE_BYTES as u64,
         receive: |channel| {
@@ -76,7 +76,7 @@ const WAY: Axis = NameAxis::new("way")
     .names(|| WAYS.iter().map(|way| way.id).collect())
     .help("what carries the bytes from process to process where TCP does not");
 
-fn found(point: &Point) -> Option<&'static Way> {
+fn found(point: &Point) -> Option<&'static Carrier> {
     let id = point.text_at(WAY.id)?;
     WAYS.iter().find(|way| way.id == id)
 }
