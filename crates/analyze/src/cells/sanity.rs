@@ -54,7 +54,8 @@ impl Limits {
         Limits {
             threads: case.point.int(THREADS).unwrap_or(1) as f64,
             connections: all_connections(&case.point) as f64,
-            shortest_ns: SHORTEST * window_ns as f64,
+            // A probe that this version does not know asked for windows of its own.
+            shortest_ns: probe.map_or(0.0, |_| SHORTEST * window_ns as f64),
             // Of messages that are counted with their bytes; a request and its answer are another matter.
             message_bytes: case.point.int(MESSAGE_BYTES).filter(|_| streams).map(|n| n as f64),
             sides: roles.iter().map(|r| (format!("{r}_cpu_ns"), format!("{r}_elapsed_ns"))).collect(),
