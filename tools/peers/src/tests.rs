@@ -47,6 +47,7 @@ const OPERATED: &[(&str, &str, &str, f64)] = &[
         13_606.78 * (1u64 << 20) as f64,
     ),
     ("mbw", "copy_256m", include_str!("../fixtures/mbw.txt"), 8_745.957 * (1u64 << 20) as f64),
+    ("core-to-core-latency", "core_to_core", include_str!("../fixtures/core-to-core-latency.txt"), 28.552_55),
     ("netperf", "tcp", include_str!("../fixtures/netperf-rr.txt"), 1e9 / 33_749.711),
     ("netperf", "connect", include_str!("../fixtures/netperf-cc.txt"), 1e9 / 11_757.37),
     ("ping", "icmp", include_str!("../fixtures/ping.txt"), 169e3 / 29.0),

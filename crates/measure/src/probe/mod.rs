@@ -187,6 +187,7 @@ syscost_core::registry! {
         pub process_create::PROCESS_CREATE,
         pub thread_create::THREAD_CREATE,
         pub context_switch::CONTEXT_SWITCH,
+        pub core_to_core::CORE_TO_CORE,
         pub memory_latency::MEMORY_LATENCY,
         pub memory_bandwidth::MEMORY_BANDWIDTH,
         pub page_fault::PAGE_FAULT,
