@@ -223,40 +223,8 @@ fn what_is_no_run_is_neither_reported_nor_resumed() {
 }
 
 #[test]
-fn another_machine_measures_a_run_in_a_session_of_its_own() {
-    let dir = TempDir::new().expect("temporary directory");
-    let out = dir.path().join("run");
-    let path = out.to_str().expect("UTF-8");
-    let spec = dir.path().join("two-rounds.toml");
-    fs::write(&spec, "min_rounds = 2\nmax_rounds = 2\n[[probe]]\nid = \"timer\"\n").expect("written");
-    stdout(&["run", spec.to_str().expect("UTF-8"), "--json", "--out", path]);
-    let record = out.join("run.json");
-    let mut elsewhere: serde_json::Value =
-        serde_json::from_slice(&fs::read(&record).expect("a record")).expect("JSON");
-    let facts = elsewhere["host"].as_array_mut().expect("facts");
-    facts.iter_mut().find(|fact| fact["id"] == "kernel_release").expect("every kernel says")["value"] =
-        "2.6.0-another".into();
-    fs::write(&record, elsewhere.to_string()).expect("written");
-    let kept = || [&record, &out.join("samples.csv")].map(|file| fs::read(file).expect("a file"));
-    let before = kept();
-    contains(
-        &refused(&["run", "--resume", path]),
-        &["kernel_release was 2.6.0-another", &format!("run --resume {path} --new-session")],
-    );
-    stdout(&["run", "--resume", path, "--new-session", "--json"]);
-    assert!(kept() == before, "nothing of the other machine's run was touched");
-    let session = RunDir::load(&out.join("session-2")).expect("a run of its own");
-    assert!(!session.samples.is_empty());
-    assert_eq!(session.record.spec, RunDir::record(&out).expect("a run").spec);
-    contains(&refused(&["run", "--resume", path]), &[&format!("run --resume {path}/session-2")]);
-    stdout(&["run", "--resume", &format!("{path}/session-2"), "--json"]);
-    assert!(!stdout(&["report", path]).contains("session-2"), "a session is a run of its own");
-    contains(&stdout(&["report", &format!("{path}/session-2")]), &["session-2/report.html"]);
-}
-
-#[test]
 fn wrong_usage_is_answered_by_the_parser() {
-    for arguments in [&["rnu"][..], &["run", "--sizes", "64"], &["run", "--new-session"], &["report"], &[]] {
+    for arguments in [&["rnu"][..], &["run", "--sizes", "64"], &["report"], &[]] {
         let output = syscost(arguments).output().expect("it starts");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let message = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -140,7 +140,6 @@ and the rest is \"not verified\".";
 const PROFILE_EXAMPLES: &str = "\
 Examples:
   syscost profile                           every mechanism, 64 KiB on loopback
-  syscost profile '4K sendmsg'              one transfer, by its words
   syscost profile --mechanism send,zero-copy --size 1M --path veth
   syscost profile system_call               an operation of the system
 
@@ -262,10 +261,10 @@ pub struct AuditArgs {
 
 #[derive(Args, Debug)]
 pub struct ProfileArgs {
-    /// The name of a case ("4K sendmsg"), a TOML file, or a built-in experiment or probe [default:
-    /// every mechanism of the default study at 64 KiB with 1 thread, on loopback]
-    #[arg(value_name = "CASE", value_parser = OpenNames(Spec::names()), hide_possible_values = true)]
-    pub case: Option<String>,
+    /// A TOML file, or the name of a built-in experiment or probe [default: every mechanism of the
+    /// default study at 64 KiB with 1 thread, on loopback]
+    #[arg(value_name = "SPEC.toml|NAME", value_parser = OpenNames(Spec::names()), hide_possible_values = true)]
+    pub experiment: Option<String>,
     /// Sampled rounds of each case; as many without sampling alternate with them
     #[arg(long, value_name = "N", default_value_t = profile::ROUNDS, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub rounds: u32,
@@ -290,10 +289,6 @@ pub struct RunArgs {
     /// Continue a stopped run: same cases, same seed
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "quick", "precision", "seed"])]
     pub resume: Option<PathBuf>,
-    /// With --resume, on another machine or after a change of this one: measure the same experiment
-    /// into DIR/session-N, a run of its own
-    #[arg(long, requires = "resume", hide_short_help = true)]
-    pub new_session: bool,
     /// Measure the experiment so many times, a new process each, into DIR/run-1, DIR/run-2 ..: one
     /// group, for `syscost compare`
     #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]

@@ -2,7 +2,7 @@
 
 use crate::args::{AuditArgs, Global};
 use crate::label::Labels;
-use crate::output::{self, Paint, entry};
+use crate::output::{self, Color, Paint, entry};
 use crate::progress::Progress;
 use crate::{one_pass, run as run_command};
 use anyhow::Result;
@@ -10,7 +10,6 @@ use clap::ArgMatches;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use syscost_core::axis::Point;
 use syscost_core::units::short_bytes;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::{Audit, Record};
@@ -20,12 +19,13 @@ use syscost_host::remote::target;
 use syscost_measure::ledger::Tier;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 use syscost_report::text::copies;
+use syscost_report::text::ending::EndTable;
 
 /// What is audited where neither an experiment nor the axis is named.
 const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback,veth")];
 
 pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
-    let plan = one_pass::plan(args.experiment.clone(), &Point::default(), &DEFAULTS, false, matches)?;
+    let plan = one_pass::plan(args.experiment.clone(), &DEFAULTS, false, matches)?;
     run_command::refuse_nothing(&plan)?;
     run_command::give_up(rights::keep_for_one_pass(&plan, None, true));
     let mut progress = Progress::checking(&plan, global);
@@ -37,7 +37,7 @@ pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Ex
             "unreached": unreached });
         output::print_json_line(&line)?;
     } else {
-        output::print(&text(&plan, &found, Paint::stdout(global.color)))?;
+        output::print(&text(&plan, &found, global.color))?;
     }
     let wrong = audits.iter().any(|audit| audit.balanced() == Some(false));
     let missed = *unreached > 0 || !failures.is_empty();
@@ -45,78 +45,30 @@ pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Ex
     Ok(if wrong || missed || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What is left of 80 columns.
-const WIDEST_NAME: usize = 16;
-
-/// A heading in two lines, and the width below it; the name of the case stands before the columns.
-type AuditColumn = (&'static str, &'static str, usize);
-const SIZE: AuditColumn = ("", "size", 5);
-/// Names are held to the left, figures to the right.
-const PLACE: AuditColumn = ("", "path", 8);
-const COPIES: &[AuditColumn] = &[
-    SIZE,
-    PLACE,
-    ("copied", "user", 6),
-    ("copied", "in", 6),
-    ("orphan", "copied", 6),
-    ("copied", "out", 6),
-    ("not", "copied", 6),
-    ("flag-", "ged", 5),
-    ("", "balance", 7),
-];
+/// Columns behind those that name the case.
+const COPIES: [&str; 7] = ["user", "in", "orphan", "out", "uncopied", "flag", "balance"];
 /// CPU time in nanoseconds per byte, by who paid for it.
-const PAYERS: &[AuditColumn] = &[
-    SIZE,
-    PLACE,
-    ("ns/byte", "all", 7),
-    ("sender", "own", 6),
-    ("sender", "softirq", 7),
-    ("receiver", "own", 8),
-    ("receiver", "softirq", 8),
-    ("else-", "where", 6),
-];
+const PAYERS: [&str; 6] = ["all", "sender", "softirq", "receiver", "softirq", "elsewhere"];
 
 /// The table of a recorded run; empty where it counted no copies.
-pub fn recorded(record: &Record, paint: Paint) -> String {
+pub fn recorded(record: &Record, color: Color) -> String {
     let found = Audited { audits: record.audits.clone(), ..Audited::default() };
-    if found.audits.is_empty() { String::new() } else { text(&record.plan, &found, paint) }
+    if found.audits.is_empty() { String::new() } else { text(&record.plan, &found, color) }
 }
 
-fn text(plan: &Plan, found: &Audited, paint: Paint) -> String {
+fn text(plan: &Plan, found: &Audited, color: Color) -> String {
     let labels = Labels::of(plan);
-    let rows = |cells: fn(&Audit) -> Option<Vec<String>>| -> Vec<(String, Vec<String>)> {
-        let row = |audit: &Audit| Some((name(&labels, plan, audit), [place(audit), cells(audit)?].concat()));
-        found.audits.iter().filter_map(row).collect()
+    let table = |title: &str, columns: &[&str], cells: fn(&Audit) -> Option<Vec<String>>| {
+        let row =
+            |audit: &Audit| Some([vec![name(&labels, plan, audit)], place(audit), cells(audit)?].concat());
+        let rows: Vec<Vec<String>> = found.audits.iter().filter_map(row).collect();
+        let columns = ["mechanism", "size", "path"].iter().chain(columns).map(|name| name.to_string());
+        let table = EndTable { title: Some(title.into()), columns: columns.collect(), rows, note: None };
+        if table.rows.is_empty() { String::new() } else { output::table(&table, color) }
     };
-    let (copies, payers) = (rows(copies_of), rows(payers_of));
-    let gap = if payers.is_empty() { "" } else { "\n" };
-    table(COPIES, &copies, paint) + gap + &table(PAYERS, &payers, paint) + &notes(plan, found, paint)
-}
-
-/// A name too long for the first column stands on a line of its own, once for all rows that follow with the same.
-fn table(columns: &[AuditColumn], rows: &[(String, Vec<String>)], paint: Paint) -> String {
-    let Some(longest) = rows.iter().map(|(name, _)| name.len()).max() else { return String::new() };
-    let room = longest.max("mechanism".len()).min(WIDEST_NAME);
-    let line = |name: &str, cells: &[&str]| {
-        let cells = cells.iter().zip(columns).map(|(cell, column)| {
-            let width = column.2;
-            if *column == PLACE { format!(" {cell:<width$}") } else { format!(" {cell:>width$}") }
-        });
-        format!("{name:room$}{}", cells.collect::<String>()).trim_end().to_string()
-    };
-    let (above, below): (Vec<&str>, Vec<&str>) = columns.iter().map(|column| (column.0, column.1)).unzip();
-    let mut text = format!("{}\n{}\n", paint.bold(&line("", &above)), paint.bold(&line("mechanism", &below)));
-    let mut before = "";
-    for (name, cells) in rows {
-        let fits = name.len() <= room;
-        if !fits && name != before {
-            text += &format!("{name}\n");
-        }
-        let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-        text += &format!("{}\n", line(if fits { name } else { "" }, &cells));
-        before = name;
-    }
-    text
+    table("Bytes copied per byte of payload", &COPIES, copies_of)
+        + &table("CPU time in ns per byte", &PAYERS, payers_of)
+        + &notes(plan, found, Paint::stdout(color))
 }
 
 /// The mechanism, and what else varies beside size and path.
@@ -204,7 +156,7 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
         text += &entry("CPU", INDENT, what);
     }
     if found.audits.iter().any(|audit| audit.framing_bytes > 0) {
-        let what = "\"copied in\" is what the kernel encrypted, with the framing of records. Every byte is also \
+        let what = "\"in\" is what the kernel encrypted, with the framing of records. Every byte is also \
                     decrypted once: inside the kernel before it is copied out, or while it is copied out";
         text += &entry("encrypted", INDENT, what);
     }
@@ -225,8 +177,8 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
 }
 
 fn meaning(tier: Tier) -> String {
-    let counted = "bytes per byte of payload, counted in the kernel; \"not copied\" left in the sender's own pages, \
-             \"orphan\" was copied between two sockets of this machine, \"flagged\" is the share of completions \
+    let counted = "bytes per byte of payload, counted in the kernel; \"uncopied\" left in the sender's own pages, \
+             \"orphan\" was copied between two sockets of this machine, \"flag\" is the share of completions \
              that the kernel calls copied";
     match tier {
         Tier::Agreed => {

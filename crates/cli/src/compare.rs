@@ -15,7 +15,7 @@ use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::{RECORD, RunDir};
 use syscost_experiment::run::group::{GroupSides, members};
 use syscost_report::side_page::ComparedSides;
-use syscost_report::terminal::{self, TerminalLook};
+use syscost_report::terminal;
 use syscost_report::{html, sides};
 
 const COMPARISONS: &str = "comparisons.csv";
@@ -56,7 +56,7 @@ pub fn run(args: &CompareArgs, global: &Global) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let runs = format!("{} against {}: ", count(candidate.len(), "run"), count(base.len(), "run"));
-    let look = TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
+    let look = output::look(global.color);
     let mut text = output::entry("", 0, &(runs + &sides::answer(&compared)));
     text += &terminal::table(&sides::table(&compared, &first), look);
     if let Some(table) = sides::rival_table(&compared, &first) {

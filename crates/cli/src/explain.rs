@@ -5,7 +5,7 @@
 use crate::args::{ExplainArgs, Global};
 use crate::output::{self, Paint, WIDTH, entry};
 use crate::run::RUNS;
-use crate::sought::{find, transfers, value};
+use crate::sought::{find, transfers};
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 use std::path::PathBuf;
@@ -17,6 +17,8 @@ use syscost_core::axis::Point;
 use syscost_core::units::{Unit, significant};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
+use syscost_measure::probe::Probe;
+use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 use syscost_report::text::model;
 use syscost_report::text::words::{Words, percent};
@@ -50,9 +52,10 @@ fn newest() -> Result<PathBuf> {
 fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
     let case = find(run, &args.case)?;
     let mut point = case.point.clone();
-    for (axis, text) in [(MESSAGE_BYTES, &args.size), (THREADS, &args.threads)] {
-        if let Some(text) = text {
-            point.set(axis.id, value(axis.id, text)?);
+    for (id, text) in [(MESSAGE_BYTES.id, &args.size), (THREADS.id, &args.threads)] {
+        let axis = Transfer.axes().into_iter().find(|axis| axis.id == id);
+        if let (Some(axis), Some(text)) = (axis, text) {
+            point.set(id, axis.parse(text)?);
         }
     }
     let found = transfers(run).find(|case| case.point == point);

@@ -7,7 +7,6 @@ use crate::{asked, output, text_file};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::FromArgMatches;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use syscost_core::units::count;
@@ -19,7 +18,6 @@ use syscost_fleet::page::FleetPage;
 use syscost_fleet::plan::{FleetPlan, FleetStep};
 use syscost_fleet::{collect, engine, hosts, step};
 use syscost_report::html;
-use syscost_report::terminal::{self, TerminalLook};
 use syscost_sys::{program, random};
 
 const PAGE: &str = "fleet.html";
@@ -43,12 +41,18 @@ pub fn run(args: &FleetArgs, global: &Global) -> Result<ExitCode> {
 fn plan(args: &FleetPlanArgs, global: &Global) -> Result<()> {
     let engine = engine::find(&args.engine)?;
     let names = hosts::expand(&args.hosts)?;
-    if let Some(unknown) = engine.unknown(&names).filter(|unknown| !unknown.is_empty()) {
+    let unknown = engine.unknown(&names);
+    if !unknown.is_empty() {
         let some = unknown.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
         bail!("{} does not know {}: {some}", args.engine, count(unknown.len(), "host"));
     }
     let strata = match &args.stratum {
-        Some(file) => kinds(file, &names)?,
+        Some(file) => {
+            let text = text_file::read(file, LARGEST_FILE, "list of hosts", "write host,kind in each line")?;
+            let mut kinds = hosts::kinds(&text).with_context(|| format!("cannot use {}", file.display()))?;
+            kinds.retain(|host, _| names.contains(host));
+            kinds
+        }
         None => engine.strata(&names),
     };
     let here = || program::path().to_string_lossy().into_owned();
@@ -74,7 +78,7 @@ fn plan(args: &FleetPlanArgs, global: &Global) -> Result<()> {
     FleetFolder::make(&place, &plan, &files)?;
     let stages = steps.last().map_or(0, |last| last.stage + 1);
     if global.json {
-        let files: Vec<&String> = files.iter().map(|(name, _)| name).collect();
+        let files: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
         return output::print_json(
             &json!({ "dir": args.out, "id": plan.id, "hosts": names.len(), "steps": steps.len(), "stages": stages, "files": files }),
         );
@@ -98,21 +102,6 @@ fn takes(option: &str, arguments: &str) -> Result<()> {
     })?;
     let Some(("run", run)) = matches.subcommand() else { bail!("{option}: no arguments of syscost run") };
     asked::spec(&ExperimentArgs::from_arg_matches(run)?, run).with_context(|| option.to_string()).map(drop)
-}
-
-/// `host,kind` in each line.
-fn kinds(file: &Path, hosts: &[String]) -> Result<BTreeMap<String, String>> {
-    let text = text_file::read(file, LARGEST_FILE, "list of hosts", "write host,kind in each line")?;
-    let mut kinds = BTreeMap::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let (host, kind) = line
-            .split_once(',')
-            .with_context(|| format!("{line:?} in {} is not host,kind", file.display()))?;
-        if hosts.iter().any(|known| known == host.trim()) {
-            kinds.insert(host.trim().to_string(), kind.trim().to_string());
-        }
-    }
-    Ok(kinds)
 }
 
 fn submit(args: &FleetDir, global: &Global) -> Result<()> {
@@ -189,10 +178,9 @@ fn report(args: &FleetDir, global: &Global) -> Result<()> {
         return output::print_json(&answers(&found, &place));
     }
     let mut text: String = page.headlines().iter().map(|line| output::entry("", 0, line)).collect();
-    let look = TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
     let table = page.ending();
     if !table.rows.is_empty() {
-        text += &terminal::table(&table, look);
+        text += &output::table(&table, global.color);
     }
     let failed = tables.count(StepState::Failed);
     if failed > 0 {
@@ -204,7 +192,7 @@ fn report(args: &FleetDir, global: &Global) -> Result<()> {
 fn answers(found: &FleetFound, place: &Path) -> serde_json::Value {
     let answer = |one: &syscost_fleet::found::HostAnswer| {
         json!({
-            "host": found.hosts[one.host], "role": one.role.word(),
+            "host": found.hosts[one.host], "role": one.role,
             "probe": one.question.as_ref().map(|q| &q.probe), "point": one.question.as_ref().map(|q| &q.point),
             "metric": one.question.as_ref().map(|q| &q.metric), "ratio": one.decision.ratio, "low": one.decision.low,
             "high": if one.decision.high.is_finite() { Some(one.decision.high) } else { None },

@@ -14,7 +14,6 @@ use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_report::gate::{GateFormat, GateReport};
 use syscost_report::sides;
-use syscost_report::terminal::{self, TerminalLook};
 
 const OVER: u8 = 1;
 const NOT_COMPARABLE: u8 = 3;
@@ -104,9 +103,8 @@ pub fn told(args: &GateTerms<'_>, global: &Global, first: &Run, answer: &GateAns
     if global.json {
         output::print_json(&report.json())?;
     } else if to_stdout.is_empty() {
-        let look =
-            TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
-        let mut text = output::entry("", 0, &report.sentence()) + &terminal::table(&report.table(), look);
+        let mut text =
+            output::entry("", 0, &report.sentence()) + &output::table(&report.table(), global.color);
         text.extend(report.notes().into_iter().map(|note| output::entry("", 0, note)));
         output::print(&text)?;
     }

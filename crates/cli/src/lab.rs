@@ -1,22 +1,40 @@
 //! `lab`: runs an experiment in emulated guests, where zero-copy is really not copied or instructions repeat, and brings the
-//! runs' directories back.
+//! runs' directories back. `lab compare` shows counted guests side by side, `lab gate` judges one.
 
 use crate::args::Global;
-use crate::lab_args::{GuestArgs, LabAction, LabArgs, LabCount};
+use crate::compare::{runs_at, side};
+use crate::gate::{self, CANNOT_BE_JUDGED, GateTerms};
+use crate::lab_args::{GuestArgs, LabAction, LabArgs, LabCompareArgs, LabCount, LabGateArgs};
 use crate::lab_guest::Guest;
-use crate::output::{self, Paint};
-use crate::{asked, audit, lab_compare, lab_gate, report, run as run_command};
-use anyhow::Result;
+use crate::output;
+use crate::side_args::WhenUndecided;
+use crate::{asked, audit, report, run as run_command};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
 use serde_json::json;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use syscost_analyze::sides::facts::differing;
+use syscost_analyze::sides::{RunFigures, counts};
+use syscost_experiment::run::Run;
+use syscost_experiment::run::directory::OpenDirectory;
+use syscost_experiment::run::files::RunDir;
 use syscost_experiment::spec::{INSTRUCTIONS, LAB};
+use syscost_host::cleaner::OwnedDirectory;
 use syscost_lab::{self as lab, KernelChoice};
+use syscost_report::kernels::{self, Kernels};
+use syscost_report::side_page::ComparedSides;
+use syscost_report::{html, sides};
+use syscost_sys::signals;
+
+const TABLE: &str = "kernels.csv";
+/// As a shell says of a command that Ctrl-C ended: git bisect stops.
+const INTERRUPTED: u8 = 130;
 
 pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
     match &args.action {
-        Some(LabAction::Compare(args)) => return lab_compare::run(args, global),
-        Some(LabAction::Gate(args)) => return lab_gate::run(args, global, command),
+        Some(LabAction::Compare(args)) => return run_compare(args, global),
+        Some(LabAction::Gate(args)) => return run_gate(args, global, command),
         None => {}
     }
     let mut asked = args.asked.clone();
@@ -40,24 +58,16 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         let (run, brought) =
             brought.inspect_err(|_| run_command::leave_nothing(args.out.as_deref(), &place))?;
         failed |= brought.status != 0;
-        if kernels.len() == 1 {
-            report::written(
-                &run,
-                &place,
-                global,
-                json!({ "nic": args.guest.nic.name, "kernel": brought.kernel }),
-            )?;
-            if !global.json && !counting {
-                let table = audit::recorded(&run.record, Paint::stdout(global.color));
-                output::print(&format!("\n{table}"))?;
-            }
-        } else {
-            report::kept(&run, &place)?;
+        let alone = kernels.len() == 1;
+        let more = json!({ "nic": args.guest.nic.name, "kernel": brought.kernel });
+        report::written(&run, &place, alone.then_some(global), more)?;
+        if alone && !global.json && !counting {
+            output::print(&audit::recorded(&run.record, global.color))?;
         }
         places.push(place);
     }
     if counting && kernels.len() > 1 {
-        lab_compare::compare(&places, None, global)?;
+        compare(&places, None, global)?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -75,4 +85,92 @@ fn named(kernels: &[KernelChoice], number: usize) -> String {
     let label = kernels[number].label();
     let before = kernels[..number].iter().filter(|other| other.label() == label).count();
     if before == 0 { label } else { format!("{label}-{}", before + 1) }
+}
+
+/// `lab compare`: a column for each kernel.
+fn run_compare(args: &LabCompareArgs, global: &Global) -> Result<ExitCode> {
+    let mut places = Vec::new();
+    for place in &args.runs {
+        let mut runs = runs_at(place)?;
+        // A directory of several guests names them by their kernels; they ran one after the other.
+        if runs.len() > 1 {
+            let started = |run: &PathBuf| RunDir::record(run).map_or(0, |record| record.started_unix_ns);
+            runs.sort_by_key(started);
+        }
+        places.extend(runs);
+    }
+    compare(&places, args.out.as_deref(), global)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Compares each run with the first of them.
+fn compare(places: &[PathBuf], out: Option<&Path>, global: &Global) -> Result<()> {
+    let runs = places.iter().map(|place| RunDir::load(place)).collect::<Result<Vec<Run>, _>>()?;
+    if let Some((_, place)) = runs.iter().zip(places).find(|(run, _)| !counts(&run.record)) {
+        bail!("{} counts no instructions: make it with syscost lab --count instructions", place.display());
+    }
+    let Some((first, others)) = runs.split_first().filter(|(_, others)| !others.is_empty()) else {
+        bail!("there is one run, and nothing to compare it with: name another directory");
+    };
+    let all = Kernels::of(first, others)
+        .map_err(|why| anyhow!("these runs cannot be compared: {}", sides::refused(&why)))?;
+    let base = std::slice::from_ref(&all.base);
+    if let Some(out) = out {
+        let place = OpenDirectory::make(out)?;
+        place.replace_with(TABLE, |file| kernels::write(&all, file)).context("cannot keep the comparison")?;
+        for (number, rival) in all.rivals.iter().enumerate() {
+            let candidate = std::slice::from_ref(&rival.figures);
+            let differing = differing(base, candidate);
+            let page =
+                ComparedSides { compared: &rival.comparison, first, base, candidate, differing: &differing };
+            let name = format!("{}-{}.html", number + 1, kernels::file_name(&rival.label));
+            place.replace(&name, html::page(&page.report()).as_bytes())?;
+        }
+    }
+    if global.json {
+        return output::print_json(
+            &json!({ "base": kernels::label(&first.record), "answers": all.answers(), "dir": out }),
+        );
+    }
+    let mut text = String::new();
+    for answer in all.answers() {
+        text += &output::entry("", 0, &answer);
+    }
+    text += &output::table(&kernels::table(&all), global.color);
+    text += &output::entry("", 0, kernels::NOT_TOLD);
+    output::print(&text)
+}
+
+/// `lab gate`: boots a kernel, repeats what the baseline counted, and ends as `git bisect run` wants it. What `syscost gate`
+/// would call undecided or not comparable, and a kernel that brings no run back, ends with 125.
+fn run_gate(args: &LabGateArgs, global: &Global, command: Vec<String>) -> Result<ExitCode> {
+    let (first, base) = side(&args.baseline)?;
+    if !base.iter().all(|run| counts(&run.record)) {
+        bail!(
+            "the baseline counts no instructions: make it with syscost lab --count instructions --out BASE"
+        );
+    }
+    let kernel = match &args.kernel {
+        Some(text) => KernelChoice::parse(text, args.guest.modules.as_deref())?,
+        None => KernelChoice::Usual,
+    };
+    let scratch =
+        OwnedDirectory::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
+    let out = args.out.clone().unwrap_or_else(|| scratch.path().join("run"));
+    let guest = Guest { args: &args.guest, kernel: &kernel, counting: true, spec: &first.record.spec };
+    let run = match guest.run(&out, command, global) {
+        Ok((run, _)) => run,
+        Err(_) if signals::caught() => return Ok(ExitCode::from(INTERRUPTED)),
+        Err(error) => return cannot_be_judged(&format!("{error:#}"), global),
+    };
+    let terms = GateTerms { budget: &args.budget, undecided: WhenUndecided::Skip, write: &args.write };
+    match gate::judged(&terms, &base, &[RunFigures::of(&run)], None) {
+        Ok(answer) => gate::told(&terms, global, &first, &answer),
+        Err(gate::NotComparable(why)) => cannot_be_judged(&why, global),
+    }
+}
+
+fn cannot_be_judged(why: &str, global: &Global) -> Result<ExitCode> {
+    output::complain(&format!("{} {why}", output::Paint::stderr(global.color).red("error:")));
+    Ok(ExitCode::from(CANNOT_BE_JUDGED))
 }

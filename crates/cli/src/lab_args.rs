@@ -19,7 +19,7 @@ Examples:
   syscost lab --count instructions --kernel ./bzImage --modules ./lib/modules
   git bisect run syscost lab gate --kernel ./bzImage --baseline base
 
-It needs qemu (Debian: qemu-system-x86, no KVM, no root), tar and xz. The first
+It needs qemu (Debian: qemu-system-x86, no KVM, no root), dpkg and xz. The first
 lab fetches a kernel of 34 MB into the cache, checks it and unpacks it. Nothing
 is installed. Times measured inside mean nothing and are not reported.
 Instructions say nothing of caches, stalls, exits of a virtual machine or real

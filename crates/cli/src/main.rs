@@ -34,9 +34,7 @@ mod explain;
 mod fleet;
 mod gate;
 mod history;
-mod lab_compare;
 mod lab_guest;
-mod lab_gate;
 mod lab;
 mod list;
 mod man;
@@ -46,7 +44,6 @@ mod repeat;
 mod dispatch;
 
 use std::process::ExitCode;
-use syscost_fleet::engine::local;
 use syscost_harness::worker::launch;
 use syscost_host::remote::agent;
 use syscost_host::{cleaner, namespaces};
@@ -67,9 +64,7 @@ const ROLES: &[Role] = &[
     (agent::SUBCOMMAND, || agent::main(launch::WORKER_SUBCOMMAND, far::allows)),
     (cleaner::SUBCOMMAND, cleaner::main),
     (guest::SUBCOMMAND, guest::main),
-    (side_by_side::SUBCOMMAND, side_by_side::main),
     (IDLE, || signals::idle().map_or(1, |()| 0)),
-    (local::SUBCOMMAND, local::main),
 ];
 
 fn main() -> ExitCode {

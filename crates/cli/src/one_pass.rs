@@ -3,33 +3,24 @@
 use crate::experiment_args::ExperimentArgs;
 use crate::label::Labels;
 use crate::output::{Paint, entry};
-use crate::{asked, plan as plan_command, sought};
-use anyhow::{Context, Result};
+use crate::{asked, plan as plan_command};
+use anyhow::Result;
 use clap::ArgMatches;
-use syscost_core::axis::Point;
 use syscost_experiment::plan::Plan;
 use syscost_harness::{UnfinishedCases, audit::audited};
 
-/// The cases of an experiment; without one, the transfers of the default study at this point, with these values on the
-/// axes that neither it nor a flag names. `every`: also cases that only repeat another's way to move data.
+/// The cases of an experiment; without one, the transfers of the default study, with these values on the axes that no flag
+/// names. `every`: also cases that only repeat another's way to move data.
 pub fn plan(
     experiment: Option<String>,
-    point: &Point,
     defaults: &[(&str, &str)],
     every: bool,
     matches: &ArgMatches,
 ) -> Result<Plan> {
     let chosen = experiment.is_some();
     let mut spec = asked::spec(&ExperimentArgs { experiment, ..ExperimentArgs::default() }, matches)?;
-    if !chosen {
-        for (axis, value) in point.iter() {
-            let flag = sought::flag(axis).context("a transfer has this axis")?;
-            spec.set_axis(flag, &[&value.to_string()])?;
-        }
-        let said = |flag: &str| point.iter().any(|(axis, _)| sought::flag(axis) == Some(flag));
-        for (flag, values) in defaults.iter().filter(|(flag, _)| !matches.contains_id(flag) && !said(flag)) {
-            spec.set_axis(flag, &[values])?;
-        }
+    for (flag, values) in defaults.iter().filter(|(flag, _)| !chosen && !matches.contains_id(flag)) {
+        spec.set_axis(flag, &[values])?;
     }
     let mut plan = Plan::make(&spec)?;
     plan.cases.retain(|case| case.twin_of.is_none() && (every || audited(case)));

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 use syscost_report::escape;
+use syscost_report::terminal::{self, TerminalLook};
+use syscost_report::text::ending::EndTable;
 use textwrap::WordSplitter;
 use textwrap::core::display_width;
 
@@ -35,10 +37,6 @@ impl Paint {
     #[cfg(test)]
     pub fn none() -> Paint {
         Paint(false)
-    }
-
-    pub fn on(self) -> bool {
-        self.0
     }
 
     pub fn stdout(color: Color) -> Paint {
@@ -83,19 +81,20 @@ impl Color {
     }
 }
 
-/// Columns of the terminal on stdout; where there is none, those of [`WIDTH`].
-pub fn columns() -> u16 {
-    columns_of(io::stdout())
-}
-
-/// The same of the terminal on stderr.
-pub fn columns_of_errors() -> u16 {
-    columns_of(io::stderr())
-}
-
-fn columns_of(stream: impl AsFd) -> u16 {
+/// Columns of the terminal on this stream; where there is none, those of [`WIDTH`].
+pub fn columns_of(stream: impl AsFd) -> u16 {
     let told = tcgetwinsize(stream).map(|size| size.ws_col).ok();
     told.filter(|columns| *columns > 0).unwrap_or(WIDTH as u16)
+}
+
+/// How stdout shows a table.
+pub fn look(color: Color) -> TerminalLook {
+    TerminalLook { width: columns_of(io::stdout()), colour: Paint::stdout(color).0 }
+}
+
+/// A table for stdout, an empty line before it.
+pub fn table(table: &EndTable, color: Color) -> String {
+    terminal::table(table, look(color))
 }
 
 /// Writes to stdout; a reader that went away (`| head`) is not an error.

@@ -2,24 +2,23 @@
 
 use crate::args::{Global, ProfileArgs};
 use crate::label::Labels;
-use crate::output::{self, Paint, entry};
+use crate::output::{self, Color, Paint, entry};
 use crate::progress::Progress;
-use crate::{one_pass, run as run_command, sought};
+use crate::{one_pass, run as run_command};
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
-use syscost_analyze::profile::ProfileBreakdown;
 use syscost_analyze::profile::functions::CodeClass;
+use syscost_analyze::profile::{ClassTime, ProfileBreakdown};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{confidence, count, percent};
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::Profile;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::profile::{PROFILE, ProfileFile};
-use syscost_experiment::spec::Spec;
 use syscost_harness::UnfinishedCases;
 use syscost_harness::profile::{self as pass, Profiled, Profiler};
 use syscost_harness::rights;
@@ -28,17 +27,15 @@ use syscost_measure::probe::Probe;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 use syscost_report::profile_files;
+use syscost_report::text::ending::EndTable;
 use syscost_report::text::profile::title;
 
 /// What is profiled where neither an experiment nor the axis is named.
 const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback")];
 
 pub fn run(args: &ProfileArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
-    let words = args.case.as_deref().filter(|text| !names_an_experiment(text));
-    let experiment = args.case.clone().filter(|_| words.is_none());
-    let point = words.map(sought::wanted).transpose()?.unwrap_or_default();
-    let every = experiment.is_some();
-    let plan = one_pass::plan(experiment, &point, &DEFAULTS, every, matches)?;
+    let every = args.experiment.is_some();
+    let plan = one_pass::plan(args.experiment.clone(), &DEFAULTS, every, matches)?;
     run_command::refuse_nothing(&plan)?;
     let place = args.out.as_deref().unwrap_or(Path::new(run_command::RUNS));
     run_command::give_up(rights::keep_for_one_pass(&plan, Some(place), true));
@@ -58,16 +55,12 @@ pub fn run(args: &ProfileArgs, matches: &ArgMatches, global: &Global) -> Result<
             "failures": failures, "skips": skips, "unreached": unreached });
         output::print_json_line(&line)?;
     } else {
-        output::print(&text(&plan, &found, args.rounds, &out, Paint::stdout(global.color)))?;
+        output::print(&text(&plan, &found, args.rounds, &out, global.color))?;
     }
     let missed = *unreached > 0 || !failures.is_empty() || shortened(&found, args.rounds).is_some();
     let empty = found.profiles.iter().any(|profile| profile.samples() == 0);
     let skipped = args.strict && !skips.is_empty();
     Ok(if missed || empty || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-fn names_an_experiment(text: &str) -> bool {
-    Spec::names().contains(&text) || text.contains('/') || Path::new(text).extension().is_some()
 }
 
 fn write(plan: &Plan, found: &Profiled, out: &Path) -> Result<Vec<String>> {
@@ -114,14 +107,15 @@ fn shortened(found: &Profiled, rounds: u32) -> Option<usize> {
     found.profiles.last().map(|last| last.rounds.len()).filter(|made| *made < rounds as usize)
 }
 
-fn text(plan: &Plan, found: &Profiled, rounds: u32, out: &Path, paint: Paint) -> String {
+fn text(plan: &Plan, found: &Profiled, rounds: u32, out: &Path, color: Color) -> String {
+    let paint = Paint::stdout(color);
     const INDENT: usize = 10;
     let labels = labels(plan);
     let mut text = String::new();
     for profile in &found.profiles {
         let name = name(&labels, plan, profile);
         match ProfileBreakdown::of(profile) {
-            Some(breakdown) => text += &(table(&name, profile, &breakdown, paint) + "\n"),
+            Some(breakdown) => text += &(table(&name, profile, &breakdown, color) + "\n"),
             None => {
                 text += &entry(&paint.red("error"), INDENT, &format!("{name}: no sample of it was taken"))
             }
@@ -138,31 +132,22 @@ fn text(plan: &Plan, found: &Profiled, rounds: u32, out: &Path, paint: Paint) ->
 }
 
 /// One case: a line a class of work.
-fn table(name: &str, profile: &Profile, breakdown: &ProfileBreakdown, paint: Paint) -> String {
-    let mut text = format!("{}\n", paint.bold(name));
-    for line in output::wrap(&about(profile, breakdown), output::WIDTH) {
-        text += &format!("{line}\n");
-    }
+fn table(name: &str, profile: &Profile, breakdown: &ProfileBreakdown, color: Color) -> String {
     let owners = owners(breakdown);
-    let head: String = owners.iter().map(|owner| format!(" {:>8}", column(owner))).collect();
-    text += &paint
-        .bold(format!("{:21} {:>6} {:>10} {:>9}{head}", "class", "share", "95 % CI", "per op").trim_end());
-    text.push('\n');
-    for class in breakdown.classes.iter().filter(|class| class.share.share > 0.0) {
-        let own: String =
-            owners.iter().map(|owner| format!(" {:>8}", part(class.by_owner.get(*owner)))).collect();
-        let per_op =
-            breakdown.per_op.map_or("?".into(), |whole| amount(profile.event, class.share.share * whole));
-        let line = format!(
-            "{:21} {:>6} {:>10} {:>9}{own}",
-            title(class.class),
-            part(Some(&class.share.share)),
-            format!("{:.1}-{:.1}", class.share.low * 100.0, class.share.high * 100.0),
-            per_op
-        );
-        text += &format!("{}\n", line.trim_end());
-    }
-    text
+    let own = owners.iter().map(|owner| if *owner == SOFTIRQ { "softirq" } else { owner });
+    let columns = ["class", "share", "95 % CI", "per op"].into_iter().chain(own).map(String::from).collect();
+    let row = |class: &ClassTime| {
+        let share = class.share;
+        let per_op = breakdown.per_op.map_or("?".into(), |whole| amount(profile.event, share.share * whole));
+        let interval = format!("{:.1}-{:.1}", share.low * 100.0, share.high * 100.0);
+        let own = owners.iter().map(|owner| part(class.by_owner.get(*owner)));
+        let begin = [title(class.class).to_string(), part(Some(&share.share)), interval, per_op];
+        begin.into_iter().chain(own).collect()
+    };
+    let rows = breakdown.classes.iter().filter(|class| class.share.share > 0.0).map(row).collect();
+    let table = EndTable { title: None, columns, rows, note: None };
+    let head = format!("{}\n{}", Paint::stdout(color).bold(name), entry("", 0, &about(profile, breakdown)));
+    head + output::table(&table, color).trim_start()
 }
 
 /// How it was sampled, and what that cost.
@@ -213,10 +198,6 @@ fn owners(breakdown: &ProfileBreakdown) -> Vec<&str> {
         breakdown.classes.iter().flat_map(|c| c.by_owner.keys()).map(String::as_str).collect();
     let (elsewhere, roles): (Vec<&str>, Vec<&str>) = all.into_iter().partition(|owner| *owner == SOFTIRQ);
     [roles, elsewhere].concat()
-}
-
-fn column(owner: &str) -> &str {
-    if owner == SOFTIRQ { "softirq" } else { owner }
 }
 
 fn part(share: Option<&f64>) -> String {

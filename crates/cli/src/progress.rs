@@ -124,7 +124,7 @@ impl Progress {
     }
 
     fn draw(&self, share: f64, text: &str) {
-        self.bar.set_message(line(share, text, usize::from(output::columns_of_errors())));
+        self.bar.set_message(line(share, text, usize::from(output::columns_of(std::io::stderr()))));
     }
 
     /// A line above the progress line; on stderr also where that is no terminal.

@@ -13,7 +13,7 @@ use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
-use syscost_report::terminal::{self, RunPlace, TerminalLook};
+use syscost_report::terminal::{self, RunPlace};
 use syscost_report::{Report, build, comparisons, csv, findings, html, side_page, svg};
 
 const RESULTS: &str = "results.csv";
@@ -68,11 +68,13 @@ fn figures(path: &Path) -> Result<BesideFigures> {
     Ok(BesideFigures { operations, run: None })
 }
 
-/// How a run ends: its report is written beside it and shown. `more` is what a script is told beside the files.
-pub fn written(run: &Run, out: &Path, global: &Global, mut more: serde_json::Value) -> Result<()> {
+/// How a run ends: its report is written beside it, and shown to whoever is there. `more` is what a script is told
+/// beside the files.
+pub fn written(run: &Run, out: &Path, shown: Option<&Global>, mut more: serde_json::Value) -> Result<()> {
     let analysis = Analysis::of(run);
     let report = build::report(run, &analysis);
     let files = write(run, &analysis, &report, &OpenDirectory::make(out).context(KEPT)?, false)?;
+    let Some(global) = shown else { return Ok(()) };
     if !global.json {
         return show(&report, out, out, global);
     }
@@ -80,13 +82,6 @@ pub fn written(run: &Run, out: &Path, global: &Global, mut more: serde_json::Val
     more["dir"] = json!(out);
     more["files"] = json!(files);
     output::print_json_line(&more)
-}
-
-/// Writes the files of a report into the run's directory, and says nothing.
-pub fn kept(run: &Run, out: &Path) -> Result<()> {
-    let analysis = Analysis::of(run);
-    let report = build::report(run, &analysis);
-    write(run, &analysis, &report, &OpenDirectory::make(out).context(KEPT)?, false).map(drop)
 }
 
 /// Writes the files of a report into a directory: which.
@@ -115,7 +110,6 @@ fn write(
 
 /// The report's end on the terminal.
 fn show(report: &Report, run: &Path, out: &Path, global: &Global) -> Result<()> {
-    let look = TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
     let place = RunPlace { run, page: &out.join(PAGE) };
-    output::print(&terminal::text(report, Some(place), look))
+    output::print(&terminal::text(report, Some(place), output::look(global.color)))
 }

@@ -17,11 +17,11 @@ use syscost_core::units::{count, utc};
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{Record, Run, RunNames, State, sessions};
+use syscost_experiment::run::{Record, Run, RunNames, State};
 use syscost_experiment::spec::Spec;
 use syscost_harness::rights::RunRights;
 use syscost_harness::worker::path::another_host;
-use syscost_harness::{Event, Part, RunOptions, another_session};
+use syscost_harness::{Event, Part, RunOptions};
 use syscost_host::remote::patience;
 use syscost_sys::baton::Baton;
 
@@ -36,7 +36,6 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         bail!("--{flag} cannot be used with --resume: a resumed run keeps its cases");
     }
     let Asked { out, resume, spec, mut plan, command } = match &args.resume {
-        Some(dir) if args.new_session => again(dir, args)?,
         Some(dir) => recorded(dir, args, command)?,
         None => planned(args, matches, command)?,
     };
@@ -59,7 +58,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     });
     let run = measured.inspect_err(|_| leave_nothing(args.out.as_deref(), &out))?;
     if !args.no_report {
-        report::written(&run, &out, global, json!({}))?;
+        report::written(&run, &out, Some(global), json!({}))?;
     }
     if args.no_report || global.json {
         warn_of_unmeasured(&run, &out);
@@ -100,42 +99,22 @@ struct Asked {
 
 fn planned(args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<Asked> {
     let spec = asked::spec(&args.asked, matches)?;
-    let plan = plan_of(&spec)?;
+    // A host that keeps silent leaves time for the cases that need none.
+    patience::end_by(Instant::now() + spec.time_limit() / 2);
+    let plan = Plan::make(&spec)?;
+    refuse_nothing(&plan)?;
     let out = args.out.clone().map_or_else(|| default_dir(&spec.name), Ok)?;
     Ok(Asked { out, resume: false, spec, plan, command })
 }
 
-fn plan_of(spec: &Spec) -> Result<Plan> {
-    // A host that keeps silent leaves time for the cases that need none.
-    patience::end_by(Instant::now() + spec.time_limit() / 2);
-    let plan = Plan::make(spec)?;
-    refuse_nothing(&plan)?;
-    Ok(plan)
-}
-
 /// The recorded experiment again; only the time limit may differ.
 fn recorded(dir: &Path, args: &RunArgs, command: Vec<String>) -> Result<Asked> {
-    let Record { spec, plan, .. } = RunDir::record(dir)?;
-    let spec = as_recorded(spec, args)?;
-    Ok(Asked { out: dir.to_path_buf(), resume: true, spec, plan, command })
-}
-
-/// The recorded experiment as this machine can do it, in a directory of its own: no file holds figures of two machines.
-fn again(dir: &Path, args: &RunArgs) -> Result<Asked> {
-    let (held, Record { spec, command, .. }) = another_session(dir)?;
-    let spec = as_recorded(spec, args)?;
-    spec.validate()?;
-    let plan = plan_of(&spec)?;
-    // The command line repeats the experiment, from which this one differs in nothing.
-    Ok(Asked { out: sessions::make(&held)?, resume: false, spec, plan, command })
-}
-
-fn as_recorded(mut spec: Spec, args: &RunArgs) -> Result<Spec> {
+    let Record { mut spec, plan, .. } = RunDir::record(dir)?;
     if let Some(text) = &args.asked.time_limit {
         spec.time_limit_ns = asked::time_limit_ns(text)?;
         spec.validate()?;
     }
-    Ok(spec)
+    Ok(Asked { out: dir.to_path_buf(), resume: true, spec, plan, command })
 }
 
 /// Each host that was asked for and is not in the plan, once.

@@ -1,13 +1,11 @@
 //! Runs that measure side by side: a process each, of which only the one that has the baton does anything. A block's slices
 //! alternate between their pairs of workers.
 
-use crate::output;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use syscost_experiment::spec::Spec;
@@ -15,19 +13,10 @@ use syscost_experiment::variants::Variant;
 use syscost_host::remote::target;
 use syscost_measure::probe::transfer::axes::PATH;
 use syscost_sys::baton::{Baton, BatonGrant, BatonOrder, question};
-use syscost_sys::{process, program, signals};
+use syscost_sys::{process, signals};
 
 /// How often the end of a run is looked for.
 pub const LOOK: Duration = Duration::from_millis(200);
-/// The hidden subcommand by which a build says that it can, and how.
-pub const SUBCOMMAND: &str = "baton";
-/// Another number: another way to pass it.
-const WAY: &str = "1";
-
-/// Answers whoever wants to run this build beside another.
-pub fn main() -> i32 {
-    i32::from(output::print(&format!("{WAY}\n")).is_err())
-}
 
 /// Why these variants have to take turns as whole runs; `None`: they can run side by side.
 pub fn hindrance(variants: &[Variant], spec: &Spec) -> Option<String> {
@@ -41,14 +30,7 @@ pub fn hindrance(variants: &[Variant], spec: &Spec) -> Option<String> {
     if paths.any(|path| path.as_text().is_some_and(target::is_meant)) {
         return Some("the receiver is on another host".into());
     }
-    let cannot = variants.iter().find(|one| !answers(one.binary.as_deref()));
-    cannot.map(|one| format!("the build of variant {} is of before runs could", one.label))
-}
-
-fn answers(binary: Option<&Path>) -> bool {
-    let own = program::path();
-    let said = Command::new(binary.unwrap_or(&own)).arg(SUBCOMMAND).output();
-    said.is_ok_and(|said| said.status.success() && String::from_utf8_lossy(&said.stdout).trim() == WAY)
+    None
 }
 
 /// A run, and the other end of its line.
@@ -138,8 +120,6 @@ mod tests {
             hindrance(&[variant("old"), changed], &spec)
         };
         assert!(with(|one| one.before = Some("true".into())).unwrap().contains("new changes the machine"));
-        // This test's own program is no build of syscost either, so it may be either variant that cannot.
-        assert!(with(|one| one.binary = Some("/bin/true".into())).unwrap().contains("build of variant"));
         let mut far = spec.clone();
         far.set_axis("path", &["ssh://lab"]).unwrap();
         let both = [variant("old"), variant("new")];

@@ -1,7 +1,9 @@
-//! The transfer that a person means: its number, or words as tables and sentences print them.
+//! The transfer of a run that a person means: its number, or words as tables and sentences print them.
 
 use anyhow::{Context, Result, bail, ensure};
-use syscost_core::axis::{Axis, IntAxis, Point, Value, suggest};
+use std::collections::BTreeSet;
+use syscost_core::axis::{Axis, Kind, suggest};
+use syscost_core::units::short_bytes;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::mechanism::MESSAGES_PER_CALL;
@@ -15,21 +17,9 @@ const SHOWN: usize = 4;
 /// Words of printed names that tell nothing.
 const FILLERS: &[&str] = &["and", "at", "over", "to", "with"];
 
-/// The option of an axis of a transfer.
-pub fn flag(axis: &str) -> Option<&'static str> {
-    Transfer.axes().iter().find(|a| a.id == axis).map(|a| a.flag)
-}
-
 pub fn transfers(run: &Run) -> impl Iterator<Item = &Case> {
     let cases = run.record.plan.cases.iter();
     cases.filter(|case| case.probe == Transfer.about().id && case.twin_of.is_none())
-}
-
-/// A value of an axis of a transfer, as a person writes it.
-pub fn value(axis: &str, text: &str) -> Result<Value> {
-    let axes = Transfer.axes();
-    let axis = axes.iter().find(|a| a.id == axis).context("a transfer has this axis")?;
-    Ok(axis.parse(text)?)
 }
 
 /// A case by its number or its words. Where no case has all of them, the error names the nearest.
@@ -56,134 +46,101 @@ fn numbered(run: &Run, index: usize) -> Result<&Case> {
 }
 
 fn worded<'r>(run: &'r Run, text: &str) -> Result<&'r Case> {
-    let wanted = wanted(text)?;
-    let has = |case: &&Case| wanted.iter().all(|(axis, value)| case.point.get(axis) == Some(value));
-    let mut found: Vec<&Case> = transfers(run).filter(has).collect();
-    if wanted.get(MECHANISM.id).is_some() {
-        found = plainest(found);
+    let axes = Transfer.axes();
+    let printed = Words::of(run);
+    let wanted: Vec<String> = words(text).into_iter().filter(|word| !FILLERS.contains(&&**word)).collect();
+    let all: Vec<(&Case, BTreeSet<String>)> = transfers(run).map(|case| (case, names(case, &axes))).collect();
+    let is_name = |word: &&String| !word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains('=');
+    if let Some(word) =
+        wanted.iter().filter(is_name).find(|word| all.iter().all(|(_, own)| !own.contains(*word)))
+    {
+        let named = axes.iter().filter(|axis| [MECHANISM.id, RECEIVER.id, PATH.id].contains(&axis.id));
+        let known: Vec<&str> = named.flat_map(|axis| axis.kind.names()).collect();
+        bail!("no transfer is called {word:?}, and it is no message size: {}", suggest(word, &known, &[]));
     }
-    let Some(first) = found.first() else {
+    let shown = |cases: &[&Case]| {
+        let one = |case: &&Case| {
+            let who = case.point.text(MECHANISM).unwrap_or_default();
+            format!("{}: {who}, {}", case.index, printed.place(&case.point, &[MECHANISM.id]))
+        };
+        cases.iter().take(SHOWN).map(one).collect::<Vec<_>>().join("; ")
+    };
+    // Those that lack the fewest of the words; tables leave out what an axis has by default.
+    let lacks = |own: &BTreeSet<String>| wanted.iter().filter(|word| !own.contains(*word)).count();
+    let mut near: Vec<(usize, usize, &Case)> =
+        all.iter().map(|(case, own)| (lacks(own), unusual(case, &axes), *case)).collect();
+    near.sort_by_key(|(lacks, unusual, _)| (*lacks, *unusual));
+    let first = near.first().map(|(lacks, unusual, _)| (*lacks, *unusual));
+    let same: Vec<&Case> =
+        near.iter().take_while(|one| Some((one.0, one.1)) == first).map(|(.., case)| *case).collect();
+    if first.is_none_or(|(lacks, _)| lacks > 0) {
         bail!(
             "no transfer of this run is \"{text}\"; near it: {}; another size or thread count: --size, --threads",
-            shown(run, &nearest(run, &wanted))
+            shown(&near.iter().map(|(.., case)| *case).collect::<Vec<_>>())
         )
-    };
+    }
     // Size and threads may follow in flags; anything else has to be told.
     let bare = |case: &Case| case.point.without(MESSAGE_BYTES.id).without(THREADS.id);
-    if found.iter().all(|case| bare(case) == bare(first)) {
-        return Ok(first);
+    if same.iter().all(|case| bare(case) == bare(same[0])) {
+        return Ok(same[0]);
     }
-    bail!("\"{text}\" is {} cases; name one by its number, as in {}", found.len(), shown(run, &found))
+    bail!("\"{text}\" is {} cases; name one by its number, as in {}", same.len(), shown(&same))
 }
 
-/// Tables leave out what an axis has by default: of these cases, those with the most defaults.
-fn plainest(cases: Vec<&Case>) -> Vec<&Case> {
-    let axes = Transfer.axes();
-    let unusual = |case: &Case| {
-        let value =
-            |axis: &Axis| case.point.get(axis.id).filter(|value| axis.default().first() != Some(*value));
-        let asked = |axis: &&Axis| ![MESSAGE_BYTES.id, THREADS.id].contains(&axis.id);
-        axes.iter().filter(asked).filter(|axis| value(axis).is_some()).count()
-    };
-    let fewest = cases.iter().map(|case| unusual(case)).min();
-    cases.into_iter().filter(|case| Some(unusual(case)) == fewest).collect()
+/// On how many axes a case differs from what is usual; what tables always name apart.
+fn unusual(case: &Case, axes: &[Axis]) -> usize {
+    let told = [MECHANISM.id, MESSAGE_BYTES.id, THREADS.id];
+    let own = axes.iter().filter(|axis| !told.contains(&axis.id));
+    own.filter(|axis| case.point.get(axis.id).is_some_and(|value| axis.default().first() != Some(value)))
+        .count()
 }
 
-/// The transfers that differ least: in the fewest words, then least in size and threads.
-fn nearest<'r>(run: &'r Run, wanted: &Point) -> Vec<&'r Case> {
-    let words =
-        |case: &Case| wanted.iter().filter(|(axis, value)| case.point.get(axis) != Some(value)).count();
-    let apart = |case: &Case, axis: IntAxis| match (wanted.int(axis), case.point.int(axis)) {
-        (Some(wanted), Some(has)) => (wanted.max(1) as f64 / has.max(1) as f64).ln().abs(),
-        _ => 0.0,
-    };
-    let steps = |case: &Case| apart(case, MESSAGE_BYTES) + apart(case, THREADS);
-    let mut cases: Vec<&Case> = transfers(run).collect();
-    cases.sort_by(|a, b| words(a).cmp(&words(b)).then(steps(a).total_cmp(&steps(b))));
-    cases
-}
-
-fn shown(run: &Run, cases: &[&Case]) -> String {
-    let words = Words::of(run);
-    let one = |case: &&Case| {
-        let who = case.point.text(MECHANISM).unwrap_or_default();
-        format!("{}: {who}, {}", case.index, words.place(&case.point, &[MECHANISM.id]))
-    };
-    cases.iter().take(SHOWN).map(one).collect::<Vec<_>>().join("; ")
-}
-
-/// `sendmsg 64K 2 threads nodelay=on`, `send (messages per call 64), 4 KiB and 1 thread over veth`
-pub fn wanted(text: &str) -> Result<Point> {
-    let axes = Transfer.axes();
-    let words = words(text);
-    let mut words = words.iter().map(String::as_str).collect::<Vec<_>>();
-    let mut point = Point::default();
-    for axis in &axes {
-        while let Some((at, length)) = titled(&words, axis) {
-            point.set(axis.id, axis.parse(words[at + length - 1])?);
-            words.drain(at..at + length);
+/// Every word by which its coordinates may be called: `65536`, `64K`, `size=64K`, `one-copy`, `messages per call 64`, `x64`.
+fn names(case: &Case, axes: &[Axis]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for axis in axes {
+        let Some(value) = case.point.get(axis.id) else { continue };
+        let mut forms = vec![value.to_string(), axis.show(value)];
+        match axis.kind {
+            Kind::Bytes { .. } => forms.extend(value.as_int().map(short_bytes)),
+            Kind::Name { aliases, .. } | Kind::NameOr { aliases, .. } => {
+                let own = aliases().into_iter().filter(|(_, name)| value.as_text() == Some(name));
+                forms.extend(own.map(|(alias, _)| alias.to_string()));
+            }
+            _ => {}
+        }
+        if axis.id == MESSAGES_PER_CALL.id {
+            forms.push(format!("x{value}"));
+        }
+        for form in forms {
+            names.extend(words(&format!("{} {form}", axis.title)));
+            names.extend([axis.flag, axis.id].map(|name| format!("{name}={form}").to_lowercase()));
         }
     }
-    let mut words = words.into_iter().filter(|word| !FILLERS.contains(word)).peekable();
-    while let Some(word) = words.next() {
-        let threads = words.next_if(|next| matches!(*next, "thread" | "threads")).is_some();
-        let (axis, value) = if threads { (THREADS.id, value(THREADS.id, word)?) } else { told(&axes, word)? };
-        point.set(axis, value);
-    }
-    Ok(point)
+    names
 }
 
-/// The words without punctuation; a size is one word, however it is written.
+/// The words without punctuation; a size, or a number of threads, is one word however it is written.
 fn words(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
-    for word in text.split(|c: char| c.is_whitespace() || "(),;?".contains(c)).filter(|word| !word.is_empty())
-    {
+    let pieces =
+        text.split(|c: char| c.is_whitespace() || "(),;?".contains(c)).filter(|word| !word.is_empty());
+    for word in pieces.map(str::to_lowercase) {
         match out.last_mut().filter(|last| last.bytes().all(|byte| byte.is_ascii_digit())) {
-            Some(_) if word == "B" => {}
-            Some(number) if ["KiB", "MiB", "GiB"].contains(&word) => number.push_str(word),
-            _ => out.push(word.to_string()),
+            Some(_) if word == "b" => {}
+            Some(number) if ["kib", "mib", "gib"].contains(&&*word) => number.push_str(&word),
+            Some(number) if ["thread", "threads"].contains(&&*word) => *number = format!("threads={number}"),
+            _ => out.push(word),
         }
     }
     out
-}
-
-/// Where the axis's title and a value of it stand, and in how many words: `messages per call 64`.
-fn titled(words: &[&str], axis: &Axis) -> Option<(usize, usize)> {
-    let title: Vec<&str> = axis.title.split(' ').collect();
-    let is = |at: &[&str]| {
-        at.iter().zip(&title).all(|(word, of)| word.eq_ignore_ascii_case(of))
-            && axis.parse(at[title.len()]).is_ok()
-    };
-    words.windows(title.len() + 1).position(is).map(|at| (at, title.len() + 1))
-}
-
-/// What one word tells: `nodelay=on`, the name of a mechanism or its like, or a size.
-fn told(axes: &[Axis], word: &str) -> Result<(&'static str, Value)> {
-    if let Some((name, text)) = word.split_once('=') {
-        let axis = axes.iter().find(|a| a.flag == name || a.id == name);
-        let axis = axis.with_context(|| format!("a transfer has no axis {name}"))?;
-        return Ok((axis.id, axis.parse(text)?));
-    }
-    // `send x64`
-    if let Some(count) = word.strip_prefix('x').filter(|count| count.parse::<u64>().is_ok()) {
-        return Ok((MESSAGES_PER_CALL.id, value(MESSAGES_PER_CALL.id, count)?));
-    }
-    let named = axes.iter().filter(|a| !a.kind.names().is_empty() && a.kind.names() != ["on", "off"]);
-    if let Some(named) = named.filter_map(|a| Some((a.id, a.parse(word).ok()?))).next() {
-        return Ok(named);
-    }
-    if word.starts_with(|c: char| c.is_ascii_digit()) {
-        return Ok((MESSAGE_BYTES.id, value(MESSAGE_BYTES.id, word)?));
-    }
-    let usual = axes.iter().filter(|a| [MECHANISM.id, RECEIVER.id, PATH.id].contains(&a.id));
-    let names: Vec<&str> = usual.flat_map(|a| a.kind.names()).collect();
-    bail!("no transfer is called {word:?}, and it is no message size: {}", suggest(word, &names, &[]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::path::Path;
+    use syscost_core::axis::Value;
     use syscost_experiment::run::files::RunDir;
 
     fn recorded(name: &str) -> Run {
@@ -235,7 +192,7 @@ mod tests {
         let batched = found(&ways, "1 KiB send (messages per call 64)").expect("it is there");
         assert_eq!(ways.record.plan.cases[batched].point.get("messages_per_call"), Some(&Value::Int(64)));
         assert_eq!(found(&ways, "1 KiB send x64"), Ok(batched));
-        assert_eq!(wanted("send to recvmsg").unwrap(), wanted("send receiver=recvmsg").unwrap());
+        assert_eq!(found(&ways, "send to recv 1 KiB"), found(&ways, "send receiver=recv 1 KiB"));
         let alone = found(&ways, "1 KiB send").expect("tables leave out what is the default");
         assert_eq!(ways.record.plan.cases[alone].point.get("messages_per_call"), Some(&Value::Int(1)));
     }
@@ -246,7 +203,7 @@ mod tests {
         let error = found(&run, "sendmsg 5K").unwrap_err();
         let near = error.split("near it: ").nth(1).expect("it says what is near");
         assert!(
-            near.contains("--size") && near.split(": ").nth(1).unwrap().starts_with("sendmsg, 4 KiB"),
+            near.contains("--size") && near.split(": ").nth(1).unwrap().starts_with("sendmsg, "),
             "{error}"
         );
         let error = found(&run, "snd 4K").unwrap_err();

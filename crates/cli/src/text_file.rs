@@ -4,15 +4,9 @@
 //! a part of it is never taken for the whole.
 
 use anyhow::{Context, Result, bail};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
-use std::time::Duration;
-use syscost_sys::process;
-
-/// For what a pipe's other end has to say.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The file's text; `what` is what it should be, and `instead` what to do where it is too large for that.
 pub fn read(path: &Path, most_bytes: u64, what: &str, instead: &str) -> Result<String> {
@@ -30,37 +24,11 @@ pub fn read(path: &Path, most_bytes: u64, what: &str, instead: &str) -> Result<S
 pub fn bytes(path: &Path, most_bytes: u64, what: &str, instead: &str) -> Result<Vec<u8>> {
     let about = || format!("cannot read {}", path.display());
     let mut bytes = Vec::new();
-    PatientFile::open(path)
+    File::open(path)
         .and_then(|file| file.take(most_bytes + 1).read_to_end(&mut bytes))
         .with_context(about)?;
     if bytes.len() as u64 > most_bytes {
         bail!("{} is larger than {} MiB, which is no {what}: {instead}", path.display(), most_bytes >> 20);
     }
     Ok(bytes)
-}
-
-/// A file that is read, or a pipe that is waited for: never for good. Source: fifo(7).
-struct PatientFile {
-    file: File,
-    is_pipe: bool,
-}
-
-impl PatientFile {
-    fn open(path: &Path) -> io::Result<PatientFile> {
-        let is_pipe = path.metadata()?.file_type().is_fifo();
-        let flags = if is_pipe { rustix::fs::OFlags::NONBLOCK.bits() as i32 } else { 0 };
-        Ok(PatientFile { file: OpenOptions::new().read(true).custom_flags(flags).open(path)?, is_pipe })
-    }
-}
-
-impl Read for PatientFile {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        if self.is_pipe && !process::wait_readable(&self.file, PATIENCE)? {
-            let seconds = PATIENCE.as_secs();
-            return Err(io::Error::other(format!(
-                "it is a pipe, and nothing came for {seconds} s: name a file"
-            )));
-        }
-        self.file.read(bytes)
-    }
 }

@@ -7,17 +7,13 @@ use super::calendar::Moment;
 use crate::worker::path::another_host;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use syscost_core::axis::Value;
+use std::path::Path;
 use syscost_experiment::plan::Plan;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning, sessions};
-use syscost_experiment::spec::Spec;
-use syscost_host::remote::target;
+use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning};
 use syscost_host::{Fact, cleaner, fingerprint, identity, remote};
 use syscost_measure::probe::directory;
-use syscost_measure::probe::transfer::axes::PATH;
 use syscost_measure::probe::transfer::{far, planted};
 use syscost_sys::{place, program, random};
 
@@ -67,7 +63,7 @@ pub fn create(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
 
 pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
     let (mut dir, mut run) = RunDir::resume(&options.out)?;
-    same_machine(dir.path(), &run.record.host, &fingerprint::facts())?;
+    same_machine(&run.record, &fingerprint::facts())?;
     own_hosts(dir.directory(), &planned_hosts(&run.record.plan), place::is_ours)?;
     sweep(&run.record.plan);
     let tool = tool()?;
@@ -99,48 +95,14 @@ pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
     Ok((dir, run))
 }
 
-/// The run that another session is asked for, and its directory, in which the session gets one of its own.
-pub fn another_session(dir: &Path) -> Result<(OpenDirectory, Record)> {
-    let record = RunDir::record(dir)?;
-    if let Some(run) = sessions::run_of(dir) {
-        bail!(
-            "{} is a session itself; another one of its run: syscost run --resume {} --new-session",
-            dir.display(),
-            run.display()
-        );
-    }
-    let held = OpenDirectory::open(dir)?;
-    own_hosts(&held, &asked_hosts(&record.spec), place::is_ours)?;
-    Ok((held, record))
-}
-
 /// Samples of two machines are no one run: nothing in the file would tell them apart.
-fn same_machine(dir: &Path, before: &[Fact], now: &[Fact]) -> Result<()> {
-    let (before, told) = (value_of(before), now);
-    let now = value_of(told);
-    match identity::difference(before, now) {
+fn same_machine(record: &Record, now: &[Fact]) -> Result<()> {
+    match identity::difference(value_of(&record.host), value_of(now)) {
         None => Ok(()),
         Some(what) => bail!(
             "this is not the machine that the run was measured on, or it was changed since ({what}); figures of both \
-             would be mixed; {}",
-            apart(dir, told)
-        ),
-    }
-}
-
-/// The command that measures the same experiment on this machine: into the session that it has, or another one.
-fn apart(dir: &Path, now: &[Fact]) -> String {
-    let run = sessions::run_of(dir).unwrap_or_else(|| dir.into());
-    let of_this_machine = |session: &PathBuf| {
-        let record = RunDir::record(session);
-        record.is_ok_and(|record| identity::difference(value_of(&record.host), value_of(now)).is_none())
-    };
-    let begun = sessions::within(&run).into_iter().map(|name| run.join(name)).find(of_this_machine);
-    match begun {
-        Some(session) => format!("this machine has a session: syscost run --resume {}", session.display()),
-        None => format!(
-            "another machine's figures are a run of their own: syscost run --resume {} --new-session",
-            run.display()
+             would be mixed; another machine's figures are a run of their own: {}",
+            record.command.join(" ")
         ),
     }
 }
@@ -151,11 +113,6 @@ fn value_of(facts: &[Fact]) -> impl Fn(&str) -> Option<String> {
 
 fn planned_hosts(plan: &Plan) -> BTreeSet<&str> {
     plan.cases.iter().filter_map(|case| another_host(&case.point)).collect()
-}
-
-fn asked_hosts(spec: &Spec) -> BTreeSet<&str> {
-    let paths = spec.probes.iter().filter_map(|probe| probe.axes.get(PATH.id));
-    paths.flatten().filter_map(Value::as_text).filter(|path| target::is_meant(path)).collect()
 }
 
 /// A directory of somebody else's does not decide which host we log in to, with our keys.
@@ -296,8 +253,9 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
 mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt;
-    use syscost_core::axis::Point;
+    use syscost_core::axis::{Point, Value};
     use syscost_experiment::plan::Case;
+    use syscost_experiment::spec::Spec;
 
     fn options(out: &Path, path: &str) -> RunOptions {
         let mut point = Point::default();
@@ -322,7 +280,8 @@ mod tests {
     fn a_run_is_continued_on_the_machine_that_it_was_measured_on_or_not_at_all() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
-        let options = options(&out, "loopback");
+        let command = ["syscost", "run", "timer"].map(String::from).to_vec();
+        let options = RunOptions { command, ..options(&out, "loopback") };
         let (mut dir, Run { mut record, .. }) = create(&options, Moment::now()).unwrap();
         dir.write_record(&record).unwrap();
         drop(dir);
@@ -336,36 +295,10 @@ mod tests {
         let refused = resume(&options).map(drop).unwrap_err().to_string();
         assert!(
             refused.contains("kernel_release was 2.6.0-another, is ")
-                && refused.ends_with("run --new-session"),
+                && refused.ends_with("a run of their own: syscost run timer"),
             "{refused}"
         );
         assert_eq!(RunDir::record(&out).unwrap().sessions, 1, "nothing was changed");
-    }
-
-    #[test]
-    fn another_machine_gets_a_session_and_goes_on_with_that_one() {
-        let scratch = tempfile::tempdir().unwrap();
-        let out = scratch.path().join("run");
-        let (mut dir, Run { mut record, .. }) = create(&options(&out, "loopback"), Moment::now()).unwrap();
-        let model = record.host.iter_mut().find(|fact| fact.id == "architecture").unwrap();
-        model.value = Some("pdp11".into());
-        dir.write_record(&record).unwrap();
-        drop(dir);
-        let (held, recorded) = another_session(&out).unwrap();
-        assert_eq!(recorded.spec, record.spec);
-        let session = sessions::make(&held).unwrap();
-        drop(create(&options(&session, "loopback"), Moment::now()).unwrap());
-        let refused = resume(&options(&out, "loopback")).map(drop).unwrap_err().to_string();
-        assert!(
-            refused.ends_with("run/session-2") && refused.contains("this machine has a session"),
-            "{refused}"
-        );
-        resume(&options(&session, "loopback")).expect("it is of this machine");
-        let refused = another_session(&session).map(drop).unwrap_err().to_string();
-        assert!(
-            refused.ends_with("run --new-session") && refused.contains("is a session itself"),
-            "{refused}"
-        );
     }
 
     #[test]

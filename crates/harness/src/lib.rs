@@ -16,7 +16,6 @@ pub mod rights;
 mod schedule;
 mod session;
 
-pub use begin::another_session;
 pub use check::{UnfinishedCases, check};
 pub use event::Event;
 

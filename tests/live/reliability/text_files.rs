@@ -101,35 +101,3 @@ fn a_record_beyond_its_limit_is_refused_by_name() {
     large(folder.path(), "run.json", "{", (256 << 20) + 1);
     refused(&["report", folder.path().to_str().unwrap()], &["run.json", "larger than 256 MiB"]);
 }
-
-#[test]
-fn a_pipe_that_nobody_writes_to_is_refused_and_one_that_speaks_is_read() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let pipe = folder.path().join("pipe");
-    let name = std::ffi::CString::new(pipe.to_str().expect("UTF-8")).expect("no NUL");
-    // SAFETY: mkfifo reads the terminated string.
-    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
-    let (pipe, run) = (pipe.to_str().expect("UTF-8"), small_run());
-    let run = run.to_str().expect("UTF-8");
-    std::thread::scope(|scope| {
-        for arguments in [
-            &["plan", pipe][..],
-            &["analyse", pipe],
-            &["report", run, "--out", folder.path().to_str().expect("UTF-8"), "--beside", pipe],
-        ] {
-            let arguments: Vec<String> = arguments.iter().map(|word| word.to_string()).collect();
-            scope.spawn(move || {
-                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-                refused(&arguments, &["nothing came", "name a file"]);
-            });
-        }
-    });
-    let text = std::fs::read_to_string("tests/data/small.toml").expect("an experiment");
-    let writer = std::thread::spawn({
-        let pipe = pipe.to_string();
-        move || std::fs::write(pipe, text)
-    });
-    let plan = self::run(&["plan", pipe]);
-    assert!(plan.status.success(), "{}", said(&plan));
-    writer.join().expect("a thread").expect("the pipe was read");
-}

@@ -33,7 +33,7 @@ pub fn collect(folder: &FleetFolder) -> Result<FleetTables> {
             state: StepState::Open,
             run: String::new(),
             syscost: String::new(),
-            attempts: folder.attempts(&step).len(),
+            attempts: folder.attempts(&step),
             reason: String::new(),
         };
         if folder.is_done(&step) {

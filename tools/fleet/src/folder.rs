@@ -40,7 +40,7 @@ impl FleetFolder {
     }
 
     /// Makes it, new or empty, with the files that its engine takes.
-    pub fn make(place: &Path, plan: &FleetPlan, files: &[(String, String)]) -> Result<FleetFolder> {
+    pub fn make(place: &Path, plan: &FleetPlan, files: &[(&str, String)]) -> Result<FleetFolder> {
         let folder = OpenDirectory::make(place)?;
         if fs::read_dir(place)?.next().is_some() {
             anyhow::bail!("{} is not empty: a fleet needs a new directory", place.display());
@@ -72,13 +72,10 @@ impl FleetFolder {
         self.place.join(LOGS).join(format!("{}.log", step.name()))
     }
 
-    /// Directories of attempts that did not become the step's run.
-    pub fn attempts(&self, step: &FleetStep) -> Vec<PathBuf> {
+    /// How many attempts did not become the step's run.
+    pub fn attempts(&self, step: &FleetStep) -> usize {
         let entries = fs::read_dir(self.of_step(step)).into_iter().flatten().flatten();
-        let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(ATTEMPT));
-        let mut found: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
-        found.sort();
-        found
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(ATTEMPT)).count()
     }
 
     /// The last thing that the step, or what was to start it, said.

@@ -18,23 +18,6 @@ const USUAL: f64 = 0.6;
 /// Fewer operations make no typical one.
 const FEWEST_OPERATIONS: usize = 5;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum HostRole {
-    Sender,
-    Receiver,
-    Alone,
-}
-
-impl HostRole {
-    pub fn word(self) -> &'static str {
-        match self {
-            HostRole::Sender => "as sender",
-            HostRole::Receiver => "as receiver",
-            HostRole::Alone => "alone",
-        }
-    }
-}
-
 /// What is asked of every host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostQuestion {
@@ -48,7 +31,8 @@ pub struct HostQuestion {
 pub struct HostAnswer {
     /// Its place in the plan.
     pub host: usize,
-    pub role: HostRole,
+    /// `as sender`, `as receiver` or `alone`.
+    pub role: &'static str,
     /// `None`: the middle of all operations.
     pub question: Option<HostQuestion>,
     /// Its cost over the fleet's.
@@ -152,9 +136,9 @@ impl FleetFound {
 }
 
 /// Effects of hosts before they are judged, with what was asked.
-type AskedEffects = Vec<(HostRole, Option<HostQuestion>, usize, HostEffect)>;
+type AskedEffects = Vec<(&'static str, Option<HostQuestion>, usize, HostEffect)>;
 
-fn asked_of(role: HostRole, question: Option<&HostQuestion>, effects: &[Option<HostEffect>]) -> AskedEffects {
+fn asked_of(role: &'static str, question: Option<&HostQuestion>, effects: &[Option<HostEffect>]) -> AskedEffects {
     let known = effects.iter().enumerate().filter_map(|(host, effect)| Some((host, (*effect)?)));
     known.map(|(host, effect)| (role, question.cloned(), host, effect)).collect()
 }
@@ -230,8 +214,8 @@ impl<'a> FleetView<'a> {
             centre_classes(&mut values, &ways, 2 * FEWEST_OF_KIND);
             pairs.iter_mut().zip(values).for_each(|(pair, log)| pair.log = log);
             let found = of_pairs(&pairs, self.hosts.len());
-            effects.extend(asked_of(HostRole::Sender, Some(question), &found.senders));
-            effects.extend(asked_of(HostRole::Receiver, Some(question), &found.receivers));
+            effects.extend(asked_of("as sender", Some(question), &found.senders));
+            effects.extend(asked_of("as receiver", Some(question), &found.receivers));
             tables.push(PairTable {
                 question: question.clone(),
                 pairs,
@@ -264,7 +248,7 @@ impl<'a> FleetView<'a> {
             let hosts = self.by_host(question, figures);
             let values: Vec<Vec<f64>> =
                 hosts.iter().map(|own| own.iter().map(|(_, value)| *value).collect()).collect();
-            asked_of(HostRole::Alone, Some(question), &alone(&values))
+            asked_of("alone", Some(question), &alone(&values))
         };
         asked.iter().flat_map(of).collect()
     }
@@ -284,7 +268,7 @@ impl<'a> FleetView<'a> {
             .iter()
             .map(|repeats| repeats.values().filter_map(|values| median(values)).collect())
             .collect();
-        asked_of(HostRole::Alone, None, &alone(&values))
+        asked_of("alone", None, &alone(&values))
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Nothing of a name reaches a shell that could read more than a name in it.
 
-use anyhow::{Result, bail};
-use std::collections::BTreeSet;
+use anyhow::{Context, Result, bail};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More hosts than any report shows; a slip of the pen asks for millions.
 const MOST: usize = 20_000;
@@ -39,6 +39,15 @@ pub fn expand(list: &str) -> Result<Vec<String>> {
 pub fn is_name(host: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     !host.is_empty() && host.len() <= LONGEST_NAME && !host.starts_with(['-', '.']) && host.chars().all(plain)
+}
+
+/// `host,kind` in each line.
+pub fn kinds(text: &str) -> Result<BTreeMap<String, String>> {
+    let kind = |line: &str| {
+        let (host, kind) = line.split_once(',').with_context(|| format!("{line:?} is not host,kind"))?;
+        Ok((host.trim().to_string(), kind.trim().to_string()))
+    };
+    text.lines().filter(|line| !line.trim().is_empty()).map(kind).collect()
 }
 
 /// Splits at commas outside of brackets.

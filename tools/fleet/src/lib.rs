@@ -8,8 +8,6 @@ pub mod hosts;
 pub mod matchings;
 pub mod plan;
 pub mod folder;
-pub mod namespaces;
-pub mod drive;
 pub mod engine;
 pub mod step;
 pub mod figures;

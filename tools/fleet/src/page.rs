@@ -108,7 +108,7 @@ impl FleetPage<'_> {
         let asked = answer.question.as_ref().map(|one| self.question(one));
         [
             self.found.hosts[answer.host].clone(),
-            answer.role.word().into(),
+            answer.role.into(),
             asked.unwrap_or_else(|| "the typical operation".into()),
             format!("{:.2}x{interval}", decision.ratio),
             decision.rounds.to_string(),

@@ -4,7 +4,7 @@
 //! is neither asked nor changed. Since 7.2 a kernel is three packages. Sources: apt.conf(5), sources.list(5).
 
 use super::choice::NEWEST;
-use super::package::{Package, by_apt, shown};
+use super::package::{IMAGE, Package, apt, by_apt, release_of, shown};
 use super::{missing, tool};
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -34,7 +34,6 @@ const SUITES: &[(&str, &[&str])] = &[
 const FRESH: Duration = Duration::from_secs(24 * 3600);
 /// Parts of a kernel that is split: its release follows.
 const PARTS: [&str; 3] = ["linux-base-", "linux-binary-", "linux-modules-"];
-const IMAGE: &str = "linux-image-";
 
 /// apt, told to look into these suites alone.
 pub struct Suites {
@@ -85,7 +84,7 @@ impl Suites {
         let is_fresh = age.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age < FRESH));
         if !is_fresh {
             watch("reading the indexes of Debian's suites");
-            let mut update = suites.command("apt-get");
+            let mut update = apt("apt-get", &suites.options);
             // A mirror may lack a suite: what came is used, and what came is signed.
             let read = tool::output(update.args(["-q", "update"]), "apt");
             if suites.images()?.is_empty() {
@@ -96,15 +95,9 @@ impl Suites {
         Ok(suites)
     }
 
-    fn command(&self, program: &str) -> std::process::Command {
-        let mut command = tool::command(program);
-        self.options.iter().for_each(|option| _ = command.args(["-o", option]));
-        command
-    }
-
     /// Names of all packages that are kernels.
     fn images(&self) -> Result<Vec<String>> {
-        let names = tool::output(self.command("apt-cache").args(["pkgnames", IMAGE]), "apt")?;
+        let names = tool::output(apt("apt-cache", &self.options).args(["pkgnames", IMAGE]), "apt")?;
         Ok(String::from_utf8_lossy(&names).lines().map(str::to_string).collect())
     }
 
@@ -138,14 +131,6 @@ impl Suites {
     }
 }
 
-/// `6.12.107+deb13` of `linux-image-6.12.107+deb13-cloud-amd64`, where that is the flavour.
-fn release_of(name: &str, flavour: &str) -> Option<String> {
-    let rest = name.strip_prefix(IMAGE)?.trim_end_matches("-unsigned");
-    let release = rest.strip_suffix(flavour)?.strip_suffix('-')?;
-    let plain = release.starts_with(|c: char| c.is_ascii_digit()) && !release.contains(['c', 'r'].as_slice());
-    plain.then(|| release.to_string())
-}
-
 /// `6.1.0-50` is a 6.1, and no 6.
 fn fits(release: &str, asked: &str) -> bool {
     if asked == NEWEST {
@@ -164,14 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_told_from_flavours_and_from_longer_versions() {
-        let of = |name: &str| release_of(name, "cloud-amd64");
-        assert_eq!(of("linux-image-6.1.0-50-cloud-amd64-unsigned").as_deref(), Some("6.1.0-50"));
-        assert_eq!(of("linux-image-7.3.4+deb13-cloud-amd64").as_deref(), Some("7.3.4+deb13"));
-        assert_eq!(of("linux-image-7.3.4+deb13-cloud-amd64-dbg"), None);
-        assert_eq!(of("linux-image-cloud-amd64"), None);
-        assert_eq!(release_of("linux-image-6.1.0-50-cloud-amd64", "amd64"), None);
-        assert_eq!(release_of("linux-image-6.1.0-50-rt-amd64", "amd64"), None);
+    fn a_version_is_told_from_longer_versions() {
         assert!(
             fits("6.1.0-50", "6.1") && fits("6.12.107+deb13", "6.12.107") && fits("6.12.107+deb13", "6.12")
         );

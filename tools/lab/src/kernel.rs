@@ -112,21 +112,24 @@ pub fn get(
         KernelChoice::Debian(version) => {
             Suites::open(cache, wanted.arch.debian, watch)?.find(version, flavour)?
         }
-        _ => {
-            let package = Package::choose(cache, flavour)?;
-            if wanted.offline && !package.is_here() {
-                return Err(package::by_hand(cache, flavour).into());
-            }
-            vec![package]
-        }
+        _ => match package::placed(cache, flavour)? {
+            Some(placed) => vec![placed],
+            None if wanted.offline => return Err(package::by_hand(cache, flavour).into()),
+            None => match package::offered_by_apt(flavour) {
+                Some(offered) => vec![offered],
+                None => Suites::open(cache, wanted.arch.debian, watch)
+                    .and_then(|suites| suites.find(package::USUAL, flavour))
+                    .with_context(|| package::by_hand(cache, flavour))?,
+            },
+        },
     };
     let staging = OwnedDirectory::create(cache).context("cannot make a directory in the cache")?;
     let mut files = Vec::new();
     for package in &packages {
-        if !package.is_here() {
+        if package.file.is_none() {
             watch(&format!("fetching {}", package.name));
         }
-        files.push(package.fetch(cache, flavour, staging.path())?);
+        files.push(package.fetch(staging.path())?);
     }
     watch(&format!("unpacking {}", packages[0].name));
     let new = unpack(&packages, &files, wanted.arch, staging.path())?;
@@ -165,10 +168,7 @@ fn unpack(packages: &[Package], files: &[PathBuf], arch: &Arch, staging: &Path) 
     let tree = staging.join("tree");
     fs::create_dir(&tree)?;
     for file in files {
-        let data = package::extract_data(file, staging)?;
-        let mut tar = tool::command("tar");
-        tar.arg("-xf").arg(&data).arg("-C").arg(&tree).arg("--no-same-owner");
-        tool::output(&mut tar, "tar xz-utils")?;
+        tool::output(tool::command("dpkg-deb").arg("--extract").arg(file).arg(&tree), "dpkg")?;
     }
     let new = staging.join("new");
     fs::create_dir(&new)?;

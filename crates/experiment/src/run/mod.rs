@@ -17,7 +17,6 @@ mod open;
 pub mod own_cost;
 pub mod profile;
 pub mod rows;
-pub mod sessions;
 pub mod samples;
 pub mod settings;
 pub mod time_spent;

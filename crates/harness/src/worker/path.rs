@@ -121,7 +121,7 @@ impl Paths {
             if let Some(facts) = self.before.get(path) {
                 host.is_still(facts).map_err(|reason| Unavailable {
                     reason,
-                    remedy: "measure apart from it: syscost run --resume DIR --new-session".into(),
+                    remedy: "measure apart from it: syscost run --out NEW_DIR".into(),
                 })?;
             }
             self.hosts.insert(path.to_string(), host);

@@ -14,3 +14,4 @@ step() { # number, name and node
         --input=none --output="logs/$2.log" --error="logs/$2.log" --open-mode=append @BINARY@ fleet step @PLACE@ "$1" \
         2>>"logs/$2.log" &
 }
+end() { exit 0; }

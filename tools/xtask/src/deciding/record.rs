@@ -84,36 +84,17 @@ impl StudyRecord {
         format!("{}{}", shown::text(&self.rows), self.measured(folder))
     }
 
-    /// Where, how and by which commands the studies were run.
+    /// Where the studies were run, and where their rows and commands are.
     fn measured(&self, folder: &str) -> String {
         let fact = |id: &str| self.facts.machine.get(id).cloned().flatten().unwrap_or("unknown".into());
-        let mut text = format!(
+        format!(
             "Measured on {} (CPUs {}, virtual machine: {}), Linux {}, by `cargo xtask deciding`: \
-             [every row]({folder}/{ROWS}), [machine and commands]({folder}/{FACTS}).\n\n\
-             | study | runs | command | seconds | timed | others used |\n|---|---|---|---|---|---|\n",
+             [every row]({folder}/{ROWS}), [machine, commands and conditions]({folder}/{FACTS}).\n\n",
             fact("cpu_model"),
             fact("cpus_online"),
             fact("hypervisor"),
             fact("kernel_release"),
-        );
-        let mut names: Vec<&str> = self.facts.studies.iter().map(|facts| facts.study.as_str()).collect();
-        names.dedup();
-        for name in names {
-            let of = || self.facts.studies.iter().filter(|facts| facts.study == name);
-            let Some(first) = of().next() else { continue };
-            let set = |(name, value): (&String, &String)| format!("{name}={value} ");
-            let command: String = first.environment.iter().map(set).chain([first.command.clone()]).collect();
-            let range = |of: Vec<f64>, scale: f64, unit: &str| shown::range(&of, scale, unit);
-            text += &format!(
-                "| {name} | {} | `{command}`{} | {} | {} | {} |\n",
-                of().count(),
-                first.beside.as_ref().map_or(String::new(), |beside| format!(", beside {beside}")),
-                range(of().map(|facts| facts.seconds).collect(), 1.0, "s"),
-                range(of().filter_map(|facts| facts.efficiency).collect(), 100.0, "%"),
-                range(of().filter_map(|facts| facts.others_share).collect(), 100.0, "%"),
-            );
-        }
-        text + "\n"
+        )
     }
 }
 
@@ -150,9 +131,6 @@ mod tests {
         assert_eq!(StudyRecord::load(folder.path()).unwrap(), record);
         let page = record.page("runs/deciding");
         assert!(page.contains("Measured on X (CPUs unknown, virtual machine: unknown)"), "{page}");
-        let row =
-            "| aa | 2 | `SYSCOST_PLANT=sendmsg=send+5 syscost run default` | 60-61 s | 62 % | 250 us | - |";
-        assert!(page.contains(row), "{page}");
         record.forget("aa");
         assert_eq!(record.facts.studies.len(), 1);
     }

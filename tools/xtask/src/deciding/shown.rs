@@ -43,18 +43,9 @@ impl FoundPart {
     }
 }
 
-/// From the least to the greatest, in whole units; `-` where there are none.
-pub fn range(values: &[f64], scale: f64, unit: &str) -> String {
-    let scaled = || values.iter().map(|value| (value * scale).round());
-    let (Some(low), Some(high)) = (scaled().reduce(f64::min), scaled().reduce(f64::max)) else {
-        return "-".into();
-    };
-    if low == high { format!("{low} {unit}") } else { format!("{low}-{high} {unit}") }
-}
-
-/// The tables, each with an empty line after it: targets first, evidence after them.
+/// The tables, each with an empty line after it: what was asked, and what was found of what was planted.
 pub fn text(rows: &[StudyRow]) -> String {
-    [targets(rows), identical(rows), planted(rows), decided(rows)].map(|table| table + "\n").concat()
+    [targets(rows), planted(rows)].map(|table| table + "\n").concat()
 }
 
 fn table(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
@@ -183,7 +174,6 @@ struct FalseAnswers {
     answers: FoundPart,
     /// Runs of a study with any.
     families: FoundPart,
-    same: FoundPart,
 }
 
 impl FalseAnswers {
@@ -203,7 +193,6 @@ fn false_answers(rows: &[StudyRow], studies: &[&str], scope: RivalScope) -> Fals
     FalseAnswers {
         answers: FoundPart::of(measured(), |row| row.verdict.differs()),
         families: FoundPart { of: families.len(), found: families.values().filter(|any| **any).count() },
-        same: FoundPart::of(measured(), |row| row.verdict == RivalVerdict::Same),
     }
 }
 
@@ -216,21 +205,6 @@ fn at_least(found: usize, of: usize, rate: f64) -> f64 {
         mass *= (of - n) as f64 / (n + 1) as f64 * rate / (1.0 - rate);
     }
     (1.0 - below).clamp(0.0, 1.0)
-}
-
-fn identical(rows: &[StudyRow]) -> String {
-    let kinds: [(&str, &[&str]); 3] =
-        [("idle machine", &["aa"]), ("one CPU busy", &["aa_busy"]), ("both", &["aa", "aa_busy"])];
-    let lines = kinds.iter().flat_map(|(name, studies)| {
-        SCOPES.map(|(scope, by)| {
-            let said = false_answers(rows, studies, scope);
-            let p = said.p().map_or("-".into(), |p| format!("{p:.2}"));
-            let (answers, families, same) = (said.answers.text(), said.families.text(), said.same.text());
-            format!("{name} | {by} | {answers} | {families} | {p} | {same}")
-        })
-    });
-    let heading = "identical rivals | by | false `faster` or `slower` | runs with any | p against 2.5 % of runs | `same`";
-    table(heading, lines)
 }
 
 fn planted(rows: &[StudyRow]) -> String {
@@ -267,22 +241,6 @@ fn by_run(rows: &[StudyRow], study: &str, scope: RivalScope) -> BTreeMap<u32, Fo
         *part = part.with(is_decided(row));
     }
     runs
-}
-
-fn decided(rows: &[StudyRow]) -> String {
-    let lines = [("default", "60 s"), ("long", "120 s")].into_iter().flat_map(|(study, time)| {
-        SCOPES.map(|(scope, by)| {
-            let studies = [study];
-            let all = || against_control(rows, &studies, scope);
-            let runs: Vec<f64> =
-                by_run(rows, study, scope).values().filter_map(|part| part.share()).collect();
-            let differs = FoundPart::of(all(), |row| row.verdict.differs()).text();
-            let same = FoundPart::of(all(), |row| row.verdict == RivalVerdict::Same).text();
-            let decided = FoundPart::of(all(), is_decided).text();
-            format!("{time} | {by} | {} | {decided} | {differs} | {same}", range(&runs, 100.0, "%"))
-        })
-    });
-    table("default study | by | decided, by run | decided, all runs | `faster` or `slower` | `same`", lines)
 }
 
 /// Do runs of the default study agree?

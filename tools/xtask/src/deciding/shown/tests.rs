@@ -50,13 +50,10 @@ fn identical_rivals_that_differ_are_false_and_counted_by_run() {
     rows[7].verdict = Faster;
     rows[8].verdict = Slower;
     rows[9].verdict = Undecided;
-    let page = text(&rows);
-    let said = line(&page, "idle machine");
-    assert_eq!(
-        said,
-        "| idle machine | point | 2 of 300 (0.7 %) | 1 of 3 (33.3 %) | 0.07 | 297 of 300 (99.0 %) |"
+    assert!(
+        line(&text(&rows), asked).ends_with("| 2 of 300 (0.7 %) | met |"),
+        "one run of three may be chance"
     );
-    assert!(line(&page, asked).ends_with("| met |"), "one run of three may be chance");
     rows[150].verdict = Slower;
     assert!(line(&text(&rows), asked).ends_with("| **not met** |"));
     assert!(line(&text(&rows[..100]), asked).contains("not met"), "100 points are too few");
@@ -107,7 +104,6 @@ fn the_run_that_decides_least_is_held_against_the_target() {
     assert!(line(&text(&rows), asked).contains("| the least run: 9 of 10 (90.0 %) | met |"));
     rows[1].verdict = Undecided;
     assert!(line(&text(&rows), asked).contains("| the least run: 8 of 10 (80.0 %) | **not met** |"));
-    assert!(line(&text(&rows), "60 s | size over threads").contains("| 80-100 % | 18 of 20 (90.0 %) |"));
     assert!(line(&text(&rows), "120 s: 97 %").ends_with("| - | not measured |"));
 }
 
