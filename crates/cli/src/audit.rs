@@ -2,9 +2,8 @@
 
 use crate::args::{AuditArgs, Global};
 use crate::label::Labels;
+use crate::one_pass;
 use crate::output::{self, Color, Paint, entry};
-use crate::progress::Progress;
-use crate::{one_pass, run as run_command};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
@@ -13,7 +12,7 @@ use std::process::ExitCode;
 use syscost_core::units::short_bytes;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::{Audit, Record};
-use syscost_harness::{self as measure, UnfinishedCases, audit::Audited, rights};
+use syscost_harness::{self as measure, UnfinishedCases, audit::Audited};
 use syscost_host::namespaces::named;
 use syscost_host::remote::target;
 use syscost_measure::ledger::Tier;
@@ -26,9 +25,7 @@ const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path",
 
 pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
     let plan = one_pass::plan(args.experiment.clone(), &DEFAULTS, false, matches)?;
-    run_command::refuse_nothing(&plan)?;
-    run_command::give_up(rights::keep_for_one_pass(&plan, None, true));
-    let mut progress = Progress::checking(&plan, global);
+    let mut progress = one_pass::begin(&plan, None, true, global)?;
     let mut found = measure::audit::audit(&plan, &mut |event| progress.show(event))?;
     found.unfinished.skips.splice(0..0, plan.skips.iter().cloned());
     let Audited { audits, unfinished: UnfinishedCases { failures, skips, unreached } } = &found;

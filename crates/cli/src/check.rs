@@ -2,22 +2,19 @@
 
 use crate::args::{CheckArgs, Global};
 use crate::output::{self, Paint, entry};
-use crate::progress::Progress;
-use crate::{asked, one_pass, run as run_command};
+use crate::{asked, one_pass};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
 use std::process::ExitCode;
 use syscost_core::units::count;
 use syscost_experiment::plan::{Case, Plan};
-use syscost_harness::{self as measure, UnfinishedCases, rights};
+use syscost_harness::{self as measure, UnfinishedCases};
 
 pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
     let spec = asked::spec(&args.asked, matches)?;
     let mut plan = Plan::make(&spec)?;
-    run_command::refuse_nothing(&plan)?;
-    run_command::give_up(rights::keep_for_one_pass(&plan, None, false));
-    let mut progress = Progress::checking(&plan, global);
+    let mut progress = one_pass::begin(&plan, None, false, global)?;
     let mut verified = 0;
     let mut left = measure::check(&plan, &mut |event| {
         verified += usize::from(matches!(event, measure::Event::CaseDone { .. }));

@@ -74,13 +74,12 @@ fn plan(args: &FleetPlanArgs, global: &Global) -> Result<()> {
     plan.each.as_deref().map_or(Ok(()), |each| takes("--each", each))?;
     let steps = plan.steps()?;
     let place = std::path::absolute(&args.out)?;
-    let files = engine.files(&plan, &steps, &place)?;
-    FleetFolder::make(&place, &plan, &files)?;
+    let (script, text) = engine.script(&plan, &steps, &place)?;
+    FleetFolder::make(&place, &plan, (script, &text))?;
     let stages = steps.last().map_or(0, |last| last.stage + 1);
     if global.json {
-        let files: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
         return output::print_json(
-            &json!({ "dir": args.out, "id": plan.id, "hosts": names.len(), "steps": steps.len(), "stages": stages, "files": files }),
+            &json!({ "dir": args.out, "id": plan.id, "hosts": names.len(), "steps": steps.len(), "stages": stages, "files": [script] }),
         );
     }
     let dir = args.out.display();

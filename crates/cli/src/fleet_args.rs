@@ -15,8 +15,8 @@ Examples:
   syscost fleet collect fleet
   syscost fleet report fleet      which host is slow, by how much, how sure
 
-Slurm and Kubernetes place, retry and limit the steps. Every step is an
-ordinary run in DIR/runs/STEP/run. See docs/fleet.md.";
+Slurm places, retries and limits the steps. Every step is an ordinary run in
+DIR/runs/STEP/run. See docs/fleet.md.";
 
 #[derive(Args, Debug)]
 pub struct FleetArgs {
@@ -70,14 +70,14 @@ pub struct FleetPlanArgs {
     /// How often every step is measured: repeats give the noise floor
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// Who starts the steps: slurm, kubernetes, or local (namespaces of this machine)
+    /// Who starts the steps: slurm, or local (namespaces of this machine)
     #[arg(long, value_name = "ENGINE")]
     pub engine: String,
     /// The program on every host [default: this one]
     #[arg(long, value_name = "FILE")]
     pub binary: Option<String>,
     /// A CSV file of host,kind: hosts are compared with their kind [default: what the engine tells of
-    /// switches, zones and instance types]
+    /// switches]
     #[arg(long, value_name = "FILE")]
     pub stratum: Option<PathBuf>,
     /// Draws who meets whom [default: 1]

@@ -5,49 +5,42 @@ use crate::compare::side;
 use crate::output;
 use crate::side_args::{GateArgs, WhenUndecided};
 use anyhow::{Context, Result};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use syscost_analyze::sides::RunFigures;
 use syscost_analyze::sides::facts::refusal;
 use syscost_analyze::sides::gate::{BudgetState, Budgets, GateAnswer};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
-use syscost_report::gate::{GateFormat, GateReport};
+use syscost_report::gate::GateReport;
 use syscost_report::sides;
 
 const OVER: u8 = 1;
 const NOT_COMPARABLE: u8 = 3;
 const UNDECIDED: u8 = 4;
 /// What `git bisect run` takes for a commit that cannot be judged.
-pub const CANNOT_BE_JUDGED: u8 = 125;
+const CANNOT_BE_JUDGED: u8 = 125;
 const STDOUT: &str = "-";
 
 /// Both sides were read, and cannot be judged.
-pub struct NotComparable(pub String);
-
-/// What a gate allows, and how it tells its answer.
-pub struct GateTerms<'a> {
-    pub budget: &'a [(Option<String>, f64)],
-    pub undecided: WhenUndecided,
-    pub write: &'a [(&'static GateFormat, PathBuf)],
-}
+struct NotComparable(String);
 
 pub fn run(args: &GateArgs, global: &Global) -> Result<ExitCode> {
     let (first, base) = side(&args.baseline)?;
     let (_, candidate) = side(&args.candidate)?;
     let confirming = if args.confirm.is_empty() { None } else { Some(side(&args.confirm)?.1) };
-    let terms = GateTerms { budget: &args.budget, undecided: args.undecided, write: &args.write };
-    match judged(&terms, &base, &candidate, confirming.as_deref()) {
-        Ok(answer) => told(&terms, global, &first, &answer),
+    match judged(&budgets(&args.budget), &base, &candidate, confirming.as_deref()) {
+        Ok(answer) => told(args, global, &first, &answer),
         Err(NotComparable(why)) => {
             output::complain(&format!("{} {why}", output::Paint::stderr(global.color).red("error:")));
-            Ok(ExitCode::from(NOT_COMPARABLE))
+            let skips = args.undecided == WhenUndecided::Skip;
+            Ok(ExitCode::from(if skips { CANNOT_BE_JUDGED } else { NOT_COMPARABLE }))
         }
     }
 }
 
-pub fn judged(
-    terms: &GateTerms<'_>,
+fn judged(
+    budgets: &Budgets,
     base: &[RunFigures],
     candidate: &[RunFigures],
     confirming: Option<&[RunFigures]>,
@@ -57,8 +50,7 @@ pub fn judged(
     if let Some(why) = refusal(base, &all) {
         return Err(NotComparable(format!("these runs cannot be compared: {}", sides::refused(&why))));
     }
-    let budgets = budgets(terms.budget);
-    let answer = GateAnswer::of(base, candidate, &budgets);
+    let answer = GateAnswer::of(base, candidate, budgets);
     let unused = budgets.named.keys().find(|kind| answer.judged.iter().all(|case| !case.has_budget_of(kind)));
     if let Some(kind) = unused {
         return Err(NotComparable(format!(
@@ -71,7 +63,7 @@ pub fn judged(
         ));
     }
     Ok(match confirming {
-        Some(more) => answer.confirmed_by(&GateAnswer::of(base, more, &budgets)),
+        Some(more) => answer.confirmed_by(&GateAnswer::of(base, more, budgets)),
         None => answer,
     })
 }
@@ -87,7 +79,7 @@ fn budgets(asked: &[(Option<String>, f64)]) -> Budgets {
     budgets
 }
 
-pub fn told(args: &GateTerms<'_>, global: &Global, first: &Run, answer: &GateAnswer) -> Result<ExitCode> {
+fn told(args: &GateArgs, global: &Global, first: &Run, answer: &GateAnswer) -> Result<ExitCode> {
     let report =
         GateReport::of(answer, first, matches!(args.undecided, WhenUndecided::Exit | WhenUndecided::Fail));
     let (to_stdout, to_files): (Vec<_>, Vec<_>) =

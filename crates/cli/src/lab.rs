@@ -1,40 +1,33 @@
 //! `lab`: runs an experiment in emulated guests, where zero-copy is really not copied or instructions repeat, and brings the
-//! runs' directories back. `lab compare` shows counted guests side by side, `lab gate` judges one.
+//! runs' directories back. `lab compare` shows counted guests side by side.
 
 use crate::args::Global;
-use crate::compare::{runs_at, side};
-use crate::gate::{self, CANNOT_BE_JUDGED, GateTerms};
-use crate::lab_args::{GuestArgs, LabAction, LabArgs, LabCompareArgs, LabCount, LabGateArgs};
+use crate::compare::runs_at;
+use crate::lab_args::{GuestArgs, LabAction, LabArgs, LabCompareArgs, LabCount};
 use crate::lab_guest::Guest;
 use crate::output;
-use crate::side_args::WhenUndecided;
 use crate::{asked, audit, report, run as run_command};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use syscost_analyze::sides::counts;
 use syscost_analyze::sides::facts::differing;
-use syscost_analyze::sides::{RunFigures, counts};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::spec::{INSTRUCTIONS, LAB};
-use syscost_host::cleaner::OwnedDirectory;
 use syscost_lab::{self as lab, KernelChoice};
 use syscost_report::kernels::{self, Kernels};
 use syscost_report::side_page::ComparedSides;
 use syscost_report::{html, sides};
-use syscost_sys::signals;
 
 const TABLE: &str = "kernels.csv";
-/// As a shell says of a command that Ctrl-C ended: git bisect stops.
-const INTERRUPTED: u8 = 130;
 
 pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
     match &args.action {
         Some(LabAction::Compare(args)) => return run_compare(args, global),
-        Some(LabAction::Gate(args)) => return run_gate(args, global, command),
         None => {}
     }
     let mut asked = args.asked.clone();
@@ -139,38 +132,4 @@ fn compare(places: &[PathBuf], out: Option<&Path>, global: &Global) -> Result<()
     text += &output::table(&kernels::table(&all), global.color);
     text += &output::entry("", 0, kernels::NOT_TOLD);
     output::print(&text)
-}
-
-/// `lab gate`: boots a kernel, repeats what the baseline counted, and ends as `git bisect run` wants it. What `syscost gate`
-/// would call undecided or not comparable, and a kernel that brings no run back, ends with 125.
-fn run_gate(args: &LabGateArgs, global: &Global, command: Vec<String>) -> Result<ExitCode> {
-    let (first, base) = side(&args.baseline)?;
-    if !base.iter().all(|run| counts(&run.record)) {
-        bail!(
-            "the baseline counts no instructions: make it with syscost lab --count instructions --out BASE"
-        );
-    }
-    let kernel = match &args.kernel {
-        Some(text) => KernelChoice::parse(text, args.guest.modules.as_deref())?,
-        None => KernelChoice::Usual,
-    };
-    let scratch =
-        OwnedDirectory::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
-    let out = args.out.clone().unwrap_or_else(|| scratch.path().join("run"));
-    let guest = Guest { args: &args.guest, kernel: &kernel, counting: true, spec: &first.record.spec };
-    let run = match guest.run(&out, command, global) {
-        Ok((run, _)) => run,
-        Err(_) if signals::caught() => return Ok(ExitCode::from(INTERRUPTED)),
-        Err(error) => return cannot_be_judged(&format!("{error:#}"), global),
-    };
-    let terms = GateTerms { budget: &args.budget, undecided: WhenUndecided::Skip, write: &args.write };
-    match gate::judged(&terms, &base, &[RunFigures::of(&run)], None) {
-        Ok(answer) => gate::told(&terms, global, &first, &answer),
-        Err(gate::NotComparable(why)) => cannot_be_judged(&why, global),
-    }
-}
-
-fn cannot_be_judged(why: &str, global: &Global) -> Result<ExitCode> {
-    output::complain(&format!("{} {why}", output::Paint::stderr(global.color).red("error:")));
-    Ok(ExitCode::from(CANNOT_BE_JUDGED))
 }

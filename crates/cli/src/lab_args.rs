@@ -1,12 +1,10 @@
-//! Options of the lab: what its guests are, what is compared of several, and what a gate allows.
+//! Options of the lab: what its guests are, and what is compared of several.
 
 use crate::experiment_args::ExperimentArgs;
-use crate::side_args::{budget, target};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use syscost_lab::{Arch, Nic};
-use syscost_report::gate::GateFormat;
 
 pub const LAB_EXAMPLES: &str = "\
 Examples:
@@ -17,7 +15,6 @@ Examples:
   syscost lab --count instructions --kernel 6.1,6.12,newest --out kernels
   syscost lab compare kernels       what each operation costs more
   syscost lab --count instructions --kernel ./bzImage --modules ./lib/modules
-  git bisect run syscost lab gate --kernel ./bzImage --baseline base
 
 It needs qemu (Debian: qemu-system-x86, no KVM, no root), dpkg and xz. The first
 lab fetches a kernel of 34 MB into the cache, checks it and unpacks it. Nothing
@@ -90,9 +87,6 @@ pub enum LabAction {
     /// Compare counted guests: a column for each kernel, the largest change first
     #[command(after_help = COMPARE_GUESTS)]
     Compare(LabCompareArgs),
-    /// Fail where a kernel costs more instructions than a budget allows, for git bisect
-    #[command(after_help = GATE_GUEST)]
-    Gate(Box<LabGateArgs>),
 }
 
 const COMPARE_GUESTS: &str = "\
@@ -103,20 +97,6 @@ Examples:
 Answers are those of `syscost compare`: worse, better, same (within 0.5 %),
 undecided. The replicate is the round.";
 
-const GATE_GUEST: &str = "\
-Examples:
-  git bisect run syscost lab gate --kernel ./bzImage --baseline base
-  syscost lab gate --kernel newest --baseline base --budget 2%
-
-The guest repeats what the baseline measured.
-
-Exit status:
-  0    every case is within its budget
-  1    a case is over its budget
-  2    wrong usage, or the baseline cannot be read
-  125  it cannot be judged: the kernel does not boot or lacks a driver, or a
-       case is undecided; git bisect passes such commits over";
-
 #[derive(Args, Debug)]
 pub struct LabCompareArgs {
     /// The base and its rivals; a directory of several runs is all of these
@@ -125,27 +105,6 @@ pub struct LabCompareArgs {
     /// Write kernels.csv, and a page for each rival, into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-}
-
-#[derive(Args, Debug)]
-pub struct LabGateArgs {
-    /// A run of `syscost lab --count instructions`
-    #[arg(long, value_name = "BASE", required = true)]
-    pub baseline: Vec<PathBuf>,
-    /// The kernel to judge, as `lab --kernel` takes it [default: the newest that apt offers]
-    #[arg(long, value_name = "KERNEL")]
-    pub kernel: Option<String>,
-    #[command(flatten)]
-    pub guest: GuestArgs,
-    /// By how much counts may grow: 1%, or of a probe or `cpu` (messages) alone: cpu=1%
-    #[arg(long, value_name = "[KIND=]SHARE", default_value = "1%", value_parser = budget)]
-    pub budget: Vec<(Option<String>, f64)>,
-    /// Keep the guest's run in this directory, new or empty
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Write the answer for another program, as `syscost gate --write`
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = target)]
-    pub write: Vec<(&'static GateFormat, PathBuf)>,
 }
 
 /// One of several by its name: what each is called, and what its help says.

@@ -7,10 +7,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use syscost_core::units::{format_duration, parse_duration};
+use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{LAB_SECONDS, LAB_START_SECONDS, Run};
 use syscost_experiment::spec::Spec;
-use syscost_host::{Fact, Unavailable};
+use syscost_host::Unavailable;
 use syscost_lab::{self as lab, Arch, KernelChoice, LabRequest, LabRun};
 use syscost_sys::{random, signals};
 
@@ -95,37 +95,9 @@ fn told_from_outside(request: &LabRequest<'_>, brought: &LabRun, command: Vec<St
     }
     let label = label(request, &run);
     run.record.names.label.get_or_insert(label);
-    let fact = |id: &str, title: &str, value: String, source: &str| Fact {
-        id: id.into(),
-        title: title.into(),
-        value: Some(value),
-        source: source.into(),
-    };
-    run.record.host.extend([
-        fact("lab_device", "lab: network devices", request.nic.name.into(), "--nic"),
-        fact("kernel_package", "lab: kernel", brought.kernel.clone(), "what was unpacked"),
-        fact("lab_emulator", "lab: emulator", brought.emulator.clone(), "qemu --version"),
-        fact("lab_machine", "lab: machine", brought.machine.clone(), "options of qemu"),
-        fact(
-            "kernel_boot_options",
-            "lab: boot options",
-            brought.boot_options.clone(),
-            "the kernel's command line",
-        ),
-        fact(LAB_SECONDS, "lab: seconds in all", seconds(brought.took), "this machine's clock"),
-        fact(
-            LAB_START_SECONDS,
-            "lab: seconds until it measured",
-            seconds(brought.began_after),
-            "this machine's clock",
-        ),
-    ]);
+    run.record.host.extend(brought.facts.iter().cloned());
     dir.write_record(&run.record)?;
     Ok(run)
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.1}", time.as_secs_f64())
 }
 
 /// What a user calls this guest: its kernel, and its boot options where these were named. What is newest, or usual, is

@@ -1,13 +1,16 @@
 //! What `check`, `audit` and `profile` share: a plan whose cases are visited once, untimed, and what was left over of it.
 
+use crate::args::Global;
 use crate::experiment_args::ExperimentArgs;
 use crate::label::Labels;
 use crate::output::{Paint, entry};
-use crate::{asked, plan as plan_command};
+use crate::progress::Progress;
+use crate::{asked, plan as plan_command, run as run_command};
 use anyhow::Result;
 use clap::ArgMatches;
+use std::path::Path;
 use syscost_experiment::plan::Plan;
-use syscost_harness::{UnfinishedCases, audit::audited};
+use syscost_harness::{UnfinishedCases, audit::audited, rights};
 
 /// The cases of an experiment; without one, the transfers of the default study, with these values on the axes that no flag
 /// names. `every`: also cases that only repeat another's way to move data.
@@ -28,6 +31,13 @@ pub fn plan(
         case.index = index;
     }
     Ok(plan)
+}
+
+/// Before the first case: rights that no case needs are given up. `counts`: inside the kernel; `place`: where files go.
+pub fn begin(plan: &Plan, place: Option<&Path>, counts: bool, global: &Global) -> Result<Progress> {
+    run_command::refuse_nothing(plan)?;
+    run_command::give_up(rights::keep_for_one_pass(plan, place, counts));
+    Ok(Progress::new(plan, global, true))
 }
 
 /// What failed, what was skipped, and what an interruption left, a line each.

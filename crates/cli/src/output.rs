@@ -34,11 +34,6 @@ pub enum Color {
 pub struct Paint(bool);
 
 impl Paint {
-    #[cfg(test)]
-    pub fn none() -> Paint {
-        Paint(false)
-    }
-
     pub fn stdout(color: Color) -> Paint {
         Paint(color.wanted(io::stdout().is_terminal()))
     }

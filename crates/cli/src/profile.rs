@@ -3,7 +3,6 @@
 use crate::args::{Global, ProfileArgs};
 use crate::label::Labels;
 use crate::output::{self, Color, Paint, entry};
-use crate::progress::Progress;
 use crate::{one_pass, run as run_command};
 use anyhow::{Result, bail};
 use clap::ArgMatches;
@@ -21,7 +20,6 @@ use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::profile::{PROFILE, ProfileFile};
 use syscost_harness::UnfinishedCases;
 use syscost_harness::profile::{self as pass, Profiled, Profiler};
-use syscost_harness::rights;
 use syscost_host::sampling::{SOFTIRQ, SampledEvent, SampledScope};
 use syscost_measure::probe::Probe;
 use syscost_measure::probe::transfer::Transfer;
@@ -36,15 +34,13 @@ const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path",
 pub fn run(args: &ProfileArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
     let every = args.experiment.is_some();
     let plan = one_pass::plan(args.experiment.clone(), &DEFAULTS, every, matches)?;
-    run_command::refuse_nothing(&plan)?;
     let place = args.out.as_deref().unwrap_or(Path::new(run_command::RUNS));
-    run_command::give_up(rights::keep_for_one_pass(&plan, Some(place), true));
+    let mut progress = one_pass::begin(&plan, Some(place), true, global)?;
     let profiler = match Profiler::attach() {
         Ok(profiler) => profiler,
         Err(why) => bail!("no profile can be made here: {}. To allow it: {}", why.reason, why.remedy),
     };
     let out = args.out.clone().map_or_else(|| run_command::default_dir("profile"), Ok)?;
-    let mut progress = Progress::checking(&plan, global);
     let mut found = pass::profile(&plan, &profiler, args.rounds, &mut |event| progress.show(event))?;
     found.unfinished.skips.splice(0..0, plan.skips.iter().cloned());
     let files = write(&plan, &found, &out)?;

@@ -30,17 +30,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For a timed run: the line counts time against the limit.
-    pub fn measuring(plan: &Plan, global: &Global) -> Progress {
-        Progress::new(plan, global, false)
-    }
-
-    /// For a check or an audit: the line counts cases.
-    pub fn checking(plan: &Plan, global: &Global) -> Progress {
-        Progress::new(plan, global, true)
-    }
-
-    fn new(plan: &Plan, global: &Global, checking: bool) -> Progress {
+    /// Of a timed run the line counts time against the limit; of a check or an audit it counts cases.
+    pub fn new(plan: &Plan, global: &Global, checking: bool) -> Progress {
         let visible = !global.json && !global.quiet && std::io::stderr().is_terminal();
         let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(1), target);

@@ -5,23 +5,22 @@
 //! process got by chance (where its memory lies) is no property of the experiment.
 
 use crate::args::{Global, RunArgs};
-use crate::side_by_side::{self, LOOK};
+use crate::side_by_side;
 use crate::{asked, output, run, text_file};
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use syscost_core::units::count;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RECORD;
 use syscost_experiment::run::group::{GroupRecord, member};
 use syscost_experiment::variants::{self, Variant};
 use syscost_sys::clock::unix_ns;
-use syscost_sys::{process, program, random, signals, sleep};
+use syscost_sys::{program, random, signals};
 
 /// A run ends so when a case failed, or somebody ended it: others follow, unless it was asked to stop.
 const SOME_FAILED: i32 = 1;
@@ -166,8 +165,11 @@ impl Repeated<'_> {
                 output::complain(&if labels.is_empty() { name.clone() } else { format!("{name}: {labels}") });
             }
             let ended = match step {
-                [alone] => self.between_commands(alone).map(|ended| vec![ended]),
-                beside => side_by_side::all(beside.iter().map(|visit| self.beside(visit, index)).collect()),
+                [alone] => self.between_commands(alone),
+                beside => {
+                    let commands = beside.iter().map(|visit| self.beside(visit, index));
+                    side_by_side::all(commands.collect(), true)
+                }
             };
             let ended = ended.with_context(|| name.clone())?;
             if signals::caught() {
@@ -197,28 +199,25 @@ impl Repeated<'_> {
     }
 
     /// A run, with what its variant asks to be done before and after it.
-    fn between_commands(&self, visit: &GroupVisit) -> Result<ExitStatus> {
+    fn between_commands(&self, visit: &GroupVisit) -> Result<Vec<ExitStatus>> {
         let Variant { before, after, env, .. } = &visit.variant;
         let shell = |line: &Option<String>, what: &str, heeds: bool| -> Result<()> {
             let Some(line) = line else { return Ok(()) };
             let mut command = Command::new("/bin/sh");
             command.args(["-c", line]).envs(env).stdout(std::io::stderr());
-            let ended =
-                end_of(command, heeds).with_context(|| format!("cannot start its command `{what}`"))?;
-            if !ended.success() {
-                bail!("its command `{what}` ended with {}: {line}", told(ended));
+            match side_by_side::all(vec![command], heeds)?.first() {
+                Some(ended) if !ended.success() => {
+                    bail!("its command `{what}` ended with {}: {line}", told(*ended))
+                }
+                _ => Ok(()),
             }
-            Ok(())
         };
-        let done = shell(before, "before", true).and_then(|()| self.once(visit));
+        let done =
+            shell(before, "before", true).and_then(|()| side_by_side::all(vec![self.command(visit)], true));
         // What it undoes is undone also where the run failed.
         let undone = shell(after, "after", false);
         let ended = done?;
         undone.map(|()| ended)
-    }
-
-    fn once(&self, visit: &GroupVisit) -> Result<ExitStatus> {
-        end_of(self.command(visit), true).context("cannot start a run")
     }
 
     fn command(&self, visit: &GroupVisit) -> Command {
@@ -242,25 +241,6 @@ impl Repeated<'_> {
 
 fn told(ended: ExitStatus) -> String {
     ended.code().map_or("a signal".into(), |code| format!("exit status {code}"))
-}
-
-/// Runs a command to its end, and ends it when this process is asked to, if it heeds that.
-fn end_of(mut command: Command, heeds: bool) -> Result<ExitStatus> {
-    // A Ctrl-C of the terminal is for this process, which passes it on once: a second one ends a run at once.
-    command.process_group(0);
-    process::die_with_parent_on_exec(&mut command);
-    let mut child: Child = command.spawn()?;
-    let mut told = !heeds;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if signals::caught() && !std::mem::replace(&mut told, true) {
-            let id = Pid::from_child(&child);
-            kill_process(id, Signal::TERM).context("cannot stop the run")?;
-        }
-        sleep::sleep(LOOK);
-    }
 }
 
 /// The arguments without these options and their values.

@@ -28,9 +28,8 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
     let run = RunDir::load(&args.dir)?;
     let out = args.out.as_deref().unwrap_or(&args.dir);
     let place = OpenDirectory::make(out).context(KEPT)?;
-    let beside = args.beside.iter().map(|path| figures(path)).collect::<Result<Vec<BesideFigures>>>()?;
-    let (beside, runs): (Vec<Beside>, Vec<Option<RunFigures>>) =
-        beside.into_iter().map(|one| (one.operations, one.run)).unzip();
+    let beside = args.beside.iter().map(|path| figures(path)).collect::<Result<Vec<_>>>()?;
+    let (beside, runs): (Vec<Beside>, Vec<Option<RunFigures>>) = beside.into_iter().unzip();
     let analysis = Analysis::of(&run);
     let mut report = build::report_beside(&run, &analysis, &beside);
     for (beside, theirs) in beside.iter().zip(&runs) {
@@ -46,26 +45,18 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
     }
 }
 
-/// Figures from elsewhere.
-struct BesideFigures {
-    operations: Beside,
-    /// Of a run, all others too.
-    run: Option<RunFigures>,
-}
-
-/// Figures from elsewhere: a run's directory, or a table. The name is short enough for a column.
-fn figures(path: &Path) -> Result<BesideFigures> {
+/// Figures from elsewhere: a run's directory, or a table. Of a run, all figures come too.
+fn figures(path: &Path) -> Result<(Beside, Option<RunFigures>)> {
     let name = path.canonicalize().ok().and_then(|p| Some(p.file_name()?.to_string_lossy().into_owned()));
     let name = name.unwrap_or_else(|| path.display().to_string());
     if path.is_dir() {
         let run = RunDir::load(path)?;
-        return Ok(BesideFigures { operations: Beside::run(&name, &run), run: Some(RunFigures::of(&run)) });
+        return Ok((Beside::run(&name, &run), Some(RunFigures::of(&run))));
     }
     let about = || format!("cannot show {} beside the run", path.display());
     let text = text_file::read(path, LARGEST_TABLE, "table of operations", "name the part to compare")
         .with_context(about)?;
-    let operations = Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)?;
-    Ok(BesideFigures { operations, run: None })
+    Ok((Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)?, None))
 }
 
 /// How a run ends: its report is written beside it, and shown to whoever is there. `more` is what a script is told

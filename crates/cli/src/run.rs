@@ -44,7 +44,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     // Other hosts may have been waited for: the limit is of the whole command.
     let limit = spec.time_limit().saturating_sub(begun.elapsed());
     let part = Some(Part { first_case: 0, limit });
-    let mut progress = Progress::measuring(&plan, global);
+    let mut progress = Progress::new(&plan, global, false);
     let rights = RunRights::of(&plan, &spec, &out, args.profile);
     give_up(rights.keep_for_setting_up());
     let names = names(&args.names);

@@ -77,7 +77,8 @@ Exit status:
   2    wrong usage, or a file could not be read or written
   3    the runs cannot be compared, or no case has a budget
   4    undecided: more runs would decide; see --undecided
-  125  undecided, with --undecided skip: git bisect passes such commits over";
+  125  undecided or not comparable, with --undecided skip: git bisect passes
+       such commits over";
 
 #[derive(Args, Debug)]
 pub struct GateArgs {
@@ -120,7 +121,7 @@ fn formats() -> String {
 }
 
 /// `5%`, `0%`, `-10%`, `cpu=5%`.
-pub fn budget(text: &str) -> Result<(Option<String>, f64), String> {
+fn budget(text: &str) -> Result<(Option<String>, f64), String> {
     let (kind, share) = match text.split_once('=') {
         Some((kind, share)) => (Some(kind.trim().to_string()), share),
         None => (None, text),
@@ -135,7 +136,7 @@ pub fn budget(text: &str) -> Result<(Option<String>, f64), String> {
     Ok((kind, sign * size))
 }
 
-pub fn target(text: &str) -> Result<(&'static GateFormat, PathBuf), String> {
+fn target(text: &str) -> Result<(&'static GateFormat, PathBuf), String> {
     let named = |name: &str| FORMATS.iter().find(|format| format.name == name);
     let known = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
     let (name, file) = text.split_once('=').ok_or("write FORMAT=FILE, for example junit=gate.xml")?;

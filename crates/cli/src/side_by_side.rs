@@ -16,7 +16,7 @@ use syscost_sys::baton::{Baton, BatonGrant, BatonOrder, question};
 use syscost_sys::{process, signals};
 
 /// How often the end of a run is looked for.
-pub const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Why these variants have to take turns as whole runs; `None`: they can run side by side.
 pub fn hindrance(variants: &[Variant], spec: &Spec) -> Option<String> {
@@ -40,11 +40,13 @@ struct RunBeside {
     status: Option<ExitStatus>,
 }
 
-/// Starts the commands, each with its end of a line, and returns how each ended. A request to stop is passed on once.
-pub fn all(commands: Vec<Command>) -> Result<Vec<ExitStatus>> {
-    let mut runs = commands.into_iter().map(start).collect::<Result<Vec<_>>>()?;
+/// Runs the commands to their ends, several of them by turns: how each ended. A request to stop is passed on once, if
+/// they heed one.
+pub fn all(commands: Vec<Command>, heed: bool) -> Result<Vec<ExitStatus>> {
+    let turns = commands.len() > 1;
+    let mut runs = commands.into_iter().map(|command| start(command, turns)).collect::<Result<Vec<_>>>()?;
     let mut order = BatonOrder::of(runs.len());
-    let mut told = false;
+    let mut told = !heed;
     while runs.iter().any(|run| run.status.is_none()) {
         let open: Vec<usize> = (0..runs.len()).filter(|run| !order.has_ended(*run)).collect();
         let lines: Vec<_> = open.iter().map(|run| runs[*run].line.as_fd()).collect();
@@ -68,10 +70,12 @@ pub fn all(commands: Vec<Command>) -> Result<Vec<ExitStatus>> {
     Ok(runs.iter().filter_map(|run| run.status).collect())
 }
 
-fn start(mut command: Command) -> Result<RunBeside> {
+fn start(mut command: Command, turns: bool) -> Result<RunBeside> {
     let (baton, line) = Baton::line().context("cannot make a line to a run")?;
-    baton.hand_to(&mut command);
-    command.arg(format!("--baton={}", baton.number()));
+    if turns {
+        baton.hand_to(&mut command);
+        command.arg(format!("--baton={}", baton.number()));
+    }
     // A Ctrl-C of the terminal is for this process, which passes it on once: a second one ends a run at once.
     command.process_group(0);
     process::die_with_parent_on_exec(&mut command);
@@ -138,7 +142,7 @@ mod tests {
             command.args(["-c", line]);
             command
         };
-        let ended = all(vec![shell("exit 3"), shell("exit 0")]).unwrap();
+        let ended = all(vec![shell("exit 3"), shell("exit 0")], true).unwrap();
         assert_eq!(ended.iter().map(|status| status.code().unwrap()).collect::<Vec<_>>(), [3, 0]);
     }
 }

@@ -48,7 +48,11 @@ fn numbered(run: &Run, index: usize) -> Result<&Case> {
 fn worded<'r>(run: &'r Run, text: &str) -> Result<&'r Case> {
     let axes = Transfer.axes();
     let printed = Words::of(run);
-    let wanted: Vec<String> = words(text).into_iter().filter(|word| !FILLERS.contains(&&**word)).collect();
+    // `messages per call 8` is what an axis is called, and its value.
+    let titled = axes.iter().filter(|axis| axis.id != THREADS.id).fold(text.to_lowercase(), |text, axis| {
+        text.replace(&format!("{} ", axis.title.to_lowercase()), &format!("{}=", axis.flag))
+    });
+    let wanted: Vec<String> = words(&titled).into_iter().filter(|word| !FILLERS.contains(&&**word)).collect();
     let all: Vec<(&Case, BTreeSet<String>)> = transfers(run).map(|case| (case, names(case, &axes))).collect();
     let is_name = |word: &&String| !word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains('=');
     if let Some(word) =
@@ -113,8 +117,12 @@ fn names(case: &Case, axes: &[Axis]) -> BTreeSet<String> {
             forms.push(format!("x{value}"));
         }
         for form in forms {
-            names.extend(words(&format!("{} {form}", axis.title)));
-            names.extend([axis.flag, axis.id].map(|name| format!("{name}={form}").to_lowercase()));
+            let form = words(&form).concat();
+            names.extend([axis.flag, axis.id].map(|name| format!("{name}={form}")));
+            // A bare size is that of the message.
+            if axis.id == MESSAGE_BYTES.id || value.as_text().is_some() || form.starts_with('x') {
+                names.insert(form);
+            }
         }
     }
     names
@@ -126,7 +134,7 @@ fn words(text: &str) -> Vec<String> {
     let pieces =
         text.split(|c: char| c.is_whitespace() || "(),;?".contains(c)).filter(|word| !word.is_empty());
     for word in pieces.map(str::to_lowercase) {
-        match out.last_mut().filter(|last| last.bytes().all(|byte| byte.is_ascii_digit())) {
+        match out.last_mut().filter(|last| last.ends_with(|c: char| c.is_ascii_digit())) {
             Some(_) if word == "b" => {}
             Some(number) if ["kib", "mib", "gib"].contains(&&*word) => number.push_str(&word),
             Some(number) if ["thread", "threads"].contains(&&*word) => *number = format!("threads={number}"),

@@ -166,7 +166,6 @@ fn block(block: &Block, targets: &Targets) -> Markup {
             div class=(row_of(plots)) { @for plot in plots { (figure(plot, &notes(plot))) } }
         },
         Block::Plot(plot) => figure(plot, &notes(plot)),
-        Block::PairMap(map) => figure(map, &html! {}),
         Block::Diagram(diagram) => flow(diagram),
         Block::Bars(bars) => figure(bars, &html! {}),
         Block::Flame(graph) => figure(graph, &note(FLAME_NOTE)),

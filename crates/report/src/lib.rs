@@ -35,7 +35,6 @@ pub mod svg;
 mod policy;
 pub mod sentence;
 pub mod html;
-pub mod pair_map;
 pub mod sides;
 pub mod kernels;
 pub mod side_page;
@@ -99,7 +98,6 @@ pub enum Block {
     Notice(Notice),
     Table(Table),
     Plot(Plot),
-    PairMap(pair_map::PairMap),
     Diagram(Diagram),
     Bars(StackedBars),
     Flame(flame::FlameGraph),
@@ -152,7 +150,6 @@ impl Block {
             Block::Panels(plots) => plots.iter().map(|plot| plot as &dyn SvgDrawing).collect(),
             Block::Diagram(diagram) => vec![diagram],
             Block::Plot(plot) => vec![plot],
-            Block::PairMap(map) => vec![map],
             Block::Bars(bars) => vec![bars],
             Block::Flame(graph) => vec![graph],
             Block::Forest(plot) => vec![plot],

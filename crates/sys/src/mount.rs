@@ -37,12 +37,6 @@ pub fn mount_new(kind: &str, target: &Path) -> io::Result<()> {
     Ok(mount(kind, target, kind, MountFlags::empty(), None)?)
 }
 
-/// Gives this process mounts of its own, which end with it and its children. It must have one thread only.
-pub fn own_mounts() -> io::Result<()> {
-    namespace::unshare(UnshareFlags::NEWNS)?;
-    Ok(mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?)
-}
-
 /// Makes a file appear in place of another, and stay as long as that is mounted.
 pub fn bind(what: &Path, target: &Path) -> io::Result<()> {
     Ok(mount_bind(what, target)?)

@@ -154,7 +154,8 @@ fn git_bisects_by_the_gate() {
     let gate = |options: &str| {
         let (base, cache) = (base.display(), cache.display());
         format!(
-            "'{SYSCOST}' lab gate --baseline '{base}' --budget cpu=2% --cache '{cache}' --limit 3m --append \"{options}\""
+            "rm -rf run && '{SYSCOST}' lab --count instructions --cache '{cache}' --limit 3m --append \"{options}\" --out run || exit 125
+            '{SYSCOST}' gate --baseline '{base}' --budget cpu=2% --undecided skip run"
         )
     };
     // A history of boot options: the third makes messages dearer.

@@ -1,7 +1,7 @@
 //! What starts, places, retries and limits the steps of a fleet: a script an engine, and a row here.
 //!
 //! A script defines `step NUMBER NAME HOST` and `end`; the steps of the plan follow it, with `wait` between stages. Sources:
-//! sbatch(1), srun(1), scontrol(1), squeue(1); the documentation of Kubernetes' Jobs (completionMode: Indexed).
+//! sbatch(1), srun(1), scontrol(1), squeue(1).
 
 use crate::folder::FleetFolder;
 use crate::hosts;
@@ -13,32 +13,26 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use syscost_sys::process;
 
-/// Which pod is on which node, as the script of Kubernetes writes it.
-const PODS: &str = "pods.csv";
-
 /// A program and its arguments, parts of [`FleetPlan`] between `@`; none: the engine has nothing to say.
 type Asked = &'static [&'static str];
 
 pub struct FleetEngine {
     pub id: &'static str,
-    /// What `plan` writes: names and texts. The first is the script.
-    files: &'static [(&'static str, &'static str)],
+    /// What `plan` writes: its name and text.
+    script: (&'static str, &'static str),
     /// Starts the script, whose path follows.
     start: Asked,
     /// Does that hand the fleet over, to a queue?
     queues: bool,
-    /// `--path` of a pair, from its sender's side.
+    /// `--path` of a pair, as its sender runs it; the receiver follows.
     path: &'static str,
     most_hosts: usize,
-    /// Can a host run something by itself?
-    runs_alone: bool,
     /// A line each of what it says of the fleet.
     status: Asked,
     /// Every host that it knows.
     known: Asked,
     /// What is alike of hosts.
-    strata: Asked,
-    read_strata: fn(&str) -> Result<BTreeMap<String, String>>,
+    topology: Asked,
 }
 
 pub static ALL: &[FleetEngine] = &[
@@ -46,137 +40,75 @@ pub static ALL: &[FleetEngine] = &[
     // CPUs of its node, beside the far ends of other steps (--whole --overlap); a node that dies costs its own (--no-kill).
     FleetEngine {
         id: "slurm",
-        files: &[("fleet.sbatch", include_str!("engine/slurm.sh"))],
+        script: ("fleet.sbatch", include_str!("engine/slurm.sh")),
         start: &["sbatch", "--parsable"],
         queues: true,
-        path: "srun:@RECEIVER@",
+        path: "srun:",
         most_hosts: usize::MAX,
-        runs_alone: true,
         status: &["squeue", "--noheader", "--name", "@NAME@", "--format", "job %i %T %M of %l %R"],
         known: &["sinfo", "--noheader", "--Node", "--format", "%N"],
-        strata: &["scontrol", "--oneliner", "show", "topology"],
-        read_strata: switches,
-    },
-    // A Job with a pod on each node, and the Service that gives pods names of their own (`NAME-0.NAME`).
-    FleetEngine {
-        id: "kubernetes",
-        files: &[
-            ("fleet.sh", include_str!("engine/kubernetes.sh")),
-            ("fleet.json", include_str!("engine/kubernetes.json")),
-        ],
-        start: &["bash"],
-        queues: false,
-        path: "kubectl:@SENDER_POD@,@RECEIVER_POD@",
-        most_hosts: usize::MAX,
-        runs_alone: false,
-        status: &[
-            "kubectl",
-            "get",
-            "job",
-            "@NAME@",
-            "--output",
-            "jsonpath={.status.active} pods active, {.status.ready} ready",
-        ],
-        known: &["kubectl", "get", "nodes", "--output", "jsonpath={.items[*].metadata.name}"],
-        strata: &[
-            "kubectl",
-            "get",
-            "nodes",
-            "--output",
-            "jsonpath={range .items[*]}{.metadata.name},{.metadata.labels.topology\\.kubernetes\\.io/zone} \
-             {.metadata.labels.node\\.kubernetes\\.io/instance-type}{\"\\n\"}{end}",
-        ],
-        read_strata: hosts::kinds,
+        topology: &["scontrol", "--oneliner", "show", "topology"],
     },
     // Namespaces of this machine, one step at a time: a first look.
     FleetEngine {
         id: "local",
-        files: &[("fleet.sh", include_str!("engine/local.sh"))],
+        script: ("fleet.sh", include_str!("engine/local.sh")),
         start: &["bash"],
         queues: false,
-        path: "netns:@RECEIVER@",
+        path: "netns:",
         most_hosts: 250,
-        runs_alone: true,
         status: &[],
         known: &[],
-        strata: &[],
-        read_strata: hosts::kinds,
+        topology: &[],
     },
 ];
 
 pub fn find(id: &str) -> Result<&'static FleetEngine> {
     let known = ALL.iter().find(|engine| engine.id == id);
-    known.with_context(|| format!("there is no engine {id:?}: slurm, kubernetes or local"))
+    known.with_context(|| format!("there is no engine {id:?}: slurm or local"))
 }
 
 impl FleetEngine {
-    /// The files that it takes: name and text.
-    pub fn files(
-        &self,
-        plan: &FleetPlan,
-        steps: &[FleetStep],
-        place: &Path,
-    ) -> Result<Vec<(&'static str, String)>> {
+    /// Its script: name and text.
+    pub fn script(&self, plan: &FleetPlan, steps: &[FleetStep], place: &Path) -> Result<(&str, String)> {
         let hosts = plan.hosts()?;
         if hosts.len() > self.most_hosts {
             bail!("--engine {} takes up to {} hosts, not {}", self.id, self.most_hosts, hosts.len());
-        }
-        if plan.each.is_some() && !self.runs_alone {
-            bail!(
-                "--each runs in a pod, whose files nobody could fetch from an image without a shell: name --pairs alone"
-            );
         }
         let odd = |c: char| c.is_whitespace() || "'\"\\$`%#".contains(c);
         let place = place.to_str().filter(|path| !self.queues || !path.contains(odd));
         let place = place
             .context("the directory of a fleet of Slurm has no spaces, quotes, $, % or # in its path")?;
-        let minutes = plan.minutes(steps);
         let values = [
             ("@NAME@", job_name(plan)),
-            ("@ID@", plan.id.clone()),
-            ("@VERSION@", env!("CARGO_PKG_VERSION").into()),
             ("@NUMBER@", hosts.len().to_string()),
             ("@STEPS@", steps.len().to_string()),
-            ("@MINUTES@", minutes.to_string()),
-            ("@SECONDS_IN_ALL@", (minutes * 60).to_string()),
+            ("@MINUTES@", plan.minutes(steps).to_string()),
             ("@SECONDS@", plan.step_seconds().to_string()),
             ("@HOSTS@", plan.hosts.replace(' ', "")),
             ("@HOST_NAMES@", hosts.join(" ")),
-            ("@HOST_LIST@", serde_json::to_string(&hosts)?),
             ("@BINARY@", plan.binary.clone()),
             ("@PLACE@", place.into()),
         ];
-        let filled =
-            |text: &str| values.iter().fold(text.to_string(), |t, (key, value)| t.replace(key, value));
-        let mut files: Vec<_> = self.files.iter().map(|(name, text)| (*name, filled(text))).collect();
+        let (name, template) = self.script;
+        let mut text =
+            values.iter().fold(template.to_string(), |text, (key, value)| text.replace(key, value));
         for stage in steps.chunk_by(|a, b| a.stage == b.stage) {
             let lines =
                 stage.iter().map(|step| format!("step {} {} {}\n", step.number, step.name(), step.host));
-            files[0].1.extend(lines.chain(["wait\n".to_string()]));
+            text.extend(lines.chain(["wait\n".to_string()]));
         }
-        files[0].1 += "end\n";
-        Ok(files)
+        Ok((name, text + "end\n"))
     }
 
     /// `--path` of a pair, as its sender runs it.
-    pub fn path(&self, folder: &FleetFolder, sender: &str, receiver: &str) -> Result<String> {
-        let mut path = self.path.replace("@RECEIVER@", receiver);
-        for (part, node) in [("@SENDER_POD@", sender), ("@RECEIVER_POD@", receiver)] {
-            if path.contains(part) {
-                let file = folder.place.join(PODS);
-                let text = std::fs::read_to_string(&file);
-                let text = text.with_context(|| format!("cannot read {}", file.display()))?;
-                let pod = hosts::kinds(&text)?.remove(node).filter(|pod| hosts::is_name(pod));
-                path = path
-                    .replace(part, &pod.with_context(|| format!("error: no pod of the fleet is on {node}"))?);
-            }
-        }
-        Ok(path)
+    pub fn path(&self, receiver: &str) -> String {
+        format!("{}{receiver}", self.path)
     }
 
     /// Hands the fleet over, or waits for its steps: what to tell the user.
     pub fn submit(&self, folder: &FleetFolder) -> Result<String> {
-        let script = folder.place.join(self.files[0].0);
+        let script = folder.place.join(self.script.0);
         let script = script.to_str().context("the path is no text")?;
         let command = [self.start, &[script]].concat();
         if self.queues {
@@ -208,8 +140,8 @@ impl FleetEngine {
 
     /// What is alike of hosts, where the engine tells: host -> kind.
     pub fn strata(&self, hosts: &[String]) -> BTreeMap<String, String> {
-        let told = said(self.strata).and_then(|told| (self.read_strata)(&told)).unwrap_or_default();
-        told.into_iter().filter(|(host, kind)| hosts.contains(host) && !kind.is_empty()).collect()
+        let told = said(self.topology).and_then(|told| switches(&told)).unwrap_or_default();
+        told.into_iter().filter(|(host, _)| hosts.contains(host)).collect()
     }
 
     /// Hosts that it does not know; none where it cannot be asked here.
@@ -272,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_is_filled_and_its_script_is_one_that_bash_reads() {
+    fn every_script_is_filled_and_one_that_bash_reads() {
         for engine in ALL {
             let plan = FleetPlan {
                 id: "f1".into(),
@@ -286,22 +218,12 @@ mod tests {
                 binary: "/usr/bin/syscost".into(),
                 strata: BTreeMap::new(),
             };
-            let files = engine.files(&plan, &plan.steps().unwrap(), Path::new("/fleet")).unwrap();
-            let placeholder = |word: &str| word.len() > 2 && word.starts_with('@') && word.ends_with('@');
-            assert!(files.iter().all(|(_, text)| !text.split_whitespace().any(placeholder)), "{files:?}");
-            for (name, text) in &files {
-                if name.ends_with(".json") {
-                    serde_json::from_str::<serde_json::Value>(text).unwrap();
-                } else {
-                    let place = tempfile::NamedTempFile::new().unwrap();
-                    std::fs::write(&place, text).unwrap();
-                    assert!(
-                        Command::new("bash").arg("-n").arg(place.path()).status().unwrap().success(),
-                        "{text}"
-                    );
-                }
-            }
-            assert!(files[0].1.ends_with("wait\nend\n") && files[0].1.contains("\nstep 1 000001-"));
+            let (_, text) = engine.script(&plan, &plan.steps().unwrap(), Path::new("/fleet")).unwrap();
+            assert!(!text.contains('@') || text.contains("$@"), "{text}");
+            assert!(text.ends_with("wait\nend\n") && text.contains("\nstep 1 000001-"));
+            let place = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(&place, &text).unwrap();
+            assert!(Command::new("bash").arg("-n").arg(place.path()).status().unwrap().success(), "{text}");
         }
     }
 }

@@ -39,8 +39,8 @@ impl FleetFolder {
         Ok(FleetFolder { place: place.into(), plan })
     }
 
-    /// Makes it, new or empty, with the files that its engine takes.
-    pub fn make(place: &Path, plan: &FleetPlan, files: &[(&str, String)]) -> Result<FleetFolder> {
+    /// Makes it, new or empty, with the script that its engine starts.
+    pub fn make(place: &Path, plan: &FleetPlan, (name, text): (&str, &str)) -> Result<FleetFolder> {
         let folder = OpenDirectory::make(place)?;
         if fs::read_dir(place)?.next().is_some() {
             anyhow::bail!("{} is not empty: a fleet needs a new directory", place.display());
@@ -48,9 +48,7 @@ impl FleetFolder {
         for inside in [RUNS, LOGS] {
             OpenDirectory::make(&place.join(inside))?;
         }
-        for (name, text) in files {
-            folder.replace(name, text.as_bytes())?;
-        }
+        folder.replace(name, text.as_bytes())?;
         folder.replace(PLAN, plan.write()?.as_bytes())?;
         Ok(FleetFolder { place: place.into(), plan: plan.clone() })
     }

@@ -39,12 +39,10 @@ pub struct HostAnswer {
     pub decision: Decision,
 }
 
-/// What pairs of hosts cost, as factors of the fleet's: for the map.
+/// What measurements of pairs of hosts scatter by.
 #[derive(Clone, Debug)]
-pub struct PairTable {
+pub struct PairScatter {
     pub question: HostQuestion,
-    /// Sender, receiver, ln(cost) from the middle.
-    pub pairs: Vec<PairCost>,
     pub scatter: Option<f64>,
     pub floor: Option<f64>,
 }
@@ -64,7 +62,7 @@ pub struct FleetFound {
     pub hosts: Vec<String>,
     /// Every answer, the highest ratio first.
     pub answers: Vec<HostAnswer>,
-    pub pairs: Vec<PairTable>,
+    pub pairs: Vec<PairScatter>,
     pub odd: Vec<OddFact>,
     /// Coordinates that all questions of a probe share.
     shared: BTreeMap<String, BTreeSet<String>>,
@@ -138,7 +136,11 @@ impl FleetFound {
 /// Effects of hosts before they are judged, with what was asked.
 type AskedEffects = Vec<(&'static str, Option<HostQuestion>, usize, HostEffect)>;
 
-fn asked_of(role: &'static str, question: Option<&HostQuestion>, effects: &[Option<HostEffect>]) -> AskedEffects {
+fn asked_of(
+    role: &'static str,
+    question: Option<&HostQuestion>,
+    effects: &[Option<HostEffect>],
+) -> AskedEffects {
     let known = effects.iter().enumerate().filter_map(|(host, effect)| Some((host, (*effect)?)));
     known.map(|(host, effect)| (role, question.cloned(), host, effect)).collect()
 }
@@ -198,7 +200,7 @@ impl<'a> FleetView<'a> {
         a.min(b) * most + a.max(b)
     }
 
-    fn pairs(&self, asked: &ByQuestion<'_>) -> (Vec<PairTable>, AskedEffects) {
+    fn pairs(&self, asked: &ByQuestion<'_>) -> (Vec<PairScatter>, AskedEffects) {
         let (mut tables, mut effects) = (Vec::new(), Vec::new());
         for (question, figures) in asked {
             let pair = |(figure, log): (&&FleetFigure, f64)| {
@@ -216,9 +218,8 @@ impl<'a> FleetView<'a> {
             let found = of_pairs(&pairs, self.hosts.len());
             effects.extend(asked_of("as sender", Some(question), &found.senders));
             effects.extend(asked_of("as receiver", Some(question), &found.receivers));
-            tables.push(PairTable {
+            tables.push(PairScatter {
                 question: question.clone(),
-                pairs,
                 scatter: found.scatter,
                 floor: found.floor,
             });

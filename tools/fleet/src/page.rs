@@ -1,12 +1,11 @@
 //! The report of a fleet: who is slow, every host, every pair, and what is missing. Words and layout only.
 
 use crate::figures::{FleetTables, StepState};
-use crate::found::{FleetFound, HostAnswer, HostQuestion, PairTable};
+use crate::found::{FleetFound, HostAnswer, HostQuestion};
 use crate::plan::FleetPlan;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::decide::{MARGIN, Verdict};
 use syscost_core::units::{count, percent};
-use syscost_report::pair_map::{PairMap, PairMark};
 use syscost_report::text::ending::EndTable;
 use syscost_report::{AnswerCard, Block, Entry, Notice, Report, Section, Statement, Table, TrustBar};
 
@@ -36,7 +35,7 @@ impl FleetPage<'_> {
             shown: said.collect(),
             ..AnswerCard::default()
         };
-        let sections = [self.slow(), self.pairs(), self.hosts(), self.facts(), self.missing(), self.method()];
+        let sections = [self.slow(), self.hosts(), self.noise(), self.facts(), self.missing(), self.method()];
         Report {
             title: format!("Fleet {hosts}"),
             subtitle: format!("{id} · {engine} · {}", asked.join(", ")),
@@ -143,39 +142,21 @@ impl FleetPage<'_> {
         tabled(("hosts", "Every host"), said, ("hosts", COLUMNS), rows)
     }
 
-    fn pairs(&self) -> Option<Section> {
-        let slow: BTreeSet<usize> = self.found.slow().into_iter().collect();
-        let tab = |(at, table): (usize, &PairTable)| {
-            (self.question(&table.question), self.map(at, table, slow.clone()))
-        };
-        let tabs: Vec<(String, Vec<Block>)> = self.found.pairs.iter().enumerate().map(tab).collect();
-        (!tabs.is_empty()).then(|| section("pairs", "Pairs of hosts", Block::tabs("pair-maps", tabs)))
-    }
-
-    fn map(&self, at: usize, table: &PairTable, named: BTreeSet<usize>) -> Vec<Block> {
-        let marks = table.pairs.iter().map(|pair| PairMark {
-            row: pair.sender,
-            column: pair.receiver,
-            value: pair.log.exp(),
-        });
-        let map = PairMap {
-            id: format!("pairs-{}", at + 1),
-            title: format!("{}: cost of a pair over the middle of all", self.question(&table.question)),
-            names: self.found.hosts.clone(),
-            named,
-            marks: marks.collect(),
-        };
-        let size = |log: f64| percent(log.exp_m1());
-        let scatter = table.scatter.map_or_else(
-            || "Too few pairs tell what one measurement scatters by.".to_string(),
-            |scatter| format!("One measurement scatters by {}.", size(scatter)),
-        );
-        let floor = table.floor.map_or_else(
-            || "No pair was repeated: `--repeat 2` measures the floor.".to_string(),
-            |floor| format!("Repeats of a pair differ by {}: the floor.", size(floor)),
-        );
-        let told = "A slow sender is a row, a slow receiver a column, a slow way a block.";
-        vec![Block::PairMap(map), Block::Note(format!("{told} {scatter} {floor}"))]
+    /// What measurements scatter by: below it nothing is told apart.
+    fn noise(&self) -> Option<Section> {
+        let size = |log: Option<f64>| log.map_or("-".to_string(), |log| percent(log.exp_m1()));
+        let rows = self
+            .found
+            .pairs
+            .iter()
+            .map(|table| [self.question(&table.question), size(table.scatter), size(table.floor)]);
+        let said = "Between repeats: `--repeat 2` measures it.";
+        tabled(
+            ("noise", "What pairs scatter by"),
+            said,
+            ("noise", ["figure", "one measurement", "repeats of a pair"]),
+            rows.collect(),
+        )
     }
 
     fn facts(&self) -> Option<Section> {

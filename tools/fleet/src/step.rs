@@ -37,7 +37,7 @@ fn measure(folder: &FleetFolder, step: &FleetStep, out: &Path) -> Result<()> {
     let mut command = Command::new(program::path());
     command.arg("run").args(plan.run_of(step).split_whitespace());
     if let Some(receiver) = &step.receiver {
-        let path = engine::find(&plan.engine)?.path(folder, &step.host, receiver)?;
+        let path = engine::find(&plan.engine)?.path(receiver);
         command.args(["--path", &path]);
     }
     command.arg("--out").arg(out).args(["--quiet", "--label", &step.host, "--group", &plan.id]);

@@ -86,7 +86,7 @@ fn reported(hosts: usize) -> usize {
     let plan = plan(hosts);
     let steps = plan.steps().expect("steps");
     let planned = start.elapsed();
-    let folder = FleetFolder::make(&place, &plan, &[]).expect("a fleet");
+    let folder = FleetFolder::make(&place, &plan, ("fleet.sh", "")).expect("a fleet");
     let (record, mut random) = (recorded(), Random::new(3));
     steps.iter().for_each(|step| leave_run(&folder, step, &record, &mut random));
     let start = Instant::now();

@@ -105,7 +105,7 @@ pub fn get(
         return load(&folder);
     }
     let packages = match wanted.choice {
-        KernelChoice::Package(file) => package::named_by_user(file)?,
+        KernelChoice::Package(file) => vec![Package::at(file.clone())?],
         KernelChoice::Debian(version) if wanted.offline => bail!(
             "the cache has no kernel {version}, and --offline fetches none: leave it out, or name a .deb with --kernel"
         ),
@@ -198,8 +198,7 @@ fn found_in(tree: &Path) -> Result<(PathBuf, PathBuf)> {
     let folders = parents.iter().flat_map(|parent| fs::read_dir(parent).into_iter().flatten().flatten());
     let mut with_image = folders.map(|entry| entry.path()).filter(|folder| folder.join(VMLINUZ).is_file());
     let folder = with_image.next().context(
-        "the package has no kernel in it: name the one that has (linux-image-VERSION or linux-binary-VERSION), with \
-         linux-modules-VERSION beside it",
+        "the package has no kernel with its modules in it: unpack its parts (dpkg-deb --extract), and name vmlinuz and --modules",
     )?;
     Ok((folder.join(VMLINUZ), folder))
 }
@@ -375,7 +374,7 @@ mod tests {
         let error = get(cache.path(), &usual(), cache.path(), &mut |_| {}).unwrap_err();
         let why = error.downcast::<Unavailable>().expect("an answer with a remedy");
         assert!(
-            why.remedy.contains("linux-image-*-cloud-amd64") && why.remedy.contains("SHA-256"),
+            why.remedy.contains("linux-image-*-cloud-amd64") && why.remedy.contains("--kernel"),
             "{why:?}"
         );
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0, "nothing left in the cache");

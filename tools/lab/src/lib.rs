@@ -27,10 +27,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use syscost_experiment::run::directory::OpenDirectory;
+use syscost_experiment::run::{LAB_SECONDS, LAB_START_SECONDS};
 use syscost_experiment::spec::Spec;
-use syscost_host::Unavailable;
 use syscost_host::cleaner::OwnedDirectory;
 use syscost_host::namespaces::{layer, named};
+use syscost_host::{Fact, Unavailable};
 use syscost_sys::{program, random};
 
 pub use arch::Arch;
@@ -67,14 +68,8 @@ pub struct LabRun {
     pub status: i32,
     /// The package that the kernel is from.
     pub kernel: String,
-    /// The emulator as it names itself.
-    pub emulator: String,
-    /// The machine that it emulated.
-    pub machine: String,
-    pub boot_options: String,
-    /// From the call until the guest began to measure, and until it was over, by this machine's clock.
-    pub began_after: Duration,
-    pub took: Duration,
+    /// What the guest itself cannot know.
+    pub facts: Vec<Fact>,
 }
 
 /// What a counting guest knows its disk by: no device of anybody's begins with it.
@@ -129,15 +124,29 @@ pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(&str)) -> Result<LabR
             })
             .map_err(|error| with_console(error, folder.path(), request.cache))?;
     keep(request.out, &brought.files)?;
-    Ok(LabRun {
-        status: brought.status,
-        kernel: kernel.package,
-        emulator: machine::version(&emulator)?,
-        machine: machine::machine(request).join(" "),
-        boot_options: machine::boot_options(request, ""),
-        began_after,
-        took: called.elapsed(),
-    })
+    let fact = |id: &str, title: &str, value: String, source: &str| Fact {
+        id: id.into(),
+        title: title.into(),
+        value: Some(value),
+        source: source.into(),
+    };
+    let seconds = |time: Duration| format!("{:.1}", time.as_secs_f64());
+    let clock = "this machine's clock";
+    let facts = vec![
+        fact("lab_device", "lab: network devices", request.nic.name.into(), "--nic"),
+        fact("kernel_package", "lab: kernel", kernel.package.clone(), "what was unpacked"),
+        fact("lab_emulator", "lab: emulator", machine::version(&emulator)?, "qemu --version"),
+        fact("lab_machine", "lab: machine", machine::machine(request).join(" "), "options of qemu"),
+        fact(
+            "kernel_boot_options",
+            "lab: boot options",
+            machine::boot_options(request, ""),
+            "the kernel's command line",
+        ),
+        fact(LAB_SECONDS, "lab: seconds in all", seconds(called.elapsed()), clock),
+        fact(LAB_START_SECONDS, "lab: seconds until it measured", seconds(began_after), clock),
+    ];
+    Ok(LabRun { status: brought.status, kernel: kernel.package, facts })
 }
 
 /// Those of the layers only where the experiment names one: they take a third of what a guest does before it measures.

@@ -33,7 +33,7 @@ const META: [&str; 2] = ["linux-image-6.12-", IMAGE];
 
 impl Package {
     /// A file that is there; its checksum is recorded as it is.
-    fn at(file: PathBuf) -> Result<Package> {
+    pub fn at(file: PathBuf) -> Result<Package> {
         let (name, version) = named(&file);
         Ok(Package { name, version, sha256: sha256(&file)?, file: Some(file), options: Vec::new() })
     }
@@ -87,24 +87,6 @@ fn named(file: &Path) -> (String, String) {
     let stem = name.trim_end_matches(".deb");
     let (package, version) = stem.split_once('_').unwrap_or((stem, "of an unknown version"));
     (package.into(), version.split('_').next().unwrap_or_default().replace("%3a", ":"))
-}
-
-/// A package that the user named, and the other parts of the same kernel that lie beside it.
-pub fn named_by_user(file: &Path) -> Result<Vec<Package>> {
-    let first = Package::at(file.into())?;
-    let parts = [IMAGE, "linux-binary-unsigned-", "linux-binary-", "linux-modules-", "linux-base-"];
-    let release = |name: &str| {
-        let rest = parts.iter().find_map(|part| name.strip_prefix(part));
-        rest.map(|rest| rest.trim_end_matches("-unsigned").to_string())
-    };
-    let Some(own) = release(&first.name) else { return Ok(vec![first]) };
-    let beside = debs(file.parent().unwrap_or(Path::new(".")))?.into_iter().filter(|other| other != file);
-    let same = beside.filter(|other| {
-        let (name, version) = named(other);
-        release(&name).as_ref() == Some(&own) && version == first.version
-    });
-    let others = same.map(Package::at).collect::<Result<Vec<_>>>()?;
-    Ok(std::iter::once(first).chain(others).collect())
 }
 
 /// `6.12.107+deb13` of `linux-image-6.12.107+deb13-cloud-amd64-unsigned`, where that is the flavour.

@@ -4,7 +4,6 @@
 
 pub mod answers;
 pub mod course;
-mod rivals;
 pub mod deciding;
 pub mod figure;
 pub mod documents;

@@ -56,12 +56,7 @@ impl OpenDirectory {
     /// Makes a directory of this name in it, or of the first `name-2`, `name-3` that is free: where.
     pub fn make_another(&self, name: &str) -> Result<PathBuf, WriteError> {
         let others = (2u64..).map(|number| format!("{name}-{number}"));
-        self.make_first(std::iter::once(name.to_string()).chain(others))
-    }
-
-    /// Makes a directory of the first of these names that is free: where.
-    pub(super) fn make_first(&self, names: impl Iterator<Item = String>) -> Result<PathBuf, WriteError> {
-        for name in names {
+        for name in std::iter::once(name.to_string()).chain(others) {
             match place::make_new(&self.directory, name.as_ref()) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => {

@@ -1,18 +1,10 @@
-//! Kernels and machines that no lab can use: each is refused in words that say what to do, and for `git bisect` it is a commit that
-//! cannot be judged. Only what shows in a booted guest boots one.
+//! Kernels and machines that no lab can use: each is refused in words that say what to do.
+//! Only what shows in a booted guest boots one.
 
 use super::Lab;
 use crate::common::{SYSCOST, said, soon};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-
-/// As `git bisect run` passes a commit over.
-const CANNOT_BE_JUDGED: i32 = 125;
-
-fn baseline() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/runs/kernels/6.12")
-}
 
 /// The start of an x86 kernel's image of this release: Documentation/arch/x86/boot.rst.
 fn bz_image(release: &str) -> Vec<u8> {
@@ -67,9 +59,8 @@ impl Place {
 
 #[test]
 #[ignore = "nightly: .ci/nightly"]
-fn what_no_guest_can_boot_is_refused_in_words_and_a_bisection_passes_it_over() {
+fn what_no_guest_can_boot_is_refused_in_words() {
     let place = Place::new();
-    let base = baseline();
     let refusals: &[(&str, &[&str], &[&str])] = &[
         (
             "nothing",
@@ -105,12 +96,8 @@ fn what_no_guest_can_boot_is_refused_in_words_and_a_bisection_passes_it_over() {
         }
         let counted = place.lab(path, &[&["--count", "instructions"], *arguments].concat());
         assert_eq!(counted.status.code(), Some(2), "{arguments:?}: {}", said(&counted));
-        let gate = place.lab(path, &[&["gate", "--baseline", base.to_str().unwrap()], *arguments].concat());
-        assert_eq!(gate.status.code(), Some(CANNOT_BE_JUDGED), "{arguments:?}: {}", said(&gate));
-        for output in [counted, gate] {
-            let told = said(&output);
-            assert!(words.iter().all(|word| told.contains(word)), "{arguments:?}: {told}");
-        }
+        let told = said(&counted);
+        assert!(words.iter().all(|word| told.contains(word)), "{arguments:?}: {told}");
         assert!(!place.0.path().join("run").exists(), "{arguments:?}: nothing is left");
     }
 }
@@ -124,20 +111,14 @@ fn what_is_no_kernel_or_no_baseline_is_wrong_usage() {
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
         assert!(said(&output).contains(words), "{}", said(&output));
     }
-    let timed = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/runs/default");
-    let timed = place.lab("emulators", &["gate", "--baseline", timed.to_str().unwrap()]);
-    assert_eq!(timed.status.code(), Some(2), "{}", said(&timed));
-    assert!(said(&timed).contains("--count instructions"), "{}", said(&timed));
 }
 
-/// `lab gate` of the usual kernel with these options, ended after this.
-fn gate(lab: &Lab, limit: &str, more: &[&str]) -> Output {
-    let base = baseline();
-    let gate = ["gate", "--baseline", base.to_str().unwrap(), "--limit", limit];
-    let mut gate = lab.command(&[&gate, more].concat());
-    let mut gate = gate.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    soon("the end of a guest", || gate.try_wait().unwrap().is_some());
-    gate.wait_with_output().unwrap()
+/// A guest of the usual kernel with these options, ended after this.
+fn guest(lab: &Lab, limit: &str, more: &[&str]) -> Output {
+    let mut guest = lab.command(&[&["--count", "instructions", "--limit", limit], more].concat());
+    let mut guest = guest.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    soon("the end of a guest", || guest.try_wait().unwrap().is_some());
+    guest.wait_with_output().unwrap()
 }
 
 #[test]
@@ -150,13 +131,13 @@ fn a_kernel_that_panics_shows_why_one_that_hangs_is_ended_and_one_without_driver
         return;
     }
     let told = |output: &Output| {
-        assert_eq!(output.status.code(), Some(CANNOT_BE_JUDGED), "{}", said(output));
+        assert_eq!(output.status.code(), Some(2), "{}", said(output));
         said(output)
     };
-    let panic = told(&gate(&lab, "3m", &["--append", "rdinit=/nowhere root=/dev/nowhere"]));
+    let panic = told(&guest(&lab, "3m", &["--append", "rdinit=/nowhere root=/dev/nowhere"]));
     assert!(panic.contains("Kernel panic - not syncing"), "its last lines: {panic}");
     // A kernel that may not restart halts for ever after its panic.
-    let hang = told(&gate(&lab, "20s", &["--append", "rdinit=/nowhere root=/dev/nowhere panic=0"]));
+    let hang = told(&guest(&lab, "20s", &["--append", "rdinit=/nowhere root=/dev/nowhere panic=0"]));
     assert!(hang.contains("was ended after 20 s (--limit)") && hang.contains("ends with:"), "{hang}");
     // A kernel whose built-in drivers are not known: what it lacks shows in its guest.
     let mut cached =
@@ -166,7 +147,7 @@ fn a_kernel_that_panics_shows_why_one_that_hangs_is_ended_and_one_without_driver
     std::fs::create_dir(&modules).unwrap();
     std::fs::write(modules.join("unrelated.ko"), "no driver").unwrap();
     let own = ["--kernel", kernel.to_str().unwrap(), "--modules", modules.to_str().unwrap()];
-    let lacking = told(&gate(&lab, "3m", &own));
+    let lacking = told(&guest(&lab, "3m", &own));
     assert!(lacking.contains("lacks their driver (CONFIG_VMXNET3"), "{lacking}");
     assert!(lacking.contains("lacks CONFIG_VIRTIO_BLK or CONFIG_VIRTIO_PCI"), "{lacking}");
 }

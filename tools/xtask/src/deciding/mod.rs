@@ -10,16 +10,15 @@ mod shown;
 pub use record::StudyRecord;
 
 use crate::Tree;
-use crate::rivals::RivalVerdict;
 use anyhow::{Context, Result, bail, ensure};
 use definition::{DecidingStudy, defined};
 use record::StudyFacts;
-use rows::{PlannedRival, Plants, Recording, StudyRow};
+use rows::{PlannedRival, Plants, Recording, RivalVerdict, StudyRow};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use syscost_core::axis::Point;
-use syscost_experiment::run::{Record, Run, RunDir};
+use syscost_experiment::run::{Record, RunDir};
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
 pub const FOLDER: &str = "docs/runs/deciding";
@@ -82,7 +81,7 @@ impl DecidingStudy {
             self.name
         );
         let comparisons = std::fs::read_to_string(dir.join("comparisons.csv"))?;
-        let rows = self.rows(&run, &comparisons, number)?;
+        let rows = self.rows(&run.record, &comparisons, number)?;
         let facts = self.facts(&run.record, &asked, status.code(), number);
         Ok((facts, rows, machine(&run.record)))
     }
@@ -97,14 +96,12 @@ impl DecidingStudy {
         set.into_iter().collect()
     }
 
-    fn rows(&self, run: &Run, comparisons: &str, number: u32) -> Result<Vec<StudyRow>> {
-        let twin_of = |case| run.case(case).and_then(|case| case.twin_of);
-        let shares = rows::sender_shares(run.slices.iter(), twin_of);
+    fn rows(&self, record: &Record, comparisons: &str, number: u32) -> Result<Vec<StudyRow>> {
         let plants: Plants =
             self.plants.iter().map(|(rival, percent)| (rival.to_string(), f64::from(*percent))).collect();
-        let recording = Recording { study: &self.name, run: number, plants: &plants, shares: &shares };
+        let recording = Recording { study: &self.name, run: number, plants: &plants };
         let mut rows = recording.rows(comparisons)?;
-        rows.extend(recording.unreached(&planned(&run.record), &rows));
+        rows.extend(recording.unreached(&planned(record), &rows));
         Ok(rows)
     }
 

@@ -1,13 +1,82 @@
 //! Rows of `studies.csv`: what a study said of a rival's total CPU beside what is true of it.
 
 use super::definition::defined;
-use crate::rivals::{self, RivalPair, RivalScope, RivalVerdict};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_experiment::run::SliceRow;
 
 pub const METRIC: &str = "total_cpu_ns_per_byte";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RivalScope {
+    Point,
+    OverThreads,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RivalVerdict {
+    Faster,
+    Slower,
+    Same,
+    Undecided,
+}
+
+impl RivalVerdict {
+    /// Of b beside a.
+    fn turned(self) -> RivalVerdict {
+        match self {
+            RivalVerdict::Faster => RivalVerdict::Slower,
+            RivalVerdict::Slower => RivalVerdict::Faster,
+            other => other,
+        }
+    }
+
+    pub fn differs(self) -> bool {
+        matches!(self, RivalVerdict::Faster | RivalVerdict::Slower)
+    }
+}
+
+/// The columns of `comparisons.csv` that are read here.
+#[derive(Clone, Debug, Deserialize)]
+struct ComparisonRow {
+    family: String,
+    scope: RivalScope,
+    metric: String,
+    a: String,
+    b: String,
+    shared: String,
+    a_is: String,
+    b_is: String,
+    ratio: f64,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    rounds: u32,
+    verdict: RivalVerdict,
+    minutes_needed: Option<f64>,
+}
+
+impl ComparisonRow {
+    /// The same, seen from the other side.
+    fn turned(self) -> ComparisonRow {
+        ComparisonRow {
+            a: self.b,
+            b: self.a,
+            a_is: self.b_is,
+            b_is: self.a_is,
+            ratio: 1.0 / self.ratio,
+            ci_low: self.ci_high.map(f64::recip),
+            ci_high: self.ci_low.map(f64::recip),
+            verdict: self.verdict.turned(),
+            ..self
+        }
+    }
+}
+
+fn coordinate<'t>(text: &'t str, axis: &str) -> Option<&'t str> {
+    text.split(' ').find_map(|word| word.strip_prefix(axis)?.strip_prefix('='))
+}
 
 /// One row of `studies.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,8 +92,6 @@ pub struct StudyRow {
     pub against: String,
     /// Share of the sender's CPU time that the rival spins, in per cent; none where nothing was planted.
     pub planted_percent: Option<f64>,
-    /// What the spin alone makes of the ratio: the least that it can be; none where nothing was planted.
-    pub planted_ratio: Option<f64>,
     /// rival / against; none where no round had both.
     pub ratio: Option<f64>,
     pub ci_low: Option<f64>,
@@ -50,17 +117,19 @@ pub struct Recording<'a> {
     pub study: &'a str,
     pub run: u32,
     pub plants: &'a Plants,
-    /// The sender's share of the CPU time of each case that is the control.
-    pub shares: &'a BTreeMap<usize, f64>,
 }
 
 impl Recording<'_> {
     /// Every rival beside the control, by a `comparisons.csv`.
     pub fn rows(&self, comparisons: &str) -> Result<Vec<StudyRow>> {
-        rivals::beside(&defined().control, METRIC, comparisons)?
-            .into_iter()
-            .map(|pair| self.row(pair))
-            .collect()
+        let mut rows = Vec::new();
+        for row in csv::Reader::from_reader(comparisons.as_bytes()).into_deserialize::<ComparisonRow>() {
+            let row = row?;
+            if row.family == "mechanism" && row.metric == METRIC {
+                rows.extend(self.row(row)?);
+            }
+        }
+        Ok(rows)
     }
 
     /// Planned points and sizes that a run said nothing of: undecided, so that no share is of what was reached alone.
@@ -97,7 +166,6 @@ impl Recording<'_> {
             planted_percent: self.plants.get(&rival).copied(),
             rival,
             against: defined().control.clone(),
-            planted_ratio: None,
             ratio: None,
             ci_low: None,
             ci_high: None,
@@ -107,51 +175,30 @@ impl Recording<'_> {
         }
     }
 
-    fn row(&self, pair: RivalPair) -> Result<StudyRow> {
-        let share = |case: &usize| {
-            self.shares.get(case).copied().with_context(|| format!("case {case} has no slices"))
+    /// Turned so that the control is below; `None`: none of the two is the control, or there is no size.
+    fn row(&self, row: ComparisonRow) -> Result<Option<StudyRow>> {
+        let is_control = |text: &str| coordinate(text, "mechanism") == Some(&defined().control);
+        let row = if is_control(&row.a_is) { row.turned() } else { row };
+        let (Some(rival), Some(size)) =
+            (coordinate(&row.a_is, "mechanism"), coordinate(&row.shared, "message_bytes"))
+        else {
+            return Ok(None);
         };
-        let unplanted = self.undecided(pair.scope, pair.message_bytes, pair.threads, pair.rival);
-        let planted_ratio = match unplanted.planted_percent {
-            Some(percent) => {
-                planted_ratio(percent, &pair.control_cases.iter().map(share).collect::<Result<Vec<f64>>>()?)
-            }
-            None => None,
-        };
-        Ok(StudyRow {
-            planted_ratio,
-            ratio: Some(pair.ratio),
-            ci_low: pair.ci_low,
-            ci_high: pair.ci_high,
-            rounds: pair.rounds,
-            verdict: pair.verdict,
-            minutes_needed: pair.minutes_needed,
-            ..unplanted
-        })
-    }
-}
-
-/// The ratio of total CPU that a spin of this per cent of the sender's time makes: the geometric mean over points with these
-/// shares of the sender; `None`: there are none.
-fn planted_ratio(percent: f64, shares: &[f64]) -> Option<f64> {
-    let logs: f64 = shares.iter().map(|share| (percent / 100.0 * share).ln_1p()).sum();
-    (!shares.is_empty()).then(|| (logs / shares.len() as f64).exp())
-}
-
-/// The sender's share of the CPU time of each case: the median over slices. A twin's slices are those of its case.
-pub fn sender_shares<'a>(
-    slices: impl Iterator<Item = &'a SliceRow>,
-    twin_of: impl Fn(usize) -> Option<usize>,
-) -> BTreeMap<usize, f64> {
-    let mut shares: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    for row in slices {
-        let all_ns = (row.slice.sender_cpu_ns + row.slice.receiver_cpu_ns) as f64;
-        if all_ns > 0.0 {
-            let case = twin_of(row.case).unwrap_or(row.case);
-            shares.entry(case).or_default().push(row.slice.sender_cpu_ns as f64 / all_ns);
+        if !is_control(&row.b_is) || is_control(&row.a_is) {
+            return Ok(None);
         }
+        let threads = coordinate(&row.shared, "threads").map(str::parse).transpose()?;
+        let unplanted = self.undecided(row.scope, size.parse()?, threads, rival.into());
+        Ok(Some(StudyRow {
+            ratio: Some(row.ratio),
+            ci_low: row.ci_low,
+            ci_high: row.ci_high,
+            rounds: row.rounds,
+            verdict: row.verdict,
+            minutes_needed: row.minutes_needed,
+            ..unplanted
+        }))
     }
-    shares.into_iter().filter_map(|(case, all)| Some((case, syscost_core::stats::median(&all)?))).collect()
 }
 
 pub fn parse(text: &str) -> Result<Vec<StudyRow>> {
@@ -169,46 +216,28 @@ pub fn text(rows: &[StudyRow]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syscost_measure::probe::Slice;
 
     const HEADER: &str = "family,scope,metric,a,b,shared,a_is,b_is,ratio,ci_low,ci_high,ci_level,rounds,p_adjusted,verdict,minutes_needed\n";
 
     fn rows(comparisons: &str, plants: &[(&str, f64)]) -> Vec<StudyRow> {
         let plants = plants.iter().map(|(rival, percent)| (rival.to_string(), *percent)).collect();
-        let shares = BTreeMap::from([(2, 0.5), (6, 0.8)]);
-        let recording = Recording { study: "x", run: 2, plants: &plants, shares: &shares };
+        let recording = Recording { study: "x", run: 2, plants: &plants };
         recording.rows(&format!("{HEADER}{comparisons}")).unwrap()
     }
 
     #[test]
-    fn a_planted_ratio_is_the_spin_times_the_senders_share_and_over_threads_its_geometric_mean() {
-        let point = "mechanism,point,total_cpu_ns_per_byte,3,2,message_bytes=64 threads=1,mechanism=sendmsg,mechanism=send,1,0.9,1.1,0.9,5,1,same,\n";
-        let over = "mechanism,over_threads,total_cpu_ns_per_byte,2 6,3 7,message_bytes=64,mechanism=send,mechanism=sendmsg,1,0.9,1.1,0.9,5,1,same,\n";
-        let found = rows(&format!("{point}{over}"), &[("sendmsg", 10.0)]);
-        let ratios: Vec<f64> = found.iter().filter_map(|row| row.planted_ratio).collect();
-        assert!((ratios[0] - 1.05).abs() < 1e-12, "{ratios:?}");
-        assert!((ratios[1] - (1.05f64 * 1.08).sqrt()).abs() < 1e-12, "{ratios:?}");
-        assert_eq!(rows(point, &[("sendmsg", 0.0)])[0].planted_ratio, Some(1.0));
-    }
-
-    #[test]
-    fn a_share_is_the_median_over_the_slices_of_a_case_and_its_twin() {
-        let slice = |case, sender_cpu_ns| {
-            let slice = Slice {
-                pass: 0,
-                position: 0,
-                length_ns: 1_000_000,
-                start_ns: 0,
-                wall_ns: 1,
-                messages: 1,
-                sender_cpu_ns,
-                receiver_cpu_ns: 100 - sender_cpu_ns,
-            };
-            SliceRow { block: 0, round: 0, case, slice }
-        };
-        let slices = [slice(0, 40), slice(9, 50), slice(9, 99), slice(1, 70)];
-        let shares = sender_shares(slices.iter(), |case| (case == 9).then_some(0));
-        assert_eq!(shares, BTreeMap::from([(0, 0.5), (1, 0.7)]));
+    fn the_control_is_what_rivals_are_held_against_on_either_side() {
+        let text = "mechanism,point,total_cpu_ns_per_byte,2,3,message_bytes=64 threads=4,mechanism=send,in_flight=0 mechanism=sendmsg,0.8,0.5,1,0.999,5,0.01,faster,\n\
+                    mechanism,over_threads,total_cpu_ns_per_byte,4 9,2 7,message_bytes=64,mechanism=pack_send,mechanism=send,0.8,,,0,1,1,undecided,2.5\n\
+                    mechanism,point,throughput,2,3,message_bytes=64 threads=4,mechanism=send,mechanism=sendmsg,1,1,1,0.9,5,1,same,\n\
+                    threads,point,total_cpu_ns_per_byte,2,3,message_bytes=64,threads=1,threads=2,1,1,1,0.9,5,1,same,\n\
+                    mechanism,point,total_cpu_ns_per_byte,5,7,message_bytes=64 threads=4,mechanism=sendmsg,mechanism=pack_send,1,1,1,0.9,5,1,same,\n";
+        let [sendmsg, pack] = &rows(text, &[])[..] else { panic!() };
+        assert_eq!((sendmsg.rival.as_str(), sendmsg.threads), ("sendmsg", Some(4)));
+        assert_eq!((sendmsg.ratio, sendmsg.ci_low, sendmsg.ci_high), (Some(1.25), Some(1.0), Some(2.0)));
+        assert_eq!(sendmsg.verdict, RivalVerdict::Slower);
+        assert_eq!((pack.ratio, pack.ci_low, pack.verdict), (Some(0.8), None, RivalVerdict::Undecided));
+        assert_eq!((pack.scope, pack.minutes_needed), (RivalScope::OverThreads, Some(2.5)));
     }
 
     #[test]
@@ -217,8 +246,8 @@ mod tests {
         let planned = [1, 2]
             .map(|threads| PlannedRival { rival: "sendmsg".into(), message_bytes: 64, threads })
             .to_vec();
-        let (plants, shares) = (Plants::new(), BTreeMap::new());
-        let recording = Recording { study: "x", run: 1, plants: &plants, shares: &shares };
+        let plants = Plants::new();
+        let recording = Recording { study: "x", run: 1, plants: &plants };
         let missing = recording.unreached(&planned, &rows(point, &[]));
         let seen: Vec<_> = missing.iter().map(|row| (row.scope, row.threads, row.verdict)).collect();
         let undecided = RivalVerdict::Undecided;

@@ -1,8 +1,7 @@
 //! What the rows of `studies.csv` show, beside what was asked of it beforehand.
 
 use super::definition::defined;
-use super::rows::StudyRow;
-use crate::rivals::{RivalScope, RivalVerdict};
+use super::rows::{RivalScope, RivalVerdict, StudyRow};
 use std::collections::BTreeMap;
 
 /// Of each of the two families of a metric (points; over threads): half of 5 %.
@@ -218,7 +217,6 @@ fn planted(rows: &[StudyRow]) -> String {
             let middle = |ratios: Vec<f64>| {
                 syscost_core::stats::median(&ratios).map_or("-".into(), |ratio| format!("{ratio:.3}"))
             };
-            let planted = middle(of().filter_map(|row| row.planted_ratio).collect());
             let lasting = middle(of().filter_map(|row| lasting_ratio(rows, row)).collect());
             let widths: Vec<f64> =
                 of().filter_map(|row| Some((row.ci_high? / row.ci_low?).ln() / 2.0 * 100.0)).collect();
@@ -226,10 +224,10 @@ fn planted(rows: &[StudyRow]) -> String {
                 syscost_core::stats::median(&widths).map_or("-".into(), |width| format!("±{width:.1} %"));
             let found = FoundPart::of(of(), |row| row.verdict == RivalVerdict::Slower).text();
             let inside = covered(rows, of()).text();
-            format!("{percent} % | {by} | {planted} | {lasting} | {found} | {inside} | {width}")
+            format!("{percent} % | {by} | {lasting} | {found} | {inside} | {width}")
         })
     });
-    let heading = "planted (of the sender's time) | by | ratio by the spin alone, median | lasting ratio, median | called `slower` | lasting ratio inside | interval, median";
+    let heading = "planted (of the sender's time) | by | lasting ratio, median | called `slower` | lasting ratio inside | interval, median";
     table(heading, lines)
 }
 
