@@ -178,8 +178,6 @@ Examples:
   syscost explain 12                      case 12 of the newest run
   syscost explain '64 KiB sendmsg'        its row and column in the newest run
   syscost explain 'sendmsg 64K 1 thread' syscost-runs/DIR
-  syscost explain sendmsg --size 96K --threads 3
-                                          a case that was not run: a prediction
 
 Each term is a count times a unit cost. Unit costs come from other probes of the
 run, never from the case itself. The run needs the steps of the path, as `syscost run` does.";
@@ -328,12 +326,6 @@ pub struct ExplainArgs {
     /// Directory of a run [default: the newest in syscost-runs]
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
-    /// At this message size instead, run or not
-    #[arg(long, value_name = "BYTES")]
-    pub size: Option<String>,
-    /// With so many threads instead, run or not
-    #[arg(long, value_name = "N")]
-    pub threads: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -1,25 +1,24 @@
 //! `explain CASE`: one case's account, term by term: counts times unit costs, and where each is from.
 //!
-//! A case that was not run is predicted, and says so. Everything is computed from the record.
+//! Everything is computed from the record.
 
 use crate::args::{ExplainArgs, Global};
 use crate::output::{self, Paint, WIDTH, entry};
 use crate::run::RUNS;
-use crate::sought::{find, transfers};
+use crate::sought::find;
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 use std::path::PathBuf;
 use syscost_analyze::cells::Cells;
 use syscost_analyze::finding::paths_of;
 use syscost_analyze::model::beside::{SampledAccount, beside};
-use syscost_analyze::model::{Account, Item, Model, Side, steps, what_if};
+use syscost_analyze::model::{Account, Item, Model, Side, steps};
 use syscost_core::axis::Point;
 use syscost_core::units::{Unit, significant};
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
-use syscost_measure::probe::Probe;
-use syscost_measure::probe::transfer::Transfer;
-use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
+use syscost_measure::probe::transfer::axes::MECHANISM;
 use syscost_report::text::model;
 use syscost_report::text::words::{Words, percent};
 
@@ -29,7 +28,7 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<()> {
     let dir = args.run.clone().map_or_else(newest, Ok)?;
     let run = RunDir::load(&dir)?;
     let cells = Cells::of(&run);
-    let account = account(&run, &cells, args)?;
+    let account = account(&run, &cells, find(&run, &args.case)?)?;
     run.samples.intact()?;
     let words = Words::of(&run);
     if global.json {
@@ -49,20 +48,8 @@ fn newest() -> Result<PathBuf> {
     runs.max().with_context(|| format!("{RUNS} has no run: name one, or make one with syscost run"))
 }
 
-fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
-    let case = find(run, &args.case)?;
-    let mut point = case.point.clone();
-    for (id, text) in [(MESSAGE_BYTES.id, &args.size), (THREADS.id, &args.threads)] {
-        let axis = Transfer.axes().into_iter().find(|axis| axis.id == id);
-        if let (Some(axis), Some(text)) = (axis, text) {
-            point.set(id, axis.parse(text)?);
-        }
-    }
-    let found = transfers(run).find(|case| case.point == point);
-    let account = match found {
-        Some(case) => Model::of(run, cells).account(case.index).cloned(),
-        None => what_if::account(run, cells, &point),
-    };
+fn account(run: &Run, cells: &Cells, case: &Case) -> Result<Account> {
+    let account = Model::of(run, cells).account(case.index).cloned();
     account.ok_or_else(|| {
         let lacking = model::lacking().reason;
         let why = match steps::sources(run).is_empty() {
@@ -71,7 +58,7 @@ fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
         };
         anyhow!(
             "no account of {}: {why} (`syscost run default{}` measures what is needed)",
-            name(&point, &Words::of(run)),
+            name(&case.point, &Words::of(run)),
             paths_of(run)
         )
     })
@@ -84,12 +71,13 @@ fn name(point: &Point, words: &Words) -> String {
 }
 
 fn text(account: &Account, words: &Words, paint: Paint) -> String {
-    let number = account.case.map_or_else(|| "Prediction".into(), |case| format!("Case {case}"));
-    let mut out = format!("{}\n", paint.bold(&format!("{number}: {}", name(&account.point, words))));
+    let mut out =
+        format!("{}\n", paint.bold(&format!("Case {}: {}", account.case, name(&account.point, words))));
     out += "CPU time of one message: a sum of counts times unit costs.\n";
-    for caveat in &account.caveats {
-        out += &format!("{}\n", paint.yellow(&format!("Note: {}.", model::caveat(caveat))));
+    if account.paced {
+        out += &format!("{}\n", paint.yellow(&format!("Note: {}.", model::PACED)));
     }
+    let measured = account.measured;
     for side in [Side::Sender, Side::Receiver] {
         out += &format!("\n{}\n", paint.bold(side.name()));
         for item in account.items.iter().filter(|item| item.about.side == side) {
@@ -104,19 +92,14 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
             out += &entry("", INDENT, &from);
         }
         out += &sum(&format!("{}, predicted", side.name()), account.predicted_of(side));
-        if let Some(measured) = account.measured {
-            let ns = if side == Side::Sender { measured.sender_ns } else { measured.receiver_ns };
-            out += &sum(&format!("{}, measured", side.name()), ns);
-        }
+        let ns = if side == Side::Sender { measured.sender_ns } else { measured.receiver_ns };
+        out += &sum(&format!("{}, measured", side.name()), ns);
     }
     out += "\n";
     out += &sum("predicted", account.predicted_ns());
-    if let Some(measured) = account.measured {
-        out += &sum("measured (a steady stream)", measured.total_ns);
-        let left = account.not_explained_ns().unwrap_or(0.0);
-        out += &sum(&format!("{} ({})", model::NOT_EXPLAINED, percent(left / measured.total_ns)), left);
-    }
-    out
+    out += &sum("measured (a steady stream)", measured.total_ns);
+    let left = account.not_explained_ns();
+    out + &sum(&format!("{} ({})", model::NOT_EXPLAINED, percent(left / measured.total_ns)), left)
 }
 
 /// What samples of the case say of each part, beside the model.
@@ -173,14 +156,14 @@ fn document(account: &Account) -> serde_json::Value {
     let items: Vec<serde_json::Value> = account.items.iter().map(term).collect();
     let measured = account.measured;
     json!({
-        "case": account.case, "point": account.point, "prediction_only": measured.is_none(),
-        "terms": items, "caveats": account.caveats.iter().map(model::caveat).collect::<Vec<_>>(),
+        "case": account.case, "point": account.point,
+        "terms": items, "caveats": account.paced.then_some(model::PACED).as_slice(),
         "predicted_sender_ns": account.predicted_of(Side::Sender),
         "predicted_receiver_ns": account.predicted_of(Side::Receiver),
         "predicted_ns": account.predicted_ns(),
-        "measured_sender_ns": measured.map(|m| m.sender_ns),
-        "measured_receiver_ns": measured.map(|m| m.receiver_ns),
-        "measured_ns": measured.map(|m| m.total_ns),
+        "measured_sender_ns": measured.sender_ns,
+        "measured_receiver_ns": measured.receiver_ns,
+        "measured_ns": measured.total_ns,
         "not_explained_ns": account.not_explained_ns(),
     })
 }

@@ -50,8 +50,7 @@ use syscost_host::{cleaner, namespaces};
 use syscost_lab::guest;
 use syscost_measure::probe::transfer::far;
 use syscost_measure::worker::child;
-use syscost_sys::capability::{self, CapabilitySet};
-use syscost_sys::{limit, signals};
+use syscost_sys::signals;
 
 /// The main process of a container that others enter: it waits until it is told to end, and reaps processes without a parent.
 const IDLE: &str = "idle";
@@ -75,30 +74,6 @@ fn main() -> ExitCode {
     }
     match ROLES.iter().find(|(name, _)| first == *name) {
         Some((_, role)) => ExitCode::from(u8::try_from(role()).unwrap_or(1)),
-        None => with_a_stack(|| dispatch::main(std::env::args_os())),
-    }
-}
-
-/// What the commands are known to fit into.
-const STACK_BYTES: usize = 8 << 20;
-
-/// Where the first thread may have no such stack (ulimit -s), another thread has one.
-fn with_a_stack(work: fn() -> ExitCode) -> ExitCode {
-    if limit::allow_stack(STACK_BYTES as u64) {
-        return work();
-    }
-    match std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work) {
-        Ok(thread) => {
-            // This one only waits. A refusal leaves what it had.
-            let _ = capability::hold_only(CapabilitySet::empty());
-            thread.join().unwrap_or(ExitCode::FAILURE)
-        }
-        Err(error) => {
-            output::complain(&format!(
-                "error: there is no room for a stack of {} MiB ({error}): raise ulimit -s or ulimit -v",
-                STACK_BYTES >> 20
-            ));
-            ExitCode::from(2)
-        }
+        None => dispatch::main(std::env::args_os()),
     }
 }

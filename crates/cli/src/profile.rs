@@ -142,7 +142,11 @@ fn table(name: &str, profile: &Profile, breakdown: &ProfileBreakdown, color: Col
     };
     let rows = breakdown.classes.iter().filter(|class| class.share.share > 0.0).map(row).collect();
     let table = EndTable { title: None, columns, rows, note: None };
-    let head = format!("{}\n{}", Paint::stdout(color).bold(name), entry("", 0, &about(profile, breakdown)));
+    let head = format!(
+        "{}\n{}",
+        Paint::stdout(color).bold(name),
+        entry("", 0, &about(profile, breakdown)).trim_start()
+    );
     head + output::table(&table, color).trim_start()
 }
 

@@ -79,11 +79,11 @@ fn worded<'r>(run: &'r Run, text: &str) -> Result<&'r Case> {
         near.iter().take_while(|one| Some((one.0, one.1)) == first).map(|(.., case)| *case).collect();
     if first.is_none_or(|(lacks, _)| lacks > 0) {
         bail!(
-            "no transfer of this run is \"{text}\"; near it: {}; another size or thread count: --size, --threads",
+            "no transfer of this run is \"{text}\"; near it: {}",
             shown(&near.iter().map(|(.., case)| *case).collect::<Vec<_>>())
         )
     }
-    // Size and threads may follow in flags; anything else has to be told.
+    // Of sizes and threads that were not named, the first; anything else has to be told.
     let bare = |case: &Case| case.point.without(MESSAGE_BYTES.id).without(THREADS.id);
     if same.iter().all(|case| bare(case) == bare(same[0])) {
         return Ok(same[0]);
@@ -171,7 +171,7 @@ mod tests {
         for text in ["sendmsg 64K 2 threads", "one-copy size=64K threads=2", &wanted.to_string()] {
             assert_eq!(found(&run, text), Ok(wanted), "{text}");
         }
-        assert!(found(&run, "sendmsg").is_ok(), "size and threads may follow");
+        assert!(found(&run, "sendmsg").is_ok(), "the first size and number of threads");
         assert!(found(&run, "64K").unwrap_err().contains("cases; name one"));
         assert!(found(&run, "4711").unwrap_err().contains("cases 0 to"));
         let twin = run.record.plan.cases.iter().find(|case| case.twin_of.is_some()).expect("there are twins");
@@ -210,10 +210,7 @@ mod tests {
         let run = recorded("default");
         let error = found(&run, "sendmsg 5K").unwrap_err();
         let near = error.split("near it: ").nth(1).expect("it says what is near");
-        assert!(
-            near.contains("--size") && near.split(": ").nth(1).unwrap().starts_with("sendmsg, "),
-            "{error}"
-        );
+        assert!(near.split(": ").nth(1).unwrap().starts_with("sendmsg, "), "{error}");
         let error = found(&run, "snd 4K").unwrap_err();
         assert!(
             error.contains("no transfer is called \"snd\"") && error.contains("did you mean send?"),

@@ -31,14 +31,6 @@ pub fn open_files() -> Option<u64> {
     limit(Resource::Nofile)?.current
 }
 
-/// Lets the first thread's stack grow to this, as far as the hard limit goes: may it?
-pub fn allow_stack(wanted: u64) -> bool {
-    let Some(limit) = limit(Resource::Stack) else { return true };
-    let enough = |bytes: Option<u64>| bytes.is_none_or(|bytes| bytes >= wanted);
-    let raised = || setrlimit(Resource::Stack, Rlimit { current: Some(wanted), ..limit }).is_ok();
-    enough(limit.current) || (enough(limit.maximum) && raised())
-}
-
 /// Lets this process, and no other, have so many descriptors, as far as its hard limit goes; returns what it
 /// may have now.
 pub fn allow_open_files(wanted: u64) -> Option<u64> {

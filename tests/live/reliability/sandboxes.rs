@@ -29,26 +29,3 @@ fn a_sandbox_that_refuses_to_sleep_or_to_give_random_numbers_costs_nothing() {
         }
     }
 }
-
-#[test]
-fn a_small_stack_is_enough() {
-    const KIB: u64 = 1 << 10;
-    let scratch = tempfile::tempdir().expect("a scratch directory");
-    let place = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_string();
-    let (report, run) = (place("report"), place("run"));
-    for words in [
-        &["--help"][..],
-        &["list"],
-        &["plan"],
-        &["report", "tests/data/small-run", "--out", &report],
-        &["check", "tcp_latency", "--quick", "--path", "loopback"],
-        &["run", "tcp_latency", "--path", "loopback", "--time-limit", "3s", "--quiet", "--out", &run],
-    ] {
-        let mut command = Command::new(common::SYSCOST);
-        command.args(words);
-        common::limit(&mut command, libc::RLIMIT_STACK, 64 * KIB, 64 * KIB);
-        let (status, text) = ended(command);
-        // 1: a round may fail on a machine that is busy with other tests.
-        assert!(status == 0 || (status == 1 && words[0] == "run"), "{words:?}: {text}");
-    }
-}

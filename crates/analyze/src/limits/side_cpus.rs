@@ -3,7 +3,7 @@
 //! Threads that are pinned to one CPU fill that CPU together, whichever side they are of. Each side recorded where its threads
 //! ran.
 
-use crate::model::what_if::allowed_cpus;
+use crate::model::allowed_cpus;
 use std::collections::BTreeSet;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;

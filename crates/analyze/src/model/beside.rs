@@ -83,7 +83,7 @@ pub struct SampledAccount<'a> {
 
 /// `None`: the case was not measured or not sampled.
 pub fn beside<'a>(run: &Run, account: &'a Account) -> Option<SampledAccount<'a>> {
-    let measured_ns = account.measured?.total_ns;
+    let measured_ns = account.measured.total_ns;
     let same = |probe: &str| probe == Transfer.about().id;
     let profile = run.profiles.iter().find(|p| same(p.probe.as_str()) && p.point == account.point)?;
     let breakdown = ProfileBreakdown::of(profile)?;

@@ -33,8 +33,6 @@ pub enum CountSource {
     CallsLessSegments(Box<CountSource>),
     /// A counter of the case.
     Counted,
-    /// The counters of these cases.
-    Between(Vec<usize>),
     Unknown,
 }
 

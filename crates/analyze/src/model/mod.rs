@@ -11,7 +11,6 @@ pub mod counts;
 pub mod figure;
 pub mod steps;
 pub(crate) mod terms;
-pub mod what_if;
 
 use crate::CellRef;
 use crate::cells::Cells;
@@ -22,6 +21,7 @@ use syscost_core::axis::Point;
 use syscost_core::stats::{median, quantile};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_host::files::parse_list;
 use syscost_measure::mechanism::connections;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{CONGESTION_CONTROL, RECEIVER};
@@ -109,28 +109,15 @@ pub struct Measured {
     pub total_ns: f64,
 }
 
-/// What weakens an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccountCaveat {
-    /// The case was not run.
-    NotRun,
-    /// Its size lies beyond those of the run: its counters are those of the nearest.
-    BeyondSizes,
-    /// What it costs to take turns is in no term.
-    Crowded { threads: usize, cpus: usize },
-    /// Segments wait for timers, which are in no term.
-    Paced,
-}
-
 /// What one message of a case costs, term by term.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
-    /// `None`: no case of the run; the whole account is a prediction.
-    pub case: Option<usize>,
+    pub case: usize,
     pub point: Point,
     pub items: Vec<Item>,
-    pub measured: Option<Measured>,
-    pub caveats: Vec<AccountCaveat>,
+    pub measured: Measured,
+    /// Segments wait for timers of the congestion control, which are in no term.
+    pub paced: bool,
 }
 
 impl Account {
@@ -143,13 +130,13 @@ impl Account {
     }
 
     /// Measured less predicted.
-    pub fn not_explained_ns(&self) -> Option<f64> {
-        Some(self.measured?.total_ns - self.predicted_ns())
+    pub fn not_explained_ns(&self) -> f64 {
+        self.measured.total_ns - self.predicted_ns()
     }
 
     /// Predicted over measured.
     pub fn ratio(&self) -> Option<f64> {
-        let (measured, predicted) = (self.measured?.total_ns, self.predicted_ns());
+        let (measured, predicted) = (self.measured.total_ns, self.predicted_ns());
         (measured > 0.0 && predicted > 0.0).then(|| predicted / measured)
     }
 
@@ -210,7 +197,7 @@ impl Model {
     }
 
     pub fn account(&self, case: usize) -> Option<&Account> {
-        self.accounts.iter().find(|account| account.case == Some(case))
+        self.accounts.iter().find(|account| account.case == case)
     }
 
     pub fn accuracy(&self) -> Option<Accuracy> {
@@ -235,17 +222,19 @@ fn of_case(sources: &[steps::PricedCase<'_>], cells: &Cells, case: &Case) -> Opt
         Measured { sender_ns: value(SENDER)?, receiver_ns: value(RECEIVER_CPU)?, total_ns: value(TOTAL)? };
     let items = items(&subject, &Steps::at(sources, cells, &case.point))?;
     Some(Account {
-        case: Some(case.index),
+        case: case.index,
         point: case.point.clone(),
         items,
-        measured: Some(measured),
-        caveats: paced(&case.point).into_iter().collect(),
+        measured,
+        // BBR, of any version, lets a segment go when a timer says so.
+        paced: case.point.text(CONGESTION_CONTROL).is_some_and(|name| name.starts_with("bbr")),
     })
 }
 
-/// BBR, of any version, lets a segment go when a timer says so.
-fn paced(point: &Point) -> Option<AccountCaveat> {
-    point.text(CONGESTION_CONTROL)?.starts_with("bbr").then_some(AccountCaveat::Paced)
+/// The CPUs that the run was allowed.
+pub fn allowed_cpus(run: &Run) -> Option<Vec<usize>> {
+    let fact = run.record.host.iter().find(|fact| fact.id == "cpus_allowed")?;
+    parse_list(fact.value.as_deref()?)
 }
 
 /// The terms that happen at all; `None`: the run lacks the unit cost of one.

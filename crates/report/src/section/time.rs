@@ -41,14 +41,14 @@ pub fn section(m: &Material) -> Option<Section> {
     unless_empty("time", "Where the time goes", blocks)
 }
 
-fn cell(account: &Account) -> Option<CellRef> {
-    Some(CellRef { case: account.case?, metric: model::TOTAL })
+fn cell(account: &Account) -> CellRef {
+    CellRef { case: account.case, metric: model::TOTAL }
 }
 
 fn summary(m: &Material) -> Option<Statement> {
     let accuracy = m.analysis.model.accuracy()?;
     let text = text::model::accuracy(&accuracy);
-    Some(Statement { text, cells: m.analysis.model.accounts.iter().filter_map(cell).collect() })
+    Some(Statement { text, cells: m.analysis.model.accounts.iter().map(cell).collect() })
 }
 
 /// One drawing for each of a few sizes, with the fewest threads: a bar a mechanism.
@@ -75,7 +75,7 @@ pub fn bars(m: &Material) -> Vec<StackedBars> {
                 title,
                 unit: Unit::Nanoseconds,
                 parts: TermGroup::ALL.iter().map(|group| text::model::group(*group).to_string()).collect(),
-                bars: accounts.iter().filter_map(|account| bar(&words, point, account)).collect(),
+                bars: accounts.iter().map(|account| bar(&words, point, account)).collect(),
             });
         }
     }
@@ -110,14 +110,14 @@ fn shared(point: &Point) -> Point {
     bare
 }
 
-fn bar(words: &Words, place: &Point, account: &Account) -> Option<StackedBar> {
+fn bar(words: &Words, place: &Point, account: &Account) -> StackedBar {
     let of = |group: &TermGroup| {
         let items = account.items.iter().filter(|item| item.about.group == *group);
         items.map(|item| item.ns()).sum()
     };
-    Some(StackedBar {
+    StackedBar {
         label: words.name(&account.point, RIVALS.id, place),
         parts: TermGroup::ALL.iter().map(of).collect(),
-        measured: account.measured?.total_ns,
-    })
+        measured: account.measured.total_ns,
+    }
 }

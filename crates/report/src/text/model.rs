@@ -2,8 +2,8 @@
 
 use syscost_analyze::model::beside::WorkPart;
 use syscost_analyze::model::counts::CountSource;
-use syscost_analyze::model::{AccountCaveat, Accuracy, TermGroup};
-use syscost_core::units::{and, count};
+use syscost_analyze::model::{Accuracy, TermGroup};
+use syscost_core::units::count;
 use syscost_host::Unavailable;
 use syscost_measure::probe::{Probe, tcp_path};
 
@@ -98,26 +98,12 @@ pub fn source(from: &CountSource) -> String {
             format!("calls less segments; segments: {}", source(segments))
         }
         CountSource::Counted => "counted in this case".into(),
-        CountSource::Between(cases) => {
-            let names: Vec<String> = cases.iter().map(usize::to_string).collect();
-            format!("from the counters of case {}", and(&names))
-        }
         CountSource::Unknown => "not counted here".into(),
     }
 }
 
-pub fn caveat(caveat: &AccountCaveat) -> String {
-    match caveat {
-        AccountCaveat::NotRun => "a prediction: this case was not run".into(),
-        AccountCaveat::BeyondSizes => {
-            "outside the sizes of the run: counters are those of the nearest size".into()
-        }
-        AccountCaveat::Crowded { threads, cpus } => {
-            format!("{threads} threads share {}: no term has the cost of taking turns", count(*cpus, "CPU"))
-        }
-        AccountCaveat::Paced => "the congestion control paces: no term has the cost of its timers".into(),
-    }
-}
+/// Of an account whose congestion control paces.
+pub const PACED: &str = "the congestion control paces: no term has the cost of its timers";
 
 /// What a run without the steps lacks.
 pub fn lacking() -> Unavailable {

@@ -52,7 +52,7 @@ fn cell(case: usize) -> CellRef {
 }
 
 fn judge<'a>(evidence: &Evidence<'_>, account: &'a Account) -> Option<JudgedAccount<'a>> {
-    let case = account.case?;
+    let case = account.case;
     let estimate = evidence.cells.cell(case, TOTAL)?.estimate;
     let predicted = account.predicted_ns();
     let reaches = estimate.reaches(evidence.run.record.spec.confidence);
