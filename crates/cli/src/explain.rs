@@ -11,7 +11,6 @@ use serde_json::json;
 use std::path::PathBuf;
 use syscost_analyze::cells::Cells;
 use syscost_analyze::finding::paths_of;
-use syscost_analyze::model::beside::{SampledAccount, beside};
 use syscost_analyze::model::{Account, Item, Model, Side, steps};
 use syscost_core::axis::Point;
 use syscost_core::units::{Unit, significant};
@@ -34,8 +33,7 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<()> {
     if global.json {
         output::print_json(&document(&account))
     } else {
-        let samples = beside(&run, &account).map(|sampled| sampled_parts(&sampled)).unwrap_or_default();
-        output::print(&(text(&account, &words, Paint::stdout(global.color)) + &samples))
+        output::print(&text(&account, &words, Paint::stdout(global.color)))
     }
 }
 
@@ -100,18 +98,6 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
     out += &sum("measured (a steady stream)", measured.total_ns);
     let left = account.not_explained_ns();
     out + &sum(&format!("{} ({})", model::NOT_EXPLAINED, percent(left / measured.total_ns)), left)
-}
-
-/// What samples of the case say of each part, beside the model.
-fn sampled_parts(sampled: &SampledAccount<'_>) -> String {
-    let room = WIDTH - MIDDLE - FIGURE;
-    let mut out =
-        format!("\n{:<room$}{:>MIDDLE$}{:>FIGURE$}\n", "by part of the work", "modelled", "sampled");
-    for time in sampled.parts.iter().filter(|time| time.modelled_ns + time.sampled_ns > 0.0) {
-        let [modelled, seen] = [time.modelled_ns, time.sampled_ns].map(|ns| Unit::Nanoseconds.format(ns));
-        out += &format!("{:<room$}{modelled:>MIDDLE$}{seen:>FIGURE$}\n", model::part(time.part));
-    }
-    out
 }
 
 /// `cases 105 and 107`: where a unit cost was measured.

@@ -22,16 +22,12 @@ const UNDECIDED: u8 = 4;
 const CANNOT_BE_JUDGED: u8 = 125;
 const STDOUT: &str = "-";
 
-/// Both sides were read, and cannot be judged.
-struct NotComparable(String);
-
 pub fn run(args: &GateArgs, global: &Global) -> Result<ExitCode> {
     let (first, base) = side(&args.baseline)?;
     let (_, candidate) = side(&args.candidate)?;
-    let confirming = if args.confirm.is_empty() { None } else { Some(side(&args.confirm)?.1) };
-    match judged(&budgets(&args.budget), &base, &candidate, confirming.as_deref()) {
+    match judged(&budgets(&args.budget), &base, &candidate) {
         Ok(answer) => told(args, global, &first, &answer),
-        Err(NotComparable(why)) => {
+        Err(why) => {
             output::complain(&format!("{} {why}", output::Paint::stderr(global.color).red("error:")));
             let skips = args.undecided == WhenUndecided::Skip;
             Ok(ExitCode::from(if skips { CANNOT_BE_JUDGED } else { NOT_COMPARABLE }))
@@ -39,33 +35,22 @@ pub fn run(args: &GateArgs, global: &Global) -> Result<ExitCode> {
     }
 }
 
-fn judged(
-    budgets: &Budgets,
-    base: &[RunFigures],
-    candidate: &[RunFigures],
-    confirming: Option<&[RunFigures]>,
-) -> Result<GateAnswer, NotComparable> {
-    // What confirms is no run that has been judged.
-    let all: Vec<RunFigures> = candidate.iter().chain(confirming.unwrap_or_default()).cloned().collect();
-    if let Some(why) = refusal(base, &all) {
-        return Err(NotComparable(format!("these runs cannot be compared: {}", sides::refused(&why))));
+/// An error says why both sides, which were read, cannot be judged.
+fn judged(budgets: &Budgets, base: &[RunFigures], candidate: &[RunFigures]) -> Result<GateAnswer, String> {
+    if let Some(why) = refusal(base, candidate) {
+        return Err(format!("these runs cannot be compared: {}", sides::refused(&why)));
     }
     let answer = GateAnswer::of(base, candidate, budgets);
     let unused = budgets.named.keys().find(|kind| answer.judged.iter().all(|case| !case.has_budget_of(kind)));
     if let Some(kind) = unused {
-        return Err(NotComparable(format!(
+        return Err(format!(
             "no case of both sides has the budget {kind}: name a probe (syscost list), or cpu"
-        )));
-    }
-    if answer.judged.is_empty() {
-        return Err(NotComparable(
-            "these runs cannot be compared: no case has a figure on both sides".into(),
         ));
     }
-    Ok(match confirming {
-        Some(more) => answer.confirmed_by(&GateAnswer::of(base, more, budgets)),
-        None => answer,
-    })
+    if answer.judged.is_empty() {
+        return Err("these runs cannot be compared: no case has a figure on both sides".into());
+    }
+    Ok(answer)
 }
 
 fn budgets(asked: &[(Option<String>, f64)]) -> Budgets {

@@ -1,35 +1,30 @@
 //! `lab`: runs an experiment in emulated guests, where zero-copy is really not copied or instructions repeat, and brings the
-//! runs' directories back. `lab compare` shows counted guests side by side.
+//! runs' directories back, as a user outside has them.
 
 use crate::args::Global;
-use crate::compare::runs_at;
-use crate::lab_args::{GuestArgs, LabAction, LabArgs, LabCompareArgs, LabCount};
-use crate::lab_guest::Guest;
-use crate::output;
+use crate::lab_args::{GuestArgs, LabArgs, LabCount};
+use crate::output::{self, Paint};
 use crate::{asked, audit, report, run as run_command};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use syscost_analyze::sides::counts;
-use syscost_analyze::sides::facts::differing;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use syscost_core::units::{format_duration, parse_duration};
 use syscost_experiment::run::Run;
-use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::spec::{INSTRUCTIONS, LAB};
-use syscost_lab::{self as lab, KernelChoice};
-use syscost_report::kernels::{self, Kernels};
-use syscost_report::side_page::ComparedSides;
-use syscost_report::{html, sides};
+use syscost_experiment::spec::{INSTRUCTIONS, LAB, Spec};
+use syscost_host::Unavailable;
+use syscost_lab::{self as lab, Arch, KernelChoice, LabRequest, LabRun};
+use syscost_sys::{random, signals};
 
-const TABLE: &str = "kernels.csv";
+/// Of a guest that is not told otherwise.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Every instruction of it is emulated by one thread.
+const COUNTING_LIMIT: Duration = Duration::from_secs(15 * 60);
 
 pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
-    match &args.action {
-        Some(LabAction::Compare(args)) => return run_compare(args, global),
-        None => {}
-    }
     let mut asked = args.asked.clone();
     let counting = args.count == Some(LabCount::Instructions);
     asked.experiment.get_or_insert_with(|| if counting { INSTRUCTIONS } else { LAB }.to_string());
@@ -59,8 +54,17 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         }
         places.push(place);
     }
-    if counting && kernels.len() > 1 {
-        compare(&places, None, global)?;
+    if let [base, others @ ..] = places.as_slice()
+        && !others.is_empty()
+    {
+        if global.json {
+            output::print_json_line(&json!({ "event": "group_written", "dir": out, "runs": places }))?;
+        } else {
+            let next = |other: &PathBuf| {
+                format!("Compare: syscost compare {} -- {}\n", base.display(), other.display())
+            };
+            output::print(&others.iter().map(next).collect::<String>())?;
+        }
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -80,56 +84,109 @@ fn named(kernels: &[KernelChoice], number: usize) -> String {
     if before == 0 { label } else { format!("{label}-{}", before + 1) }
 }
 
-/// `lab compare`: a column for each kernel.
-fn run_compare(args: &LabCompareArgs, global: &Global) -> Result<ExitCode> {
-    let mut places = Vec::new();
-    for place in &args.runs {
-        let mut runs = runs_at(place)?;
-        // A directory of several guests names them by their kernels; they ran one after the other.
-        if runs.len() > 1 {
-            let started = |run: &PathBuf| RunDir::record(run).map_or(0, |record| record.started_unix_ns);
-            runs.sort_by_key(started);
-        }
-        places.extend(runs);
-    }
-    compare(&places, args.out.as_deref(), global)?;
-    Ok(ExitCode::SUCCESS)
+/// One guest: its kernel, and what runs in it.
+struct Guest<'a> {
+    args: &'a GuestArgs,
+    kernel: &'a KernelChoice,
+    counting: bool,
+    spec: &'a Spec,
 }
 
-/// Compares each run with the first of them.
-fn compare(places: &[PathBuf], out: Option<&Path>, global: &Global) -> Result<()> {
-    let runs = places.iter().map(|place| RunDir::load(place)).collect::<Result<Vec<Run>, _>>()?;
-    if let Some((_, place)) = runs.iter().zip(places).find(|(run, _)| !counts(&run.record)) {
-        bail!("{} counts no instructions: make it with syscost lab --count instructions", place.display());
-    }
-    let Some((first, others)) = runs.split_first().filter(|(_, others)| !others.is_empty()) else {
-        bail!("there is one run, and nothing to compare it with: name another directory");
-    };
-    let all = Kernels::of(first, others)
-        .map_err(|why| anyhow!("these runs cannot be compared: {}", sides::refused(&why)))?;
-    let base = std::slice::from_ref(&all.base);
-    if let Some(out) = out {
-        let place = OpenDirectory::make(out)?;
-        place.replace_with(TABLE, |file| kernels::write(&all, file)).context("cannot keep the comparison")?;
-        for (number, rival) in all.rivals.iter().enumerate() {
-            let candidate = std::slice::from_ref(&rival.figures);
-            let differing = differing(base, candidate);
-            let page =
-                ComparedSides { compared: &rival.comparison, first, base, candidate, differing: &differing };
-            let name = format!("{}-{}.html", number + 1, kernels::file_name(&rival.label));
-            place.replace(&name, html::page(&page.report()).as_bytes())?;
+impl Guest<'_> {
+    fn run(&self, out: &Path, command: Vec<String>, global: &Global) -> Result<(Run, LabRun)> {
+        let args = self.args;
+        // The emulator is started in a directory of its own.
+        let cache = std::path::absolute(args.cache.clone().map_or_else(cache, Ok)?)?;
+        let limit = match &args.limit {
+            Some(text) => parse_duration(text).map_err(|e| anyhow!("--limit: {e}"))?,
+            None if self.counting => COUNTING_LIMIT,
+            None => LIMIT,
+        };
+        // A time limit inside a guest that counts is one of instructions.
+        if !self.counting {
+            refuse_short(self.spec, limit)?;
         }
+        let here = || {
+            Arch::here().context("the lab cannot emulate this machine's architecture: name one with --arch")
+        };
+        let arch = args.arch.map_or_else(here, Ok)?;
+        signals::catch().context("cannot catch Ctrl-C")?;
+        let request = LabRequest {
+            spec: self.spec,
+            nic: args.nic,
+            kernel: self.kernel,
+            arch,
+            program: args.binary.as_deref(),
+            counting: self.counting,
+            append: args.append.as_deref(),
+            out,
+            cache: &cache,
+            offline: args.offline,
+            limit,
+            interrupted: &signals::caught,
+        };
+        let mut show = |step: &str| {
+            if !global.quiet && !global.json {
+                output::complain(&format!("{} {step}", Paint::stderr(global.color).bold("lab:")));
+            }
+        };
+        let brought = lab::run(&request, &mut show).map_err(with_remedy)?;
+        Ok((told_from_outside(&request, &brought, command)?, brought))
     }
-    if global.json {
-        return output::print_json(
-            &json!({ "base": kernels::label(&first.record), "answers": all.answers(), "dir": out }),
-        );
+}
+
+/// A measurement that the guest cannot end in time would bring nothing back.
+fn refuse_short(spec: &Spec, limit: Duration) -> Result<()> {
+    if spec.time_limit() < limit {
+        return Ok(());
     }
-    let mut text = String::new();
-    for answer in all.answers() {
-        text += &output::entry("", 0, &answer);
+    bail!(
+        "measuring may take {} (--time-limit), but the guest ends after {}: raise --limit",
+        format_duration(spec.time_limit()),
+        format_duration(limit)
+    )
+}
+
+/// The run as a user of the lab repeats it, and what the guest itself cannot know.
+fn told_from_outside(request: &LabRequest<'_>, brought: &LabRun, command: Vec<String>) -> Result<Run> {
+    let about = "the run that the guest returned cannot be read";
+    let (mut dir, mut run) = RunDir::resume(request.out).context(about)?;
+    run.record.command = command;
+    if request.counting {
+        // A guest that repeats itself has the same date and the same random numbers each time.
+        run.record.id = random::token().context("the kernel gives no random numbers")?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        run.record.started_unix_ns = now.as_nanos() as u64;
     }
-    text += &output::table(&kernels::table(&all), global.color);
-    text += &output::entry("", 0, kernels::NOT_TOLD);
-    output::print(&text)
+    let label = label(request, &run);
+    run.record.names.label.get_or_insert(label);
+    run.record.host.extend(brought.facts.iter().cloned());
+    dir.write_record(&run.record)?;
+    Ok(run)
+}
+
+/// What a user calls this guest: its kernel, and its boot options where these were named. What is newest, or usual, is
+/// another kernel tomorrow: it is called by its version.
+fn label(request: &LabRequest<'_>, run: &Run) -> String {
+    let release = run.record.fact("kernel_release").filter(|_| request.kernel.moves());
+    let version = |release: &str| release.split(['-', '+']).next().unwrap_or(release).to_string();
+    let kernel = release.map_or_else(|| request.kernel.label(), version);
+    let own = request.append.map_or(String::new(), |own| format!(" {own}"));
+    format!("{kernel}{own}")
+}
+
+fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<Unavailable>().cloned() {
+        Some(why) => anyhow!("{error:#} -> {}", why.remedy),
+        None => error,
+    }
+}
+
+/// `$XDG_CACHE_HOME/syscost/lab`, or below `~/.cache`.
+fn cache() -> Result<PathBuf> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    Ok(base
+        .context("no home directory to keep a kernel in: name a directory with --cache")?
+        .join("syscost/lab"))
 }

@@ -1,8 +1,8 @@
-//! Options of the lab: what its guests are, and what is compared of several.
+//! Options of the lab: what its guests are.
 
 use crate::experiment_args::ExperimentArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use syscost_lab::{Arch, Nic};
 
@@ -13,7 +13,8 @@ Examples:
   syscost lab --path veth,loopback --mechanism send,zero-copy
                                     other paths, inside the guest
   syscost lab --count instructions --kernel 6.1,6.12,newest --out kernels
-  syscost lab compare kernels       what each operation costs more
+  syscost compare kernels/6.1 -- kernels/newest
+                                    what each operation costs more
   syscost lab --count instructions --kernel ./bzImage --modules ./lib/modules
 
 It needs qemu (Debian: qemu-system-x86, no KVM, no root), dpkg and xz. The first
@@ -23,10 +24,7 @@ Instructions say nothing of caches, stalls, exits of a virtual machine or real
 devices.";
 
 #[derive(Args, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct LabArgs {
-    #[command(subcommand)]
-    pub action: Option<LabAction>,
     #[command(flatten)]
     pub asked: ExperimentArgs,
     #[command(flatten)]
@@ -80,31 +78,6 @@ pub struct GuestArgs {
 pub enum LabCount {
     /// Instructions of the emulated processor
     Instructions,
-}
-
-#[derive(Subcommand, Debug)]
-pub enum LabAction {
-    /// Compare counted guests: a column for each kernel, the largest change first
-    #[command(after_help = COMPARE_GUESTS)]
-    Compare(LabCompareArgs),
-}
-
-const COMPARE_GUESTS: &str = "\
-Examples:
-  syscost lab compare kernels            what `lab --kernel A,B --out kernels` made
-  syscost lab compare base new --out compared
-
-Answers are those of `syscost compare`: worse, better, same (within 0.5 %),
-undecided. The replicate is the round.";
-
-#[derive(Args, Debug)]
-pub struct LabCompareArgs {
-    /// The base and its rivals; a directory of several runs is all of these
-    #[arg(value_name = "DIR", required = true)]
-    pub runs: Vec<PathBuf>,
-    /// Write kernels.csv, and a page for each rival, into this directory
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
 }
 
 /// One of several by its name: what each is called, and what its help says.

@@ -34,7 +34,6 @@ mod explain;
 mod fleet;
 mod gate;
 mod history;
-mod lab_guest;
 mod lab;
 mod list;
 mod man;

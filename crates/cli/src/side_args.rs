@@ -65,7 +65,7 @@ pub const GATE_EXAMPLES: &str = "\
 Examples:
   syscost gate --baseline base --budget 5% new
   syscost gate --baseline base --budget cpu=5% --budget system_call=10% \\
-      --confirm new-2 --write junit=gate.xml new-1
+      --write junit=gate.xml new
 
 A budget is over where the whole interval lies above it, corrected over all
 cases; it is kept where the whole interval lies below it. A higher rate is a
@@ -73,7 +73,7 @@ lower cost. With --budget=-10% costs must fall by a tenth.
 
 Exit status:
   0    every case is within its budget
-  1    a case is over its budget, and in --confirm's runs too
+  1    a case is over its budget
   2    wrong usage, or a file could not be read or written
   3    the runs cannot be compared, or no case has a budget
   4    undecided: more runs would decide; see --undecided
@@ -91,9 +91,6 @@ pub struct GateArgs {
     /// Directories of what may have become dearer
     #[arg(value_name = "CANDIDATE", required = true)]
     pub candidate: Vec<PathBuf>,
-    /// Further runs of the candidate: a case is over its budget only if it is in these, too
-    #[arg(long, value_name = "DIR")]
-    pub confirm: Vec<PathBuf>,
     /// What an undecided gate ends with
     #[arg(long, value_enum, value_name = "END", default_value = "exit")]
     pub undecided: WhenUndecided,

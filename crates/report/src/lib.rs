@@ -36,7 +36,6 @@ mod policy;
 pub mod sentence;
 pub mod html;
 pub mod sides;
-pub mod kernels;
 pub mod side_page;
 pub mod gate;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use syscost_analyze::sides::facts::{DifferingFact, IDENTITY, Incomparable};
 use syscost_analyze::sides::{
-    Change, Replicate, RunFigures, SideComparison, coordinates, one_after_the_other,
+    Change, Replicate, RunFigures, SideComparison, coordinates, counts, one_after_the_other,
 };
 use syscost_core::decide::sides::FEWEST;
 use syscost_core::decide::{Decision, Verdict};
@@ -215,6 +215,11 @@ fn rows(compared: &SideComparison, changes: &[Change], what: &str, first: &Run) 
     EndTable { title: None, columns, rows: changes.iter().map(row).collect(), note: None }
 }
 
+/// What has to stand wherever instructions are shown.
+pub const NOT_TOLD: &str = "Instructions are not time: they say nothing of caches, stalls, exits of a virtual machine or \
+                            real devices. An emulator counts each step of a repeated string instruction. User and \
+                            kernel code are counted together: Debian's kernels keep no exact times of each.";
+
 pub const DRIFT: &str = "Note: one side was measured after the other, so a drift of the machine counts as a difference. Alternate the sides.";
 
 /// Notes: what the reader must know before the table is believed.
@@ -244,6 +249,9 @@ pub fn notes(compared: &SideComparison, base: &[RunFigures], candidate: &[RunFig
         notes.push("warning: the sides were measured by different versions of syscost, which may time differently. Measure both with one.".into());
     }
     notes.extend(other_work(base, candidate));
+    if base.iter().any(|run| counts(&run.record)) {
+        notes.push(NOT_TOLD.into());
+    }
     if compared.one_sided > 0 {
         notes.push(format!("Note: {} measured on one side only.", count(compared.one_sided, "case")));
     }

@@ -92,7 +92,8 @@ pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(&str)) -> Result<LabR
     refuse_used(request.out)?;
     let folder =
         OwnedDirectory::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
-    let flavour = request.nic.flavour(request.arch);
+    // Debian's kernels for clouds are small and have the drivers of all devices here.
+    let flavour = format!("cloud-{}", request.arch.debian);
     let wanted = WantedKernel {
         choice: request.kernel,
         flavour: &flavour,

@@ -12,12 +12,13 @@
 
 use crate::deciding::StudyRecord;
 use crate::{Generated, Tree, figure, machine};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
+use syscost_analyze::sides::facts::refusal;
+use syscost_analyze::sides::{RunFigures, SideComparison};
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
-use syscost_report::kernels::{self, Kernels};
 use syscost_report::terminal::{self, TerminalLook};
 use syscost_report::{Block, Entry, Table, build, sides};
 
@@ -74,17 +75,25 @@ fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
 fn compared(tree: &Tree, names: &str, folder: &str) -> Result<String> {
     let runs = names.split_whitespace().map(|dir| tree.load(dir)).collect::<Result<Vec<Run>>>()?;
     let (first, others) = runs.split_first().context("a comparison names runs")?;
-    let all = Kernels::of(first, others).map_err(|why| anyhow!("{}", sides::refused(&why)))?;
-    let table = kernels::table(&all);
+    let base = [RunFigures::of(first)];
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let rule = vec!["---".to_string(); table.columns.len()];
-    let rows: String = table.rows.iter().map(|row| line(row)).collect();
-    let answers: String = all.answers().into_iter().map(|line| format!("- {line}\n")).collect();
+    let mut text = String::new();
+    for other in others {
+        let candidate = [RunFigures::of(other)];
+        if let Some(why) = refusal(&base, &candidate) {
+            bail!("{}", sides::refused(&why));
+        }
+        let compared = SideComparison::of(&base, &candidate);
+        let table = sides::table(&compared, first);
+        let [from, to] = [first, other].map(|run| run.record.names.label.as_deref().unwrap_or("a kernel"));
+        text += &format!("{to} beside {from}: {}\n\n", sides::answer(&compared));
+        text += &line(&table.columns);
+        text += &format!("|{}\n", "---|".repeat(table.columns.len()));
+        text.extend(table.rows.iter().map(|row| line(row)));
+        text += "\n";
+    }
     let place = names.split_whitespace().next().unwrap_or_default();
-    let told = measured(first, place, folder)?;
-    let took = all.took().map_or(String::new(), |took| format!("{took} "));
-    let head = line(&table.columns) + &line(&rule);
-    Ok(format!("{head}{rows}\n{answers}\n{}\n\n{took}{told}", kernels::NOT_TOLD))
+    Ok(format!("{text}{}\n\n{}", sides::NOT_TOLD, measured(first, place, folder)?))
 }
 
 fn result(tree: &Tree, names: &str, folder: &str) -> Result<String> {

@@ -6,7 +6,6 @@
 //! counts. What the sum misses is "not explained", and may be negative. docs/model.md explains the
 //! terms.
 
-pub mod beside;
 pub mod counts;
 pub mod figure;
 pub mod steps;

@@ -128,22 +128,6 @@ impl GateAnswer {
         }
     }
 
-    /// What exceeds its budget here and not in another group of the candidate is undecided.
-    pub fn confirmed_by(mut self, confirming: &GateAnswer) -> GateAnswer {
-        let again = |case: &JudgedCase| {
-            confirming.judged.iter().any(|other| {
-                other.change.case == case.change.case
-                    && other.probe == case.probe
-                    && other.state == BudgetState::Exceeded
-            })
-        };
-        for case in self.judged.iter_mut().filter(|case| case.state == BudgetState::Exceeded && !again(case))
-        {
-            case.state = BudgetState::Undecided;
-        }
-        self
-    }
-
     pub fn count(&self, state: BudgetState) -> usize {
         self.judged.iter().filter(|case| case.state == state).count()
     }

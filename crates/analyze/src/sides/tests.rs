@@ -248,7 +248,7 @@ fn scaled(runs: &[RunFigures], mut by: impl FnMut() -> f64) -> Vec<RunFigures> {
 }
 
 #[test]
-fn a_gate_is_decided_by_whole_intervals_and_confirmed_by_another_group() {
+fn a_gate_is_decided_by_whole_intervals() {
     let base = side("base", 8, "one", 1.0);
     let dear = GateAnswer::of(&base, &side("candidate", 8, "one", 1.4), &five_percent());
     let cheap = GateAnswer::of(&base, &side("candidate", 8, "one", 0.7), &five_percent());
@@ -257,8 +257,6 @@ fn a_gate_is_decided_by_whole_intervals_and_confirmed_by_another_group() {
     assert_eq!(states, [BudgetState::Exceeded, BudgetState::Within, BudgetState::Undecided]);
     let decision = dear.judged[0].change.decision;
     assert!((1.2..1.6).contains(&decision.ratio) && decision.low > 1.05, "told of the base: {decision:?}");
-    assert_eq!(dear.clone().confirmed_by(&dear).state(), BudgetState::Exceeded);
-    assert_eq!(dear.confirmed_by(&cheap).state(), BudgetState::Undecided);
 }
 
 #[test]

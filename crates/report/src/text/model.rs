@@ -1,22 +1,10 @@
 //! The cost model in words: terms, where counts come from, what weakens an account.
 
-use syscost_analyze::model::beside::WorkPart;
 use syscost_analyze::model::counts::CountSource;
 use syscost_analyze::model::{Accuracy, TermGroup};
 use syscost_core::units::count;
 use syscost_host::Unavailable;
 use syscost_measure::probe::{Probe, tcp_path};
-
-pub fn part(part: WorkPart) -> &'static str {
-    match part {
-        WorkPart::User => "user mode",
-        WorkPart::KernelCopy => "copies in the kernel",
-        WorkPart::LentPages => "lent pages",
-        WorkPart::Stack => "network stack",
-        WorkPart::Sleep => "sleeping and waking",
-        WorkPart::Unknown => "not classified",
-    }
-}
 
 /// Errors as factors, and whether they are on one side.
 pub fn accuracy(accuracy: &Accuracy) -> String {
