@@ -1,7 +1,7 @@
 //! Every file that the code makes is what the code makes today.
 
 use std::path::PathBuf;
-use xtask::{Generated, Tree, answers, course, documents, figure, program, reports};
+use xtask::{Generated, Tree, answers, documents, figure, program, reports};
 
 fn up_to_date(files: fn(&Tree) -> anyhow::Result<Vec<Generated>>) {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
@@ -23,18 +23,13 @@ fn the_picture_of_the_readme_and_the_published_report() {
 }
 
 #[test]
-fn reports_of_a_recorded_run() {
+fn reports_of_a_recorded_run_and_what_a_course_asks_for() {
     up_to_date(reports::files);
 }
 
 #[test]
 fn answers_of_recorded_runs() {
     up_to_date(answers::files);
-}
-
-#[test]
-fn a_recorded_run_laid_out_for_a_course() {
-    up_to_date(course::files);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! `cargo xtask regenerate` writes these files; tests/generated.rs compares them.
 
 pub mod answers;
-pub mod course;
 pub mod deciding;
 pub mod figure;
 pub mod documents;
@@ -34,7 +33,7 @@ type Files = fn(&Tree) -> Result<Vec<Generated>>;
 
 /// Every kind of generated file.
 pub const KINDS: &[Files] =
-    &[documents::files, figure::files, reports::files, answers::files, course::files, program::files];
+    &[documents::files, figure::files, reports::files, answers::files, program::files];
 
 impl Tree {
     fn load(&self, run: &str) -> Result<Run> {

@@ -1,11 +1,15 @@
-//! The reports of a small recorded run: its results, what a terminal shows, the text of the page.
+//! The reports of a small recorded run: its results, what a terminal shows, the text of the page, what a course asks for.
 
 use crate::{Generated, Tree};
 use anyhow::Result;
 use std::path::Path;
 use syscost_analyze::whole::Analysis;
+use syscost_course::pa02;
 use syscost_report::terminal::{self, RunPlace, TerminalLook};
 use syscost_report::{build, csv, html};
+
+/// Of a course's files these; the others are made of the same parts.
+const COURSE: &[&str] = &["Results.csv", "Plots.py", "README.md"];
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
     let run = tree.load("tests/data/small-run")?;
@@ -14,11 +18,15 @@ pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
     let look = TerminalLook { width: 80, colour: false };
     let place = RunPlace { run: Path::new("DIR"), page: Path::new("DIR/report.html") };
     let terminal = terminal::text(&report, Some(place), look);
-    Ok(vec![
+    let artefacts = pa02::artefacts(&run, &analysis, "MT25999", None)?.into_iter();
+    let kept = artefacts.filter(|file| COURSE.iter().any(|end| file.name.ends_with(end)));
+    let mut files = vec![
         Generated::golden("small-run.results.csv", csv::results(&run, &analysis.cells)),
         Generated::golden("small-run.terminal.txt", terminal),
         Generated::golden("small-run.page.txt", visible_text(&html::page(&report))),
-    ])
+    ];
+    files.extend(kept.map(|file| Generated::golden(&format!("course/{}", file.name), file.content)));
+    Ok(files)
 }
 
 /// What a reader sees of a page, drawings aside: a line for each paragraph, item and row.

@@ -2,7 +2,6 @@
 //!
 //! Identical rivals and planted differences come from SYSCOST_PLANT, which workers of the program know.
 
-mod definition;
 mod record;
 mod rows;
 mod shown;
@@ -11,9 +10,8 @@ pub use record::StudyRecord;
 
 use crate::Tree;
 use anyhow::{Context, Result, bail, ensure};
-use definition::{DecidingStudy, defined};
 use record::StudyFacts;
-use rows::{PlannedRival, Plants, Recording, RivalVerdict, StudyRow};
+use rows::{DecidingStudy, PlannedRival, Plants, Recording, RivalVerdict, StudyRow, defined};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

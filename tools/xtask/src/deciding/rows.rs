@@ -1,11 +1,41 @@
 //! Rows of `studies.csv`: what a study said of a rival's total CPU beside what is true of it.
 
-use super::definition::defined;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 pub const METRIC: &str = "total_cpu_ns_per_byte";
+
+/// The studies that are run, and whom they compare: `studies.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StudyDefinitions {
+    pub control: String,
+    #[serde(rename = "study")]
+    pub studies: Vec<DecidingStudy>,
+}
+
+/// A study, as often as it is run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecidingStudy {
+    pub name: String,
+    pub runs: u32,
+    pub time_limit: String,
+    /// Rivals that play the control and spin for so many per cent of its time.
+    #[serde(default)]
+    pub plants: BTreeMap<String, u32>,
+    /// Another process spins on a CPU meanwhile.
+    #[serde(default)]
+    pub busy: bool,
+}
+
+pub fn defined() -> &'static StudyDefinitions {
+    static DEFINED: LazyLock<StudyDefinitions> =
+        LazyLock::new(|| toml::from_str(include_str!("studies.toml")).expect("a test reads it"));
+    &DEFINED
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,7 +1,6 @@
 //! What the rows of `studies.csv` show, beside what was asked of it beforehand.
 
-use super::definition::defined;
-use super::rows::{RivalScope, RivalVerdict, StudyRow};
+use super::rows::{RivalScope, RivalVerdict, StudyRow, defined};
 use std::collections::BTreeMap;
 
 /// Of each of the two families of a metric (points; over threads): half of 5 %.
