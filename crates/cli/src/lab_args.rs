@@ -64,7 +64,7 @@ pub struct GuestArgs {
     /// Where kernels are kept [default: $XDG_CACHE_HOME/syscost/lab]
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
-    /// Fetch nothing: use the cache, or a package placed in it
+    /// Fetch nothing: use the cache, or a package that --kernel names
     #[arg(long)]
     pub offline: bool,
     /// End the guest after this time, booting included [default: 120s; 15m where it counts

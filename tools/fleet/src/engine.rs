@@ -14,25 +14,25 @@ use std::process::{Command, Output, Stdio};
 use syscost_sys::process;
 
 /// A program and its arguments, parts of [`FleetPlan`] between `@`; none: the engine has nothing to say.
-type Asked = &'static [&'static str];
+type EngineQuestion = &'static [&'static str];
 
 pub struct FleetEngine {
     pub id: &'static str,
     /// What `plan` writes: its name and text.
     script: (&'static str, &'static str),
     /// Starts the script, whose path follows.
-    start: Asked,
+    start: EngineQuestion,
     /// Does that hand the fleet over, to a queue?
     queues: bool,
     /// `--path` of a pair, as its sender runs it; the receiver follows.
     path: &'static str,
     most_hosts: usize,
     /// A line each of what it says of the fleet.
-    status: Asked,
+    status: EngineQuestion,
     /// Every host that it knows.
-    known: Asked,
+    known: EngineQuestion,
     /// What is alike of hosts.
-    topology: Asked,
+    topology: EngineQuestion,
 }
 
 pub static ALL: &[FleetEngine] = &[

@@ -14,7 +14,7 @@ pub const NEWEST: &str = "newest";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelChoice {
-    /// The newest of its kind that the system's apt offers, or a pinned one.
+    /// The newest of its kind that the system's apt offers, else Debian's suites.
     Usual,
     /// A version in any suite of Debian.
     Debian(String),

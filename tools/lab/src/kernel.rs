@@ -112,15 +112,12 @@ pub fn get(
         KernelChoice::Debian(version) => {
             Suites::open(cache, wanted.arch.debian, watch)?.find(version, flavour)?
         }
-        _ => match package::placed(cache, flavour)? {
-            Some(placed) => vec![placed],
-            None if wanted.offline => return Err(package::by_hand(cache, flavour).into()),
-            None => match package::offered_by_apt(flavour) {
-                Some(offered) => vec![offered],
-                None => Suites::open(cache, wanted.arch.debian, watch)
-                    .and_then(|suites| suites.find(package::USUAL, flavour))
-                    .with_context(|| package::by_hand(cache, flavour))?,
-            },
+        _ if wanted.offline => return Err(package::by_hand(cache, flavour).into()),
+        _ => match package::offered_by_apt(flavour) {
+            Some(offered) => vec![offered],
+            None => Suites::open(cache, wanted.arch.debian, watch)
+                .and_then(|suites| suites.find(package::USUAL, flavour))
+                .with_context(|| package::by_hand(cache, flavour))?,
         },
     };
     let staging = OwnedDirectory::create(cache).context("cannot make a directory in the cache")?;

@@ -1,7 +1,6 @@
 //! The kernel's package: which one, from where, and that it is the right one.
 //!
-//! In this order: a file that somebody put into the cache by hand; what the system's apt offers; Debian's own suites
-//! ([`super::debian`]). Their index is signed and names the SHA-256. Nothing is installed. Sources: deb(5), apt-cache(8).
+//! In this order: a file that the user names; what the system's apt offers; Debian's own suites ([`super::debian`]). Their index is signed and names the SHA-256. Nothing is installed. Sources: deb(5), apt-cache(8).
 
 use super::{missing, tool};
 use anyhow::{Context, Result, bail};
@@ -67,18 +66,10 @@ pub fn by_hand(cache: &Path, flavour: &str) -> Unavailable {
     missing(
         format!("there is no kernel ({flavour}) for the guest in {}", cache.display()),
         format!(
-            "with apt and a network, leave out --offline; without, put a file linux-image-*-{flavour}*.deb of Debian \
-             (https://packages.debian.org/linux-image-{flavour}) into {}, or name it with --kernel",
-            cache.display()
+            "with apt and a network, leave out --offline; without, name a file linux-image-*-{flavour}*.deb of Debian \
+             (https://packages.debian.org/linux-image-{flavour}) with --kernel"
         ),
     )
-}
-
-/// A file that fits this flavour, put into the cache by hand.
-pub fn placed(cache: &Path, flavour: &str) -> Result<Option<Package>> {
-    let files = debs(cache).unwrap_or_default();
-    let fitting = files.into_iter().find(|file| release_of(&named(file).0, flavour).is_some());
-    fitting.map(Package::at).transpose()
 }
 
 /// Name and version of the package in a file of this name.
@@ -179,11 +170,11 @@ mod tests {
     }
 
     #[test]
-    fn a_package_that_was_placed_is_used_and_a_changed_one_refused() {
+    fn a_package_that_is_named_is_used_and_a_changed_one_refused() {
         let cache = tempfile::tempdir().unwrap();
         let file = cache.path().join("linux-image-6.12.1-cloud-amd64-unsigned_6.12.1-1_amd64.deb");
         fs::write(&file, "content").unwrap();
-        let package = placed(cache.path(), "cloud-amd64").unwrap().expect("it is there");
+        let package = Package::at(file.clone()).unwrap();
         assert_eq!(
             (package.name.as_str(), package.version.as_str()),
             ("linux-image-6.12.1-cloud-amd64-unsigned", "6.12.1-1")
