@@ -3,7 +3,7 @@
 use crate::text::words::{capital, count, figure, percent};
 use syscost_analyze::problem::{Fault, Problem, ProblemKind, SampleShare};
 use syscost_core::sample::Metric;
-use syscost_core::units::{Unit, confidence, significant};
+use syscost_core::units::{Unit, significant};
 use syscost_measure::receiver;
 
 /// What problems of one kind share; completes "4 cases: ".
