@@ -184,16 +184,16 @@ run, never from the case itself. The run needs the steps of the path, as `syscos
 
 const ANALYSE_EXAMPLES: &str = "\
 Examples:
-  syscost analyse results.csv                    what it says and contradicts
+  syscost analyse theirs.csv                     what it says and contradicts
   syscost analyse theirs.csv --column throughput=Speed:Mbit/s
   syscost analyse wide.csv --wide threads=throughput:Gbit/s
   syscost analyse *.csv --name '{mechanism}_{size}_{threads}' --seconds 5
-  syscost analyse *.csv --csv > summary.csv
+  syscost analyse *.csv --json                   every table as data, for jq
 
 Reads CSV, TSV and tables between pipes (Markdown) with a line of headings,
-results.csv of syscost, and what these write: iperf3 -J, netperf -k,
-fio --output-format=json, sockperf, neper, lmbench's summary,
-perf stat -x, and -j, hyperfine --export-json, Google Benchmark's JSON.
+and what these write: iperf3 -J, netperf -k, fio --output-format=json,
+sockperf, neper, lmbench's summary, perf stat -x, and -j,
+hyperfine --export-json, Google Benchmark's JSON.
 A heading that is not known is left out, or asked for where something depends
 on it. Everything else is refused.
 
@@ -344,9 +344,6 @@ pub struct AnalyseArgs {
     /// '{mechanism}_{size}_{threads}'
     #[arg(long, value_name = "PATTERN")]
     pub name: Option<String>,
-    /// What a name in the tables stands for: B=zero-copy, mine=send_fields
-    #[arg(long, value_name = "NAME=MECHANISM", value_delimiter = ',')]
-    pub means: Vec<String>,
     /// Threads of tables without such a column
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub threads: Option<u64>,
@@ -359,9 +356,6 @@ pub struct AnalyseArgs {
     /// Print every row that was read
     #[arg(long)]
     pub rows: bool,
-    /// One row a file, as CSV
-    #[arg(long)]
-    pub csv: bool,
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -4,7 +4,7 @@
 //! where nothing tells that, by more than 5 %. What all cells share (a link) and figures that cannot be order nothing.
 
 use crate::remark::{Remark, flat_band, size};
-use crate::{PublishedRow, PublishedTable, TableColumn};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*, role};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::{and, significant};
@@ -52,16 +52,14 @@ pub struct TableComparison {
 }
 
 /// A cell's figure, and how far it scatters where the table tells.
-#[derive(Clone, Copy)]
 struct CellFigure {
-    value: f64,
-    rounding: f64,
+    figure: PublishedFigure,
     scatter: Option<f64>,
     rows: usize,
 }
 
-/// Of one mechanism: variant, size and threads.
-type CellPlace<'t> = (&'t str, Option<u64>, Option<u64>);
+/// Figures of one name by variant, size and threads.
+type NamedCells<'t> = BTreeMap<(&'t str, Option<u64>, Option<u64>), CellFigure>;
 
 /// All comparisons, or why there are none.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,35 +70,31 @@ pub struct TableComparisons {
 }
 
 pub fn compare(table: &PublishedTable, remarks: &[Remark]) -> TableComparisons {
-    use TableColumn::{CyclesPerByte, Latency, MessageRate, Throughput};
     let none = |why: &str| TableComparisons { all: Vec::new(), none: Some(why.into()) };
-    let has = |column: TableColumn| table.rows.iter().any(|row| row.figure(column).is_some());
-    let speed = [Throughput, MessageRate, Latency].into_iter().find(|column| has(*column));
-    let metrics: Vec<TableColumn> =
-        speed.into_iter().chain([CyclesPerByte]).filter(|column| has(*column)).collect();
-    let names = table.names();
+    let has = |column: &TableColumn| table.rows.iter().any(|row| row.figure(*column).is_some());
+    let speed = [Throughput, MessageRate, Latency].into_iter().find(has);
+    let metrics: Vec<TableColumn> = speed.into_iter().chain([CyclesPerByte]).filter(has).collect();
+    let names = table.names(Mechanism);
     if metrics.is_empty() {
         return none("no throughput, message rate, latency or cycles per byte was read");
     }
     if names.len() < 2 {
         return none(if names.is_empty() { "no column of names was read" } else { "it has one name" });
     }
-    let rivals = rivals(table, &names);
+    let rivals = rivals(&names);
     if rivals.is_empty() {
-        return none("no two names whose roles are known (--means NAME=zero-copy), and more than 8 names");
+        return none("no two names whose roles are known (A1, zero-copy, send ..), and more than 8 names");
     }
     // In a figure that cannot be, nothing is ahead.
-    let impossible: BTreeSet<usize> = remarks
-        .iter()
-        .filter(|remark| remark.id == "impossible")
-        .flat_map(|remark| remark.lines.iter().copied())
-        .collect();
+    let impossible = remarks.iter().filter(|remark| remark.id == "impossible");
+    let impossible: BTreeSet<usize> = impossible.flat_map(|remark| remark.lines.iter().copied()).collect();
     let mut all = Vec::new();
     for metric in metrics {
         let cells = cells(table, metric, &impossible);
-        for (incumbent, challenger) in &rivals {
-            let (Some(olds), Some(news)) = (cells.get(incumbent), cells.get(challenger)) else { continue };
-            all.extend(pair(table, metric, (incumbent, olds), (challenger, news)));
+        for names in &rivals {
+            if let [Some(olds), Some(news)] = names.map(|name| cells.get(name)) {
+                all.extend(pair(table, metric, *names, olds, news));
+            }
         }
     }
     match all.is_empty() {
@@ -112,19 +106,16 @@ pub fn compare(table: &PublishedTable, remarks: &[Remark]) -> TableComparisons {
 
 /// Who competes with whom, by the names of the table: one-copy and zero-copy with two-copy; without roles, the others
 /// with the first.
-fn rivals<'t>(table: &PublishedTable, names: &[&'t str]) -> Vec<(&'t str, &'t str)> {
-    let of = |class: Class| names.iter().copied().filter(move |name| table.role(name) == Some(class));
-    let incumbents: Vec<&str> = of(Class::TwoCopy).collect();
+fn rivals<'t>(names: &[&'t str]) -> Vec<[&'t str; 2]> {
+    let of = |class: Class| names.iter().copied().filter(move |name| role::of(name) == Some(class));
     let challengers: Vec<&str> = of(Class::OneCopy).chain(of(Class::ZeroCopy)).collect();
-    if !incumbents.is_empty() && !challengers.is_empty() {
-        return incumbents.iter().flat_map(|old| challengers.iter().map(move |new| (*old, *new))).collect();
+    let known = of(Class::TwoCopy).flat_map(|old| challengers.iter().map(move |new| [old, *new]));
+    let known: Vec<[&str; 2]> = known.collect();
+    let (first, others) = (names[0], &names[1..]);
+    if known.is_empty() && names.len() <= MOST_RIVALS {
+        return others.iter().map(|other| [first, *other]).collect();
     }
-    match names.split_first() {
-        Some((first, others)) if names.len() <= MOST_RIVALS => {
-            others.iter().map(|other| (*first, *other)).collect()
-        }
-        _ => Vec::new(),
-    }
+    known
 }
 
 /// The figures of each name by place.
@@ -132,20 +123,22 @@ fn cells<'t>(
     table: &'t PublishedTable,
     metric: TableColumn,
     impossible: &BTreeSet<usize>,
-) -> BTreeMap<&'t str, BTreeMap<CellPlace<'t>, CellFigure>> {
-    let mut rows: BTreeMap<&str, BTreeMap<CellPlace, Vec<&PublishedRow>>> = BTreeMap::new();
+) -> BTreeMap<&'t str, NamedCells<'t>> {
+    let mut rows: BTreeMap<_, Vec<&PublishedRow>> = BTreeMap::new();
     for row in table.rows.iter().filter(|row| !impossible.contains(&row.line)) {
-        let Some(name) = row.text(TableColumn::Mechanism) else { continue };
+        let Some(name) = row.text(Mechanism) else { continue };
         if row.value(metric).is_some_and(|value| value > 0.0) {
-            let variant = row.text(TableColumn::Variant).unwrap_or_default();
-            let place = (variant, row.count(TableColumn::MessageBytes), row.count(TableColumn::Threads));
-            rows.entry(name).or_default().entry(place).or_default().push(row);
+            let variant = row.text(Variant).unwrap_or_default();
+            let place = (variant, row.count(MessageBytes), row.count(Threads));
+            rows.entry((name, place)).or_default().push(row);
         }
     }
-    let figures = |cells: BTreeMap<CellPlace<'t>, Vec<&PublishedRow>>| {
-        cells.into_iter().filter_map(|(place, rows)| Some((place, figure(&rows, metric)?))).collect()
-    };
-    rows.into_iter().map(|(name, cells)| (name, figures(cells))).collect()
+    let mut cells: BTreeMap<&str, NamedCells> = BTreeMap::new();
+    for ((name, place), rows) in rows {
+        let of_name = cells.entry(name).or_default();
+        of_name.extend(figure(&rows, metric).map(|figure| (place, figure)));
+    }
+    cells
 }
 
 /// The median of a cell's rows; `None`: they lie so far apart that they are no repetitions.
@@ -156,67 +149,54 @@ fn figure(rows: &[&PublishedRow], metric: TableColumn) -> Option<CellFigure> {
     let (least, most) = (figures[0].value, figures[figures.len() - 1].value);
     let said = rows.iter().filter_map(|row| row.scatter.get(&metric)).copied().reduce(f64::max);
     let seen = (rows.len() > 1).then_some((most - least) / 2.0);
+    let (value, rounding) = ((lower.value + upper.value) / 2.0, lower.rounding.max(upper.rounding));
     (most <= APART * least).then_some(CellFigure {
-        value: (lower.value + upper.value) / 2.0,
-        rounding: lower.rounding.max(upper.rounding),
+        figure: PublishedFigure { value, rounding },
         scatter: said.into_iter().chain(seen).reduce(f64::max),
         rows: if said.is_some() { FEW } else { rows.len() },
     })
 }
 
-type NamedCells<'c, 't> = (&'c str, &'c BTreeMap<CellPlace<'t>, CellFigure>);
-
 /// One comparison for each variant that both have.
 fn pair(
     table: &PublishedTable,
     metric: TableColumn,
-    old: NamedCells,
-    new: NamedCells,
+    [incumbent, challenger]: [&str; 2],
+    olds: &NamedCells,
+    news: &NamedCells,
 ) -> Vec<TableComparison> {
-    let band = flat_band(table).filter(|_| metric == TableColumn::Throughput);
-    let in_band = |figure: &CellFigure| band.is_some_and(|(low, high)| (low..=high).contains(&figure.value));
+    let band = flat_band(table).filter(|_| metric == Throughput);
+    let in_band = |of: &CellFigure| band.is_some_and(|(low, high)| (low..=high).contains(&of.figure.value));
+    let more_is_better = matches!(metric, Throughput | MessageRate);
+    let said = table.rows.iter().any(|row| row.scatter.contains_key(&metric));
     let mut found: Vec<TableComparison> = Vec::new();
-    for (place @ (variant, message_bytes, threads), before) in old.1 {
-        let Some(after) = new.1.get(place) else { continue };
-        let more_is_better = matches!(metric, TableColumn::Throughput | TableColumn::MessageRate);
-        let first = (after.value > before.value) == more_is_better;
-        let shared = in_band(before) && in_band(after);
-        let ahead = match (are_ordered(before, after) && !shared, first) {
-            (false, _) => Ahead::NotOrdered,
-            (true, true) => Ahead::Challenger,
-            (true, false) => Ahead::Incumbent,
+    for (place @ (variant, message_bytes, threads), before) in olds {
+        let Some(after) = news.get(place) else { continue };
+        let (was, is) = (before.figure.value, after.figure.value);
+        let ahead = match ((is > was) == more_is_better, in_band(before) && in_band(after)) {
+            (true, false) if are_ordered(before, after) => Ahead::Challenger,
+            (false, false) if are_ordered(before, after) => Ahead::Incumbent,
+            _ => Ahead::NotOrdered,
         };
-        let times = (after.value / before.value).max(before.value / after.value);
-        let cell = ComparedCell { message_bytes: *message_bytes, threads: *threads, ahead, times };
-        match found.last_mut().filter(|last| last.variant == *variant) {
-            Some(last) => last.cells.push(cell),
-            None => found.push(TableComparison {
-                challenger: new.0.into(),
-                incumbent: old.0.into(),
-                metric,
-                variant: variant.to_string(),
-                cells: vec![cell],
-                medians: false,
-            }),
+        if found.last().is_none_or(|last| last.variant != *variant) {
+            let (challenger, incumbent) = (challenger.to_string(), incumbent.to_string());
+            let (variant, cells) = (variant.to_string(), Vec::new());
+            found.push(TableComparison { challenger, incumbent, metric, variant, cells, medians: false });
         }
-        let repeated = |of: &NamedCells| of.1[place].scatter.is_some() && of.1[place].rows > 1;
-        let medians =
-            table.rows.len() > 1 && (repeated(&old) || repeated(&new)) && !has_scatter(table, metric);
-        found.last_mut().expect("just pushed").medians |= medians;
+        let last = found.last_mut().expect("just pushed");
+        let times = (is / was).max(was / is);
+        last.cells.push(ComparedCell { message_bytes: *message_bytes, threads: *threads, ahead, times });
+        last.medians |= !said && [before, after].iter().any(|of| of.rows > 1);
     }
     found
 }
 
-fn has_scatter(table: &PublishedTable, metric: TableColumn) -> bool {
-    table.rows.iter().any(|row| row.scatter.contains_key(&metric))
-}
-
 /// Beyond rounding, and beyond the scatter of both; of few runs also beyond what single runs differ by.
 fn are_ordered(a: &CellFigure, b: &CellFigure) -> bool {
-    let apart = (a.value - b.value).abs() - a.rounding - b.rounding;
+    let apart = (a.figure.value - b.figure.value).abs() - a.figure.rounding - b.figure.rounding;
     let scatter = a.scatter.unwrap_or(0.0) + b.scatter.unwrap_or(0.0);
     let few = a.scatter.is_none() || b.scatter.is_none() || a.rows.min(b.rows) < FEW;
-    let least = if few { LEAST * a.value.min(b.value) } else { 0.0 };
+    let least = if few { LEAST * a.figure.value.min(b.figure.value) } else { 0.0 };
     apart > scatter.max(least).max(0.0)
 }
 
@@ -227,45 +207,33 @@ pub fn sentences(table: &PublishedTable, comparisons: &[TableComparison]) -> Vec
 
 fn sentence(table: &PublishedTable, one: &TableComparison) -> String {
     let more = match one.metric {
-        TableColumn::MessageRate => "a higher",
-        TableColumn::Throughput => "more",
-        TableColumn::Latency => "a lower",
+        MessageRate => "a higher",
+        Throughput => "more",
+        Latency => "a lower",
         _ => "fewer",
     };
-    let of = |ahead: Ahead| -> Vec<&ComparedCell> {
-        one.cells.iter().filter(|cell| cell.ahead == ahead).collect()
-    };
+    let of = |ahead: Ahead| one.cells.iter().filter(|cell| cell.ahead == ahead).collect::<Vec<_>>();
     let both = if one.variant.is_empty() { String::new() } else { format!(" (both {})", one.variant) };
-    let mut sides = [
-        (Ahead::Challenger, &one.challenger, &one.incumbent),
-        (Ahead::Incumbent, &one.incumbent, &one.challenger),
-    ];
-    sides.sort_by_key(|(ahead, ..)| std::cmp::Reverse(of(*ahead).len()));
+    let (title, new, old) = (one.metric.title(), &one.challenger, &one.incumbent);
+    let mut sides = [(of(Ahead::Challenger), new, old), (of(Ahead::Incumbent), old, new)];
+    sides.sort_by_key(|(cells, ..)| std::cmp::Reverse(cells.len()));
     let mut told: Vec<String> = Vec::new();
-    for (ahead, winner, other) in sides {
-        let cells = of(ahead);
-        if cells.is_empty() {
-            continue;
-        }
-        let by = times(&cells);
-        let at = places(table, &cells, &one.cells);
-        told.push(if told.is_empty() {
-            format!("{winner} has {more} {} than {other}{both}, by {by}{at}", one.metric.title())
-        } else {
-            format!("{winner} has {more}, by {by}{at}")
+    for (cells, winner, other) in sides.into_iter().filter(|(cells, ..)| !cells.is_empty()) {
+        let by = format!("by {}{}", times(&cells), places(table, &cells, &one.cells));
+        told.push(match told.is_empty() {
+            true => format!("{winner} has {more} {title} than {other}{both}, {by}"),
+            false => format!("{winner} has {more}, {by}"),
         });
     }
     let open = of(Ahead::NotOrdered);
     if !open.is_empty() {
-        let shared = one.metric == TableColumn::Throughput && flat_band(table).is_some();
+        let shared = one.metric == Throughput && flat_band(table).is_some();
         let reason = match shared {
             true => "differences under 5 %, or figures that something shared sets",
             false => "differences within the scatter or the digits given, or under 5 %",
         };
-        let why = format!("not ordered{} ({reason})", places(table, &open, &one.cells));
-        let only =
-            || format!("{} and {}{both}, {}: {why}", one.challenger, one.incumbent, one.metric.title());
-        told.push(if told.is_empty() { only() } else { why });
+        let names = if told.is_empty() { format!("{new} and {old}{both}, {title}: ") } else { String::new() };
+        told.push(format!("{names}not ordered{} ({reason})", places(table, &open, &one.cells)));
     }
     let medians = if one.medians { " Rows that repeat are compared by their median." } else { "" };
     format!("{}.{medians}", told.join("; "))
@@ -303,7 +271,7 @@ fn places(table: &PublishedTable, cells: &[&ComparedCell], all: &[ComparedCell])
         [one] => format!("{at} with {}", table.threads(one)),
         ref many => {
             let many: Vec<String> = many.iter().map(u64::to_string).collect();
-            format!("{at} with {} {}", and(&many), table.title(TableColumn::Threads))
+            format!("{at} with {} {}", and(&many), table.title(Threads))
         }
     };
     let told: Vec<String> = told.into_iter().map(with).collect();

@@ -1,8 +1,8 @@
 //! What a heading means: its words looked up in `dictionary.toml`, its unit taken off. Nothing is guessed: a heading that is
 //! not found means nothing.
 
-use crate::TableColumn;
-use crate::unit::{self, Dimension, NoUnit, UnitScale};
+use crate::TableColumn::{self, *};
+use crate::unit::{self, Dimension, UnitScale, bracketless};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -18,13 +18,9 @@ pub struct Dictionary {
     of_operations: BTreeMap<TableColumn, Vec<String>>,
     ambiguous: BTreeMap<String, Vec<String>>,
     pub roles: BTreeMap<String, Vec<String>>,
-    summary: SummaryWords,
+    words: BTreeMap<String, Vec<String>>,
+    parallel: Vec<(String, String)>,
     pub refused: Vec<RefusedForm>,
-}
-
-#[derive(Deserialize)]
-struct SummaryWords {
-    words: Vec<String>,
 }
 
 /// A form that is not read, by what shows it.
@@ -74,18 +70,40 @@ static QUALIFIERS: LazyLock<Vec<(Vec<String>, Quality)>> = LazyLock::new(|| {
     all
 });
 
-/// What a heading says.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HeadingMeaning {
-    pub column: Option<TableColumn>,
+/// A unit with the word for it, as it is written.
+pub type WrittenUnit = (UnitScale, String);
+
+/// What a column of figures or names is read as.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadAs {
+    pub column: TableColumn,
     pub quality: Quality,
-    pub unit: Option<UnitScale>,
-    /// The unit as it is written.
-    pub unit_text: String,
-    /// Why its unit cannot be told, or what the word may mean.
-    pub doubt: Option<String>,
+    pub unit: Option<WrittenUnit>,
+    /// Of a wide layout, the value of what stands across.
+    pub value: Option<String>,
+}
+
+impl ReadAs {
+    pub fn mean(column: TableColumn, unit: Option<WrittenUnit>) -> ReadAs {
+        ReadAs { column, quality: Quality::Mean, unit, value: None }
+    }
+
+    pub fn scale(&self) -> Option<UnitScale> {
+        self.unit.as_ref().map(|(scale, _)| *scale)
+    }
+}
+
+/// Why a heading means nothing: its unit cannot be told, or its word has several meanings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Doubt {
+    pub why: Option<String>,
     /// What it is, where its unit alone cannot be told.
-    pub doubted: Option<TableColumn>,
+    pub column: Option<TableColumn>,
+}
+
+/// Is it a word of this list of the dictionary?
+pub fn is_word(list: &str, word: &str) -> bool {
+    DICTIONARY.words[list].iter().any(|known| known == word)
 }
 
 /// Words in lower case, each without the s of its plural.
@@ -125,43 +143,37 @@ pub fn tokens(text: &str) -> Vec<String> {
 }
 
 /// What a heading means, in a table of operations or in another.
-pub fn heading(text: &str, operations: bool) -> HeadingMeaning {
+pub fn heading(text: &str, operations: bool) -> Result<ReadAs, Doubt> {
     let text = text.trim();
+    let mut doubt = Doubt::default();
     if text.len() > LONGEST_HEADING {
-        return HeadingMeaning::default();
+        return Err(doubt);
     }
-    let (mut doubt, mut doubted) = (None, None);
     for (name, inside) in splits(text) {
-        let (unit, told) = match inside.map(|unit| (unit, unit::parse(unit))) {
-            None => (None, ""),
-            Some((unit, Err(NoUnit::Ambiguous(why)))) => {
+        let unit = match inside.map(|told| (told, unit::parse(told))) {
+            None => None,
+            Some((told, Err(Some(why)))) => {
                 // Only where the rest is known it is a unit at all.
-                if let Some((column, _)) = known(&words(name), operations) {
-                    doubted = doubted.or(Some(column));
-                    doubt = doubt.or(Some(format!("its unit {:?} may be {why}", bracketless(unit))));
+                if let (None, Some((column, _))) = (doubt.column, known(&words(name), operations)) {
+                    let why = format!("its unit {:?} may be {why}", bracketless(told));
+                    doubt = Doubt { why: Some(why), column: Some(column) };
                 }
                 continue;
             }
-            Some((unit, parsed)) => match parsed.ok().or_else(|| unit::count(unit).ok()) {
+            Some((told, parsed)) => match parsed.ok().or_else(|| unit::count(told)) {
                 None => continue,
-                of => (of, unit),
+                Some(of) => Some((of, told)),
             },
         };
         let Some((column, quality)) = known(&words(name), operations) else { continue };
-        if let Some(column) = suited(column, unit, told) {
+        if let Some(column) = suited(column, unit) {
             let column = of_many(column, text);
-            let unit = unit.map(|of| counted(column, of, told));
-            return HeadingMeaning {
-                column: Some(column),
-                quality,
-                unit,
-                unit_text: bracketless(told),
-                ..HeadingMeaning::default()
-            };
+            let unit = unit.map(|(of, told)| (counted(column, of, told), bracketless(told).into()));
+            return Ok(ReadAs { column, quality, unit, value: None });
         }
     }
     // `Latency (avg)`, `Latency (avg, us)`: what stands in brackets may be words.
-    if doubt.is_none()
+    if doubt.why.is_none()
         && let Some((before, inside)) = text.split_once(['(', '['])
     {
         let inside = inside.trim_end_matches([')', ']', ' ']);
@@ -169,43 +181,34 @@ pub fn heading(text: &str, operations: bool) -> HeadingMeaning {
             Some((words, unit)) => format!("{words} {before} ({unit})"),
             None => format!("{inside} {before}"),
         };
-        let meaning = heading(&again.replace(['[', ']'], " "), operations);
-        if meaning.column.is_some() || meaning.doubt.is_some() {
-            return meaning;
+        match heading(&again.replace(['[', ']'], " "), operations) {
+            Err(Doubt { why: None, .. }) => {}
+            meaning => return meaning,
         }
     }
-    if let Some((column, unit, told)) = of_its_unit(text) {
-        return HeadingMeaning {
-            column: Some(column),
-            unit: Some(unit),
-            unit_text: told,
-            ..HeadingMeaning::default()
-        };
+    if let Some(meaning) = of_its_unit(text) {
+        return Ok(meaning);
     }
-    let own = words(
-        splits(text)
-            .into_iter()
-            .find(|(_, unit)| unit.is_some_and(|u| unit::parse(u).is_ok()))
-            .map_or(text, |(name, _)| name),
-    );
+    let cut = splits(text).into_iter().find(|(_, unit)| unit.is_some_and(|u| unit::parse(u).is_ok()));
+    let own = words(cut.map_or(text, |(name, _)| name));
     let several = DICTIONARY.ambiguous.iter().find(|(_, names)| names.iter().any(|name| words(name) == own));
-    let doubt = doubt.or_else(|| several.map(|(what, _)| format!("it may be {what}")));
-    HeadingMeaning { doubt, doubted, ..HeadingMeaning::default() }
+    doubt.why = doubt.why.or_else(|| several.map(|(what, _)| format!("it may be {what}")));
+    Err(doubt)
 }
 
 /// `Gbps`, `mean_gbps`, `p50_us`: the one quantity that its unit is of, or a mean of it.
-fn of_its_unit(text: &str) -> Option<(TableColumn, UnitScale, String)> {
+fn of_its_unit(text: &str) -> Option<ReadAs> {
     std::iter::once(("", Some(text))).chain(splits(text)).find_map(|(name, unit)| {
-        let (of, own) = (unit::parse(unit?).ok()?, words(name));
-        let is = |names: &[&str]| own.len() == 1 && names.contains(&own[0].as_str());
-        let mean = own.is_empty() || is(&["avg", "average", "mean", "median", "p50"]);
+        let (of, own) = (unit::parse(unit?).ok()?, words(name).join(" "));
+        let median = ["p50", "median"].contains(&own.as_str());
+        let mean = median || ["", "avg", "average", "mean"].contains(&own.as_str());
         let column = match of.dimension {
-            Dimension::Rate if mean => TableColumn::Throughput,
-            Dimension::Calls if mean => TableColumn::MessageRate,
-            Dimension::Time if is(&["p50", "median"]) => TableColumn::Latency,
+            Dimension::Rate if mean => Throughput,
+            Dimension::Calls if mean => MessageRate,
+            Dimension::Time if median => Latency,
             _ => return None,
         };
-        Some((column, of, bracketless(unit?)))
+        Some(ReadAs::mean(column, Some((of, bracketless(unit?).into()))))
     })
 }
 
@@ -213,21 +216,13 @@ fn of_its_unit(text: &str) -> Option<(TableColumn, UnitScale, String)> {
 fn of_many(column: TableColumn, text: &str) -> TableColumn {
     let text = text.to_lowercase();
     match column {
-        TableColumn::Repetition if text.ends_with("iterations") => TableColumn::Ignored,
-        TableColumn::Repetition if text.ends_with('s') => TableColumn::Runs,
+        Repetition if text.ends_with("iterations") => Ignored,
+        Repetition if text.ends_with('s') => Runs,
         // A size has a size's word; these are counts.
-        TableColumn::MessageBytes if ["messages", "msgs"].contains(&text.as_str()) => TableColumn::Messages,
-        TableColumn::MessageBytes
-            if ["blocks", "chunks", "buffers", "bufs", "payloads"].contains(&text.as_str()) =>
-        {
-            TableColumn::Ignored
-        }
+        MessageBytes if ["messages", "msgs"].contains(&text.as_str()) => Messages,
+        MessageBytes if is_word("parts", &text) => Ignored,
         other => other,
     }
-}
-
-fn bracketless(text: &str) -> String {
-    text.trim().trim_matches(['(', ')', '[', ']']).trim().to_string()
 }
 
 /// The column that words name, and which of its figures.
@@ -254,33 +249,26 @@ fn known(words: &[String], operations: bool) -> Option<(TableColumn, Quality)> {
         };
         if let Some(column) = lookup(rest) {
             // A mean time may be that of a message, of a run, or over runs.
-            let doubtful = column == TableColumn::Elapsed && quality == Some(Quality::Mean);
+            let doubtful = column == Elapsed && quality == Some(Quality::Mean);
             return quality.filter(|_| !doubtful).map(|quality| (column, quality));
         }
     }
     // A spread alone is of the one figure of its row.
-    quality.filter(|of| rest.is_empty() && *of != Quality::Mean).map(|of| (TableColumn::Ignored, of))
+    quality.filter(|of| rest.is_empty() && *of != Quality::Mean).map(|of| (Ignored, of))
 }
 
 /// The column, if its figures may have this unit.
-fn suited(column: TableColumn, unit: Option<UnitScale>, told: &str) -> Option<TableColumn> {
-    use TableColumn::{
-        Bytes, CpuPercent, CpuTime, Cycles, CyclesPerByte, CyclesPerMessage, Elapsed, Ignored, Jitter,
-        Latency, Loss, MessageBytes, MessageRate, Messages, Throughput,
-    };
-    let Some(of) = unit else { return Some(column) };
-    let count = unit::count(told).is_ok();
-    let suits = match column {
-        Throughput if of.dimension == Dimension::Calls => return Some(MessageRate),
-        Throughput => of.dimension == Dimension::Rate,
-        Latency | Elapsed | CpuTime | Jitter => of.dimension == Dimension::Time,
-        MessageBytes | Bytes => of.dimension == Dimension::Size,
-        MessageRate => of.dimension == Dimension::Calls || count,
-        CpuPercent | Loss => of.dimension == Dimension::Percent,
-        Cycles | CyclesPerByte | CyclesPerMessage => count || of.dimension == Dimension::Cycles,
-        Messages => count || of.dimension == Dimension::Count,
-        Ignored => true,
-        of_operation if of_operation.is_of_operations() => of.dimension != Dimension::Percent,
+fn suited(column: TableColumn, unit: Option<(UnitScale, &str)>) -> Option<TableColumn> {
+    let Some((of, told)) = unit else { return Some(column) };
+    let count = unit::count(told).is_some();
+    let suits = match (column, column.dimension()) {
+        (Throughput, _) if of.dimension == Dimension::Calls => return Some(MessageRate),
+        (MessageRate, _) => of.dimension == Dimension::Calls || count,
+        (_, Some((dimension, _))) => of.dimension == dimension,
+        (Cycles | CyclesPerByte | CyclesPerMessage, _) => count || of.dimension == Dimension::Cycles,
+        (Messages, _) => count || of.dimension == Dimension::Count,
+        (Ignored, _) => true,
+        _ if column.is_of_operations() => of.dimension != Dimension::Percent,
         _ => !column.is_text() && count,
     };
     suits.then_some(column)
@@ -288,13 +276,18 @@ fn suited(column: TableColumn, unit: Option<UnitScale>, told: &str) -> Option<Ta
 
 /// `M` of cycles is a million, of bytes 2^20.
 fn counted(column: TableColumn, unit: UnitScale, told: &str) -> UnitScale {
-    // Totals are counted in powers of 1000, sizes of messages in those of 1024.
-    if column == TableColumn::Bytes && !told.to_lowercase().contains("ib") {
-        let power = (unit.factor.log2() / 10.0).round();
-        return UnitScale { factor: 1000f64.powf(power), ..unit };
+    if column == Bytes || column.is_of_operations() {
+        return totalled(unit, told);
     }
-    let counts = column.unit() == syscost_core::units::Unit::Count && !column.is_of_operations();
-    unit::count(told).ok().filter(|_| counts).unwrap_or(unit)
+    let counts = column.unit() == syscost_core::units::Unit::Count;
+    unit::count(told).filter(|_| counts).unwrap_or(unit)
+}
+
+/// Totals, and sizes that an operation gives, are counted in powers of 1000, sizes of messages in those of 1024.
+pub fn totalled(unit: UnitScale, told: &str) -> UnitScale {
+    let binary = unit.dimension != Dimension::Size || told.to_lowercase().contains("ib");
+    let power = (unit.factor.log2() / 10.0).round();
+    if binary { unit } else { UnitScale { factor: 1000f64.powf(power), ..unit } }
 }
 
 /// The ways to cut a heading into name and unit, the whole first: `x (u)`, `x [u]`, `x_u`, `x u`, `x/u`, `xU`.
@@ -318,41 +311,29 @@ fn splits(text: &str) -> Vec<(&str, Option<&str>)> {
 
 /// Does the name of a row say that it sums up others: `Average`, `Best: A3`?
 pub fn is_summary(name: &str) -> bool {
-    let own = words(name);
-    let begins = |word: &String| own.starts_with(&words(word));
-    let ends = |word: &String| {
-        let rest = name.trim().to_lowercase();
-        rest.strip_prefix(word.as_str())
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ' ', '(', '_', '-']))
-    };
-    DICTIONARY.summary.words.iter().any(|word| begins(word) && ends(word))
+    let (own, lower) = (words(name), name.trim().to_lowercase());
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with([':', ' ', '(', '_', '-']);
+    let begins = |word: &String| own.starts_with(&words(word)) && lower.strip_prefix(word).is_some_and(ends);
+    DICTIONARY.words["summary"].iter().any(begins)
 }
 
 /// Does the title of a table say that nobody measured it?
 pub fn is_expected(title: &str) -> bool {
-    words(title).iter().any(|word| {
-        ["expected", "predicted", "estimated", "hypothetical", "theoretical", "example"]
-            .contains(&word.as_str())
-    }) && !title.to_lowercase().contains("measured")
+    words(title).iter().any(|word| is_word("expected", word)) && !title.to_lowercase().contains("measured")
 }
 
 /// What stands where threads do and is something else, as a heading calls it: `Number of clients`.
 pub fn parallel(heading: &str) -> Option<&'static str> {
-    const WORDS: [(&str, &str); 4] =
-        [("conn", "connection"), ("client", "client"), ("stream", "stream"), ("flow", "flow")];
     let heading = heading.to_lowercase();
-    let own = WORDS.into_iter().find(|(word, _)| heading.contains(word));
-    own.filter(|_| !heading.contains("thread")).map(|(_, name)| name)
+    let own = DICTIONARY.parallel.iter().find(|(word, _)| heading.contains(word));
+    own.filter(|_| !heading.contains("thread")).map(|(_, name)| name.as_str())
 }
 
 /// Does the heading speak of messages, and not of any memory; of a part of one?
 pub fn of_messages(heading: &str) -> (bool, bool) {
     let words = words(heading);
     let field = words.iter().any(|word| word == "field");
-    let message = |word: &String| {
-        ["message", "msg", "msgsize", "packet", "payload", "datagram", "pkt"].contains(&word.as_str())
-    };
-    (field || words.iter().any(message), field)
+    (field || words.iter().any(|word| is_word("messages", word)), field)
 }
 
 #[cfg(test)]
@@ -360,13 +341,11 @@ mod tests {
     use super::*;
 
     fn means(text: &str) -> Option<(TableColumn, f64)> {
-        let meaning = heading(text, false);
-        meaning.column.map(|column| (column, meaning.unit.map_or(1.0, |unit| unit.factor)))
+        heading(text, false).ok().map(|of| (of.column, of.scale().map_or(1.0, |unit| unit.factor)))
     }
 
     #[test]
     fn headings_of_many_hands() {
-        use TableColumn::*;
         for (text, column, factor) in [
             ("Throughput (Gbps)", Throughput, 1e9),
             ("throughput_gbps", Throughput, 1e9),
@@ -392,16 +371,13 @@ mod tests {
         for text in ["frobs", "time", "cycles:u", "Latency (cycles)", "throughput_mb_s"] {
             assert_eq!(means(text), None, "{text}");
         }
-        let of = |text: &str| {
-            let m = heading(text, false);
-            (m.column, m.quality)
-        };
-        assert_eq!(of("Throughput StdDev (Gbps)"), (Some(Throughput), Quality::Deviation));
-        assert_eq!(of("Throughput per thread (Gbps)"), (Some(Throughput), Quality::Tail));
-        assert_eq!(of("latency_p99_us"), (Some(Latency), Quality::Tail));
-        assert!(heading("Time (s)", false).doubt.unwrap().contains("a duration"));
-        assert!(heading("throughput_mb_s", false).doubt.unwrap().contains("bits or bytes"));
-        assert_eq!(heading("time (us)", true).column, Some(Measured));
+        let of = |text: &str| heading(text, false).map(|of| (of.column, of.quality));
+        assert_eq!(of("Throughput StdDev (Gbps)"), Ok((Throughput, Quality::Deviation)));
+        assert_eq!(of("Throughput per thread (Gbps)"), Ok((Throughput, Quality::Tail)));
+        assert_eq!(of("latency_p99_us"), Ok((Latency, Quality::Tail)));
+        assert!(heading("Time (s)", false).unwrap_err().why.unwrap().contains("a duration"));
+        assert!(heading("throughput_mb_s", false).unwrap_err().why.unwrap().contains("bits or bytes"));
+        assert_eq!(heading("time (us)", true).map(|of| of.column), Ok(Measured));
         assert!(is_summary("Best: A3") && is_summary("Average") && !is_summary("bestcopy"));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::BadTable;
 use crate::dictionary;
-use crate::unit::{self, DecimalMark};
+use crate::unit;
 
 /// A line of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,7 +96,7 @@ fn grid(
 ) -> Result<Grid, BadTable> {
     // A note below the last row; between rows one may be the name of what follows.
     let is_note = |line: &&mut GridLine| {
-        let number = |cell: &String| unit::number(cell, DecimalMark::Point).is_some();
+        let number = |cell: &String| unit::number(cell, '.').is_some();
         line.cells.len() > 2 && filled(&line.cells) == 1 && !line.cells.iter().any(number)
     };
     while let Some(note) = lines.last_mut().filter(is_note) {
@@ -124,8 +124,8 @@ fn grid(
             return Err(BadTable::at(name, line.line, why));
         }
         // Words alone, where figures stood: the headings of another table.
-        let figures = line.cells.iter().any(|cell| unit::number(cell, DecimalMark::Point).is_some());
-        let known = line.cells.iter().filter(|cell| dictionary::heading(cell, false).column.is_some());
+        let figures = line.cells.iter().any(|cell| unit::number(cell, '.').is_some());
+        let known = line.cells.iter().filter(|cell| dictionary::heading(cell, false).is_ok());
         if !figures && known.count() > 1 {
             return Err(BadTable::at(name, line.line, "other headings begin here: give one table a file"));
         }

@@ -6,7 +6,7 @@
 
 mod unit;
 mod dictionary;
-mod role;
+pub mod role;
 pub mod remark;
 pub mod compare;
 mod grid;
@@ -20,9 +20,10 @@ pub use read::{decode, read, together};
 pub use tool::TOOLS;
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use syscost_core::units::{Unit, significant};
-use syscost_measure::mechanism::Class;
+use unit::Dimension;
 
 /// What a column of a table may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
@@ -80,17 +81,19 @@ pub enum TableColumn {
 impl TableColumn {
     /// As sentences call it.
     pub fn title(self) -> String {
-        match self {
-            TableColumn::MessageBytes => "message size".into(),
-            TableColumn::Elapsed => "duration".into(),
-            TableColumn::Retransmits => "retransmitted segments".into(),
-            TableColumn::CpuPercent => "CPU use".into(),
-            TableColumn::LlcMisses => "LLC misses".into(),
-            TableColumn::L1Misses => "L1 misses".into(),
-            TableColumn::Bytes => "total bytes".into(),
-            TableColumn::CpuTime => "CPU time".into(),
-            other => other.id().replace('_', " "),
-        }
+        use TableColumn::*;
+        let title = match self {
+            MessageBytes => "message size",
+            Elapsed => "duration",
+            Retransmits => "retransmitted segments",
+            CpuPercent => "CPU use",
+            LlcMisses => "LLC misses",
+            L1Misses => "L1 misses",
+            Bytes => "total bytes",
+            CpuTime => "CPU time",
+            other => return other.id().replace('_', " "),
+        };
+        title.into()
     }
 
     /// Its name in files and options.
@@ -99,14 +102,27 @@ impl TableColumn {
         id.as_ref().and_then(|id| id.as_str()).unwrap_or_default().to_string()
     }
 
-    /// What its figures are in here.
-    pub fn unit(self) -> Unit {
-        use TableColumn::{CpuTime, Elapsed, Jitter, Latency};
+    /// What its numbers measure, and may they stand without a unit? Sizes are bytes then. `None`: nothing that has a unit of
+    /// its own.
+    fn dimension(self) -> Option<(Dimension, bool)> {
+        use TableColumn::*;
         match self {
-            TableColumn::MessageBytes | TableColumn::Bytes => Unit::Bytes,
-            TableColumn::Throughput => Unit::BitsPerSecond,
-            TableColumn::MessageRate => Unit::PerSecond,
-            Latency | CpuTime | Elapsed | Jitter => Unit::Nanoseconds,
+            Throughput => Some((Dimension::Rate, false)),
+            Latency | Elapsed | CpuTime | Jitter => Some((Dimension::Time, false)),
+            MessageBytes | Bytes => Some((Dimension::Size, true)),
+            CpuPercent | Loss => Some((Dimension::Percent, true)),
+            MessageRate => Some((Dimension::Calls, true)),
+            _ => None,
+        }
+    }
+
+    /// What its figures are in here.
+    fn unit(self) -> Unit {
+        match self.dimension() {
+            Some((Dimension::Size, _)) => Unit::Bytes,
+            Some((Dimension::Rate, _)) => Unit::BitsPerSecond,
+            Some((Dimension::Calls, _)) => Unit::PerSecond,
+            Some((Dimension::Time, _)) => Unit::Nanoseconds,
             _ => Unit::Count,
         }
     }
@@ -144,10 +160,8 @@ impl TableColumn {
 
     /// Columns of text; the others hold numbers.
     fn is_text(self) -> bool {
-        matches!(
-            self,
-            TableColumn::Mechanism | TableColumn::Operation | TableColumn::Variant | TableColumn::Unit
-        )
+        use TableColumn::{Mechanism, Operation, Unit, Variant};
+        matches!(self, Mechanism | Operation | Variant | Unit)
     }
 }
 
@@ -188,26 +202,10 @@ pub struct PublishedRow {
 type RowKey = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>);
 
 impl PublishedRow {
-    /// The figures that another tool gives of one run.
-    fn of_one(
-        tool: &str,
-        variant: &str,
-        figures: impl IntoIterator<Item = (TableColumn, Option<f64>)>,
-    ) -> PublishedRow {
-        let mut row = PublishedRow { line: 1, ..PublishedRow::default() };
-        row.texts.insert(TableColumn::Mechanism, tool.to_string());
-        if !variant.is_empty() {
-            row.texts.insert(TableColumn::Variant, variant.to_string());
-        }
-        row.set(figures.into_iter().filter_map(|(column, value)| Some((column, value?))));
-        row
-    }
-
     /// An operation that another tool timed.
     fn of_operation(line: usize, name: &str, unit: &str, value: f64) -> PublishedRow {
-        let mut row = PublishedRow { line, ..PublishedRow::default() };
-        let texts = [(TableColumn::Operation, name), (TableColumn::Unit, unit)];
-        row.texts.extend(texts.map(|(column, text)| (column, text.to_string())));
+        let texts = [(TableColumn::Operation, name.to_string()), (TableColumn::Unit, unit.to_string())];
+        let mut row = PublishedRow { line, texts: texts.into(), ..PublishedRow::default() };
         row.set([(TableColumn::Measured, value)]);
         row
     }
@@ -270,8 +268,6 @@ pub struct PublishedTable {
     pub understood: Vec<String>,
     /// What was not read, and what to say so that it is.
     pub not_read: Vec<String>,
-    /// Roles of names, as their reader says.
-    pub roles: BTreeMap<String, Class>,
     /// Its sizes are called those of messages, or of their fields.
     pub messages: bool,
     pub fields: bool,
@@ -297,13 +293,11 @@ pub struct RowSource {
 impl PublishedTable {
     /// What another tool says of its runs.
     fn of_tool(name: &str, rows: Vec<PublishedRow>, understood: &str) -> PublishedTable {
-        let mut columns: Vec<TableColumn> =
+        let columns: BTreeSet<TableColumn> =
             rows.iter().flat_map(|row| row.figures.keys().chain(row.texts.keys())).copied().collect();
-        columns.sort_unstable();
-        columns.dedup();
         PublishedTable {
             name: name.into(),
-            columns,
+            columns: columns.into_iter().collect(),
             rows,
             understood: vec![understood.into()],
             tool: true,
@@ -330,50 +324,34 @@ impl PublishedTable {
         syscost_core::units::count(many as usize, self.parallel.unwrap_or("thread"))
     }
 
-    /// Whom a name of this table competes with.
-    pub fn role(&self, name: &str) -> Option<Class> {
-        self.roles.get(name).copied().or_else(|| role::of(name))
-    }
-
-    /// Its names, in its order.
-    pub fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for name in self.rows.iter().filter_map(|row| row.text(TableColumn::Mechanism)) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
+    /// The names of a column, in its order.
+    pub fn names(&self, column: TableColumn) -> Vec<&str> {
+        let mut seen = BTreeSet::new();
+        let names = self.rows.iter().filter_map(|row| row.text(column)).filter(|name| !name.is_empty());
+        names.filter(|name| seen.insert(*name)).collect()
     }
 
     /// Are its rows transfers of messages? Tables of memory, disks and operations have sizes and latencies, too.
     pub fn is_transfer(&self) -> bool {
-        use TableColumn::{ContextSwitches, MessageBytes, Messages, Threads, Throughput};
+        use TableColumn::{ContextSwitches, Mechanism, MessageBytes, Messages, Threads, Throughput};
+        let sized = self.has(MessageBytes);
         let counted = self.has(ContextSwitches) && (self.has(Throughput) || self.has(Threads));
-        self.messages
-            || self.has(MessageBytes) && (counted || self.has(Messages))
-            || self
-                .names()
-                .iter()
-                .any(|name| self.role(name).is_some() || self.has(MessageBytes) && role::is_transport(name))
+        let sends = |name: &&str| role::of(name).is_some() || sized && role::is_transport(name);
+        self.messages || sized && (counted || self.has(Messages)) || self.names(Mechanism).iter().any(sends)
     }
 }
 
 /// Why a table cannot be read: the place, what is there, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadTable {
-    #[error("{name}: {message}")]
-    Whole { name: String, message: String },
-    #[error("{name}:{line}: {message}")]
-    At { name: String, line: usize, message: String },
-}
+#[error("{0}")]
+pub struct BadTable(String);
 
 impl BadTable {
-    fn whole(name: &str, message: impl Into<String>) -> BadTable {
-        BadTable::Whole { name: name.into(), message: message.into() }
+    fn whole(name: &str, message: impl Display) -> BadTable {
+        BadTable(format!("{name}: {message}"))
     }
 
-    fn at(name: &str, line: usize, message: impl Into<String>) -> BadTable {
-        BadTable::At { name: name.into(), line, message: message.into() }
+    fn at(name: &str, line: usize, message: impl Display) -> BadTable {
+        BadTable(format!("{name}:{line}: {message}"))
     }
 }

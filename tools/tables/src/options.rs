@@ -1,46 +1,29 @@
 //! What the reader of a table says of it: roles of headings, a wide layout, what files' names tell, and what never changes.
 
 use crate::TableColumn;
-use crate::role::{self, bare};
-use crate::unit::{self, DecimalMark, UnitScale};
-use std::collections::BTreeMap;
-use syscost_measure::mechanism::{self, Class};
+use crate::dictionary::WrittenUnit;
+use crate::role::bare;
+use crate::unit::{self, Dimension};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadingOptions {
     columns: Vec<GivenColumn>,
-    pub(crate) wide: Option<WideLayout>,
+    /// Headings that nothing else means are values of the first, and their cells figures of the second.
+    pub(crate) wide: Option<(TableColumn, GivenColumn)>,
     pub(crate) name: Option<NamePattern>,
-    names: BTreeMap<String, GivenName>,
     /// For tables without such a column.
     pub threads: Option<u64>,
     pub seconds: Option<f64>,
-    pub(crate) decimal: Option<DecimalMark>,
+    /// What stands before decimals: a point or a comma.
+    pub(crate) decimal: Option<char>,
 }
 
-/// `--column ROLE=HEADING[:UNIT]`
+/// `ROLE=HEADING[:UNIT]`
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GivenColumn {
     pub column: TableColumn,
     heading: String,
-    pub unit: Option<(UnitScale, String)>,
-}
-
-/// `--wide ACROSS=QUANTITY[:UNIT]`: headings that nothing else means are values of one column, and their cells figures of
-/// another.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct WideLayout {
-    pub across: TableColumn,
-    pub quantity: TableColumn,
-    pub unit: Option<(UnitScale, String)>,
-}
-
-/// What a name of the tables stands for.
-#[derive(Clone, Debug, PartialEq)]
-struct GivenName {
-    /// The way of sending, where one is meant.
-    mechanism: Option<&'static str>,
-    class: Option<Class>,
+    pub unit: Option<WrittenUnit>,
 }
 
 /// `{mechanism}_{size}_{threads}`: the parts of a file's name.
@@ -71,9 +54,9 @@ fn column(text: &str) -> Result<TableColumn, String> {
 }
 
 /// `HEADING:UNIT`; a colon without a unit behind it is part of the heading.
-fn with_unit(text: &str) -> (&str, Option<(UnitScale, String)>) {
+fn with_unit(text: &str) -> (&str, Option<WrittenUnit>) {
     let cut = text.rsplit_once(':').and_then(|(heading, told)| {
-        let unit = unit::parse(told).ok().or_else(|| unit::count(told).ok())?;
+        let unit = unit::parse(told).ok().or_else(|| unit::count(told))?;
         Some((heading, Some((unit, told.trim().to_string()))))
     });
     cut.unwrap_or((text, None))
@@ -82,8 +65,7 @@ fn with_unit(text: &str) -> (&str, Option<(UnitScale, String)>) {
 impl ReadingOptions {
     /// `throughput=Tput:Gbit/s`
     pub fn give_column(&mut self, text: &str) -> Result<(), String> {
-        let (role, rest) =
-            text.split_once('=').ok_or_else(|| format!("{text:?} is not ROLE=HEADING[:UNIT]"))?;
+        let (role, rest) = cut(text, "ROLE=HEADING[:UNIT]")?;
         let (heading, unit) = with_unit(rest);
         if bare(heading).is_empty() {
             return Err(format!("{text:?} names no heading"));
@@ -94,8 +76,7 @@ impl ReadingOptions {
 
     /// `threads=throughput:Gbit/s`
     pub fn give_wide(&mut self, text: &str) -> Result<(), String> {
-        let (across, rest) =
-            text.split_once('=').ok_or_else(|| format!("{text:?} is not ACROSS=QUANTITY[:UNIT]"))?;
+        let (across, rest) = cut(text, "ACROSS=QUANTITY[:UNIT]")?;
         let (quantity, unit) = with_unit(rest);
         let (across, quantity) = (column(across)?, column(quantity)?);
         if !(across.is_place() || across.is_text()) || !quantity.is_measure() {
@@ -103,7 +84,7 @@ impl ReadingOptions {
                 "{text:?}: a place comes first (size, threads, mechanism, run), then what is measured"
             ));
         }
-        self.wide = Some(WideLayout { across, quantity, unit });
+        self.wide = Some((across, GivenColumn { column: quantity, heading: String::new(), unit }));
         Ok(())
     }
 
@@ -131,26 +112,11 @@ impl ReadingOptions {
         Ok(())
     }
 
-    /// `two_copy=send_fields`, `B=zero-copy`: what a name of the tables stands for.
-    pub fn give_meaning(&mut self, text: &str) -> Result<(), String> {
-        let (name, means) = text.split_once('=').ok_or_else(|| format!("{text:?} is not NAME=MECHANISM"))?;
-        if bare(name).is_empty() {
-            return Err(format!("{text:?} names nothing"));
-        }
-        let mechanism = mechanism::ALL.iter().map(|m| m.about().id).find(|id| bare(id) == bare(means));
-        let class = role::meant(means);
-        if mechanism.is_none() && class.is_none() {
-            return Err(format!("{means:?} is no mechanism and no role (syscost list names them)"));
-        }
-        self.names.insert(bare(name), GivenName { mechanism, class });
-        Ok(())
-    }
-
     /// What stands between whole and decimal digits.
     pub fn give_decimal(&mut self, text: &str) -> Result<(), String> {
         self.decimal = Some(match text {
-            "." => DecimalMark::Point,
-            "," => DecimalMark::Comma,
+            "." => '.',
+            "," => ',',
             _ => return Err(format!("{text:?} is neither . nor ,")),
         });
         Ok(())
@@ -160,13 +126,10 @@ impl ReadingOptions {
         let exact = self.columns.iter().find(|given| given.heading == heading.trim());
         exact.or_else(|| self.columns.iter().find(|given| bare(&given.heading) == bare(heading)))
     }
+}
 
-    /// The name as its reader says it, and its role where that is said.
-    pub(crate) fn named(&self, name: &str) -> (String, Option<Class>) {
-        let given = self.names.get(&bare(name));
-        let called = given.and_then(|given| given.mechanism).unwrap_or(name.trim());
-        (called.to_string(), given.and_then(|given| given.class))
-    }
+fn cut<'t>(text: &'t str, form: &str) -> Result<(&'t str, &'t str), String> {
+    text.split_once('=').ok_or_else(|| format!("{text:?} is not {form}"))
 }
 
 impl NamePattern {
@@ -211,13 +174,10 @@ pub(crate) fn number_in(text: &str) -> Option<String> {
     let digits = text[start..].find(|c: char| !c.is_ascii_digit()).map_or(text.len(), |end| start + end);
     let (number, behind) = (&text[start..digits], &text[digits..]);
     let letters = |text: &str| text.chars().all(|c| c.is_alphabetic() || c == ' ' || c == '_' || c == '=');
-    let unit = unit::parse(behind.trim_matches(['_', ' ']))
-        .ok()
-        .filter(|unit| unit.dimension == unit::Dimension::Size);
-    (letters(&text[..start]) && letters(behind)).then(|| match unit {
-        Some(_) => format!("{number}{}", behind.trim_matches(['_', ' '])),
-        None => number.to_string(),
-    })
+    let behind = behind.trim_matches(['_', ' ']);
+    let size = unit::parse(behind).is_ok_and(|unit| unit.dimension == Dimension::Size);
+    (letters(&text[..start]) && letters(behind))
+        .then(|| format!("{number}{}", if size { behind } else { "" }))
 }
 
 #[cfg(test)]
@@ -231,9 +191,6 @@ mod tests {
         let given = options.column("SPEED").unwrap();
         assert_eq!((given.column, given.unit.as_ref().unwrap().0.factor), (TableColumn::Throughput, 1e6));
         assert!(options.give_column("speed=Speed").unwrap_err().contains("is no role"));
-        options.give_meaning("two_copy=send_fields").unwrap();
-        assert_eq!(options.named("Two-Copy").0, "send_fields");
-        assert!(options.give_meaning("x=pigeon").unwrap_err().contains("syscost list"));
         assert!(options.give_wide("throughput=threads").is_err());
         assert!(options.give_decimal(";").is_err());
     }

@@ -46,7 +46,7 @@ pub fn of(name: &str) -> Option<Class> {
         return Some(meant.class);
     }
     let tokens = dictionary::tokens(name);
-    if tokens.iter().any(|word| ["no", "not", "without", "off", "non"].contains(&word.as_str())) {
+    if tokens.iter().any(|word| dictionary::is_word("negations", word)) {
         return None;
     }
     let runs =
@@ -59,18 +59,14 @@ pub fn of(name: &str) -> Option<Class> {
     classes.first().copied().filter(|_| classes.len() == 1)
 }
 
-/// A role by its word or by a mechanism's name, as `--means` gives it.
+/// A role by its word or by a mechanism's name alone.
 pub fn meant(text: &str) -> Option<Class> {
     ROLES.get(&bare(text)).map(|meant| meant.class)
 }
 
-/// Ways that messages go, whoever copies them.
-const TRANSPORTS: &[&str] =
-    &["tcp", "udp", "unix", "uds", "socket", "sockets", "pipe", "pipes", "fifo", "fifos", "loopback", "veth"];
-
 /// Does a name speak of messages that are sent?
 pub fn is_transport(name: &str) -> bool {
-    dictionary::tokens(name).iter().any(|word| TRANSPORTS.contains(&word.as_str()))
+    dictionary::tokens(name).iter().any(|word| dictionary::is_word("transports", word))
 }
 
 #[cfg(test)]

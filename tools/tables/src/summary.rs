@@ -2,49 +2,22 @@
 
 use super::compare::TableComparisons;
 use super::remark::{FEWEST_RUNS, Remark, RemarkKind, runs};
-use super::{PublishedRow, PublishedTable, TableColumn};
+use super::{PublishedRow, PublishedTable, TableColumn, TableColumn::*};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// A question that a table cannot answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TableGap {
-    Significance,
-    Rivals,
-    Sizes,
-    Threads,
-    Latency,
-    CpuCost,
-    CacheMisses,
-    ContextSwitches,
-}
-
-impl TableGap {
-    /// In a row of many tables: the question alone.
-    pub fn short(self) -> &'static str {
-        let reason = self.reason();
-        reason.split_once(':').map_or(reason, |(question, _)| question)
-    }
-
-    /// What is missing, for one table; who is faster has a reason of its own.
-    pub fn reason(self) -> &'static str {
-        match self {
-            TableGap::Significance => {
-                "which differences are significant: fewer than 5 runs a cell and no spread are read"
-            }
-            TableGap::Rivals => "who is faster",
-            TableGap::Sizes => "what size does: one size, or no column read as such",
-            TableGap::Threads => "what threads do: one thread count, or no column read as such",
-            TableGap::Latency => "latency: no column read as such, or it says no more than the throughput",
-            TableGap::CpuCost => {
-                "CPU cost: no cycles per byte (they follow from cycles, a throughput and --seconds S)"
-            }
-            TableGap::CacheMisses => "cache misses: no column counts them",
-            TableGap::ContextSwitches => "context switches: no column counts them",
-        }
-    }
-}
+/// A question that a table cannot answer, and what is missing; who is faster has a reason of its own.
+pub const GAPS: [(&str, &str); 8] = [
+    ("significance", "which differences are significant: fewer than 5 runs a cell and no spread are read"),
+    (RIVALS, "who is faster"),
+    ("sizes", "what size does: one size, or no column read as such"),
+    ("threads", "what threads do: one thread count, or no column read as such"),
+    ("latency", "latency: no column read as such, or it says no more than the throughput"),
+    ("cpu_cost", "CPU cost: no cycles per byte (they follow from cycles, a throughput and --seconds S)"),
+    ("cache_misses", "cache misses: no column counts them"),
+    ("context_switches", "context switches: no column counts them"),
+];
+pub const RIVALS: &str = "rivals";
 
 /// The row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,61 +29,55 @@ pub struct TableSummary {
     /// Kinds of contradiction; each may hold for many rows.
     pub contradictions: Vec<&'static str>,
     pub unexpected: usize,
-    pub cannot_say: Vec<TableGap>,
+    /// Questions by their id.
+    pub cannot_say: Vec<&'static str>,
 }
 
 impl TableSummary {
     pub fn of(table: &PublishedTable, remarks: &[Remark], comparisons: &TableComparisons) -> TableSummary {
         let runs = runs(table);
         let of = |kind| remarks.iter().filter(move |r| r.kind == kind);
+        let ids: BTreeSet<&str> = of(RemarkKind::Contradiction).map(|r| r.id).collect();
+        let [least, most] = [runs.values().min(), runs.values().max()].map(|n| n.copied().unwrap_or(0));
+        let missing = missing(table, remarks, comparisons, most);
         TableSummary {
             rows: table.rows.len(),
             cells: runs.len(),
-            runs: [runs.values().min(), runs.values().max()].map(|n| n.copied().unwrap_or(0)),
-            contradictions: of(RemarkKind::Contradiction)
-                .map(|r| r.id)
-                .collect::<BTreeSet<_>>()
-                .into_iter()
-                .collect(),
+            runs: [least, most],
+            contradictions: ids.into_iter().collect(),
             unexpected: of(RemarkKind::Unexpected).count(),
-            cannot_say: gaps(table, remarks, comparisons, runs.values().copied().max().unwrap_or(0)),
+            cannot_say: GAPS.iter().zip(missing).filter(|(_, is)| *is).map(|((id, _), _)| *id).collect(),
         }
     }
 }
 
-fn gaps(
+/// Which of the questions have no answer.
+fn missing(
     table: &PublishedTable,
     remarks: &[Remark],
-    comparisons: &TableComparisons,
+    found: &TableComparisons,
     most_runs: u64,
-) -> Vec<TableGap> {
+) -> [bool; 8] {
     let any = |column| table.rows.iter().any(|row| row.figure(column).is_some());
     let counted = |column| table.rows.iter().any(|row| row.value(column).is_some_and(|count| count > 0.0));
-    let many = |column| {
+    let many = |column: TableColumn| {
         let values = table.rows.iter().filter_map(|row| PublishedRow::count(row, column));
         values.collect::<BTreeSet<_>>().len() > 1
     };
     // An operating-system table has rows, not cells that compete.
     let rivals = table.is_transfer();
     let computed = remarks.iter().any(|remark| remark.id == "derived_latency");
-    use TableColumn::{CacheMisses, CpuPercent, CpuTime, CyclesPerByte, L1Misses, LlcMisses};
-    let misses = [CacheMisses, LlcMisses, L1Misses];
-    let missing = [
-        (
-            TableGap::Significance,
-            (rivals || table.has(TableColumn::Measured))
-                && most_runs < FEWEST_RUNS
-                && table.rows.iter().all(|row| row.scatter.is_empty()),
-        ),
-        (TableGap::Rivals, rivals && comparisons.all.is_empty()),
-        (TableGap::Sizes, rivals && !many(TableColumn::MessageBytes)),
-        (TableGap::Threads, rivals && !many(TableColumn::Threads)),
-        (TableGap::Latency, rivals && (computed || !any(TableColumn::Latency))),
-        (TableGap::CpuCost, rivals && ![CyclesPerByte, CpuPercent, CpuTime].into_iter().any(any)),
-        (TableGap::CacheMisses, rivals && !misses.into_iter().any(counted)),
-        (TableGap::ContextSwitches, rivals && !counted(TableColumn::ContextSwitches)),
-    ];
-    missing.into_iter().filter(|(_, missing)| *missing).map(|(gap, _)| gap).collect()
+    let spread = table.rows.iter().any(|row| !row.scatter.is_empty());
+    [
+        (rivals || table.has(Measured)) && most_runs < FEWEST_RUNS && !spread,
+        rivals && found.all.is_empty(),
+        rivals && !many(MessageBytes),
+        rivals && !many(Threads),
+        rivals && (computed || !any(Latency)),
+        rivals && ![CyclesPerByte, CpuPercent, CpuTime].into_iter().any(any),
+        rivals && ![CacheMisses, LlcMisses, L1Misses].into_iter().any(counted),
+        rivals && !counted(ContextSwitches),
+    ]
 }
 
 #[cfg(test)]
@@ -132,13 +99,13 @@ mod tests {
         assert_eq!((repeated.rows, repeated.cells, repeated.runs), (3, 2, [1, 2]));
         let told = of("mechanism,size,threads,runs,throughput_gbps\nA1,64,1,10,2\nA2,64,1,7,3\n");
         assert_eq!(told.runs, [7, 10]);
-        assert!(!told.cannot_say.contains(&TableGap::Significance), "{told:?}");
-        assert!(told.cannot_say.contains(&TableGap::Sizes) && !told.cannot_say.contains(&TableGap::Rivals));
+        assert!(!told.cannot_say.contains(&"significance"), "{told:?}");
+        assert!(told.cannot_say.contains(&"sizes") && !told.cannot_say.contains(&RIVALS));
     }
 
     #[test]
     fn an_operating_system_table_is_asked_nothing_of_rivals() {
         let told = of("operation,unit,predicted,measured\nsystem call,ns,100,120\n");
-        assert_eq!(told.cannot_say, [TableGap::Significance]);
+        assert_eq!(told.cannot_say, ["significance"]);
     }
 }

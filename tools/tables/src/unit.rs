@@ -1,6 +1,9 @@
 //! Units as the wild writes them: `Gbps`, `Mbit/s`, `MB/s`, `us`, `KB`. What could be read two ways is refused.
 //!
-//! A small `b` is bits and a capital `B` is bytes; `K` of a size is 1024 bytes, `M` of a rate a million.
+//! The words are data, in `units.toml`. A small `b` is bits and a capital `B` is bytes; `K` of a size is 1024 bytes, `M` of a rate a million.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// What a unit measures; its factor leads to the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,66 +31,54 @@ pub struct UnitScale {
     pub factor: f64,
 }
 
-/// Why a text is no unit.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoUnit {
-    #[error("is no unit known here")]
-    Unknown,
-    /// Both readings, for the question to the reader.
-    #[error("may be {0}")]
-    Ambiguous(&'static str),
+/// Factors by kind and word, as `units.toml` has them.
+static WORDS: LazyLock<BTreeMap<String, BTreeMap<String, f64>>> = LazyLock::new(|| {
+    let kinds: BTreeMap<String, BTreeMap<String, Vec<String>>> =
+        toml::from_str(include_str!("units.toml")).expect("a test reads it");
+    let by_word = |(factor, words): (String, Vec<String>)| {
+        let factor: f64 = factor.parse().expect("a test reads it");
+        words.into_iter().map(move |word| (word, factor))
+    };
+    kinds.into_iter().map(|(kind, of)| (kind, of.into_iter().flat_map(by_word).collect())).collect()
+});
+
+fn factor(kind: &str, word: &str) -> Option<f64> {
+    WORDS[kind].get(word).copied()
 }
 
-/// Factors to ns, and words in lower case.
-const TIMES: &[(f64, &[&str])] = &[
-    (1.0, &["ns", "nsec", "nanos", "nanosec", "nanosecond", "nanoseconds"]),
-    (1e3, &["us", "µs", "μs", "usec", "usecs", "µsec", "micros", "microsec", "microsecond", "microseconds"]),
-    (1e6, &["ms", "msec", "millis", "millisec", "millisecond", "milliseconds"]),
-    (1e9, &["s", "sec", "secs", "second", "seconds", "seg"]),
-];
-/// What is counted a second, or timed each.
-#[rustfmt::skip]
-const CALLS: &[&str] = &[
-    "msg", "message", "op", "operation", "call", "packet", "pkt", "request", "req", "transaction", "trans", "iter", "iteration", "load",
-    "access", "block", "page", "fault",
-];
+/// A unit; else both readings of one that has two, for the question to the reader, or nothing.
+pub type MaybeUnit = Result<UnitScale, Option<&'static str>>;
 
 /// Reads a unit: one word, or one `/` or `per` another.
-pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
-    let text = text.trim().trim_matches(['(', ')', '[', ']']).trim();
+pub fn parse(text: &str) -> MaybeUnit {
+    let text = bracketless(text);
     let scale = |dimension, factor| Ok(UnitScale { dimension, factor });
     let Some((what, of)) = ratio(text) else {
-        return match text.to_ascii_lowercase().as_str() {
-            "%" | "percent" | "pct" => scale(Dimension::Percent, 1.0),
-            "cycles" | "cycle" | "ticks" => scale(Dimension::Cycles, 1.0),
-            "count" | "1" => scale(Dimension::Count, 1.0),
-            _ => match (time(text), size(text)) {
-                (Some(ns), _) => scale(Dimension::Time, ns),
-                (_, Some(bytes)) => scale(Dimension::Size, bytes),
-                _ => Err(NoUnit::Unknown),
-            },
-        };
+        use Dimension::{Count, Cycles, Percent, Size, Time};
+        let word = text.to_ascii_lowercase();
+        let plain = [(Time, "time"), (Percent, "percent"), (Cycles, "cycles"), (Count, "number")];
+        let known = plain.into_iter().find_map(|(dimension, kind)| Some((dimension, factor(kind, &word)?)));
+        let (dimension, factor) = known.or_else(|| Some((Size, size(text)?))).ok_or(None)?;
+        return scale(dimension, factor);
     };
     let second = time(&of) == Some(1e9);
     match (bits(&what), calls(&what), time(&what)) {
         // All capitals say nothing about the b.
         (Some(_), ..) if second && what.ends_with('B') && text.ends_with("PS") => {
-            Err(NoUnit::Ambiguous("bits or bytes per second: write Gbit/s or GB/s"))
+            Err(Some("bits or bytes per second: write Gbit/s or GB/s"))
         }
         // `mb/s` is written for either; `mbps` for bits alone.
         (Some(_), ..) if second && !text.ends_with("ps") && ["kb", "mb", "gb"].contains(&what.as_str()) => {
-            Err(NoUnit::Ambiguous("bits or bytes per second: Mbit/s or MB/s, Gbit/s or GB/s"))
+            Err(Some("bits or bytes per second: Mbit/s or MB/s, Gbit/s or GB/s"))
         }
         (Some(_), ..) if second && ["kib", "mib", "gib"].contains(&what.as_str()) => {
-            Err(NoUnit::Ambiguous("bits or bytes per second: write Mibit/s or MiB/s"))
+            Err(Some("bits or bytes per second: write Mibit/s or MiB/s"))
         }
         (Some(bits), ..) if second => scale(Dimension::Rate, bits),
         (_, Some(many), _) if second => scale(Dimension::Calls, many),
         (.., Some(ns)) if calls(&of) == Some(1.0) => scale(Dimension::Time, ns),
-        (.., Some(ns)) => {
-            size(&of).map_or(Err(NoUnit::Unknown), |bytes| scale(Dimension::TimePerByte, ns / bytes))
-        }
-        _ => Err(NoUnit::Unknown),
+        (.., Some(ns)) => scale(Dimension::TimePerByte, ns / size(&of).ok_or(None)?),
+        _ => Err(None),
     }
 }
 
@@ -112,24 +103,11 @@ fn ratio(text: &str) -> Option<(String, String)> {
 }
 
 fn time(text: &str) -> Option<f64> {
-    let word = text.to_ascii_lowercase();
-    TIMES.iter().find(|(_, words)| words.contains(&word.as_str())).map(|(factor, _)| *factor)
+    factor("time", &text.to_ascii_lowercase())
 }
 
-/// Bytes: `K` of a size is 1024.
 fn size(text: &str) -> Option<f64> {
-    let power = match text {
-        "B" | "b" | "byte" | "bytes" | "Bytes" | "Byte" | "BYTES" | "o" => 0,
-        "K" | "k" | "KB" | "Kbytes" | "KBytes" | "kbytes" | "kb" | "Kb" | "KiB" | "kib" | "Ko" | "Kio"
-        | "Kilo Byte" | "kilobyte" | "kilobytes" => 1,
-        "M" | "MB" | "MBytes" | "Mbytes" | "mb" | "MiB" | "mib" | "Mo" | "Mio" | "Mega Byte" | "megabyte"
-        | "megabytes" => 2,
-        "G" | "GB" | "GBytes" | "Gbytes" | "gb" | "GiB" | "gib" | "Go" | "Gio" => 3,
-        // Of sizes: kilo as in SI.
-        "kB" | "ko" => return Some(1e3),
-        _ => return None,
-    };
-    Some(1024f64.powi(power))
+    factor("size", text)
 }
 
 /// The factor of a prefix, and what stands behind it.
@@ -146,28 +124,22 @@ fn prefixed(text: &str) -> (f64, &str) {
 
 /// Bits of what is sent each second: a prefix, bits or bytes.
 fn bits(text: &str) -> Option<f64> {
-    let power = [("10^3", 'K'), ("10^6", 'M'), ("10^9", 'G')].into_iter();
-    let mut power =
-        power.filter_map(|(of, letter)| Some(format!("{letter}{}", text.strip_prefix(of)?.trim_start())));
-    let text = power.next_back().unwrap_or_else(|| text.to_string());
+    let power = |(of, letter): &(&str, char)| {
+        text.strip_prefix(of).map(|rest| format!("{letter}{}", rest.trim_start()))
+    };
+    let text = [("10^3", 'K'), ("10^6", 'M'), ("10^9", 'G')].iter().find_map(power).unwrap_or(text.into());
     let (prefix, what) = prefixed(&text);
     // `MegaBits`
-    let long = what.to_ascii_lowercase();
-    match if what.len() > 5 { long.as_str() } else { what } {
-        "b" | "bit" | "bits" | "Bits" | "Bit" => Some(prefix),
-        "egabit" | "egabits" | "igabit" | "igabits" | "ilobits" => Some(prefix),
-        "B" | "Byte" | "Bytes" | "bytes" | "byte" | "o" | "egabytes" | "igabytes" => Some(8.0 * prefix),
-        "iB" | "io" | "iByte" | "ibytes" => Some(8.0 * 1024f64.powf(prefix.log10() / 3.0)),
-        "ib" | "ibit" | "ibits" => Some(1024f64.powf(prefix.log10() / 3.0)),
-        _ => None,
-    }
+    let what = if what.len() > 5 { what.to_ascii_lowercase() } else { what.to_string() };
+    let binary = || Some(factor("binary_bits", &what)? * 1024f64.powf(prefix.log10() / 3.0));
+    factor("bits", &what).map(|bits| bits * prefix).or_else(binary)
 }
 
 /// Messages, operations: `Kmsgs`, `ops`, `M req`.
 fn calls(text: &str) -> Option<f64> {
     let known = |word: &str| {
         let word = word.to_ascii_lowercase();
-        CALLS.contains(&word.as_str()) || word.strip_suffix('s').is_some_and(|one| CALLS.contains(&one))
+        [Some(word.as_str()), word.strip_suffix('s')].into_iter().flatten().find_map(|w| factor("calls", w))
     };
     // `messages sent`
     let (text, said) = text.rsplit_once(' ').unwrap_or((text, ""));
@@ -177,48 +149,36 @@ fn calls(text: &str) -> Option<f64> {
     let (prefix, what) = prefixed(text);
     let short = prefix > 1.0 && ["p", "r", "q"].contains(&what);
     // `Tps`: transactions; `P/s`: packets.
-    if known(text) || ["t", "p"].contains(&text.to_ascii_lowercase().as_str()) {
+    if known(text).is_some() || ["t", "p"].contains(&text.to_ascii_lowercase().as_str()) {
         Some(1.0)
     } else {
-        (known(what) || short).then_some(prefix)
+        (known(what).is_some() || short).then_some(prefix)
     }
 }
 
 /// So many: `M`, `billions`, `x10^9`, `1e6`, `count`.
-pub fn count(text: &str) -> Result<UnitScale, NoUnit> {
-    let text = text.trim().trim_matches(['(', ')', '[', ']']).trim().to_ascii_lowercase();
+pub fn count(text: &str) -> Option<UnitScale> {
+    let text = bracketless(text).to_ascii_lowercase();
     let power = |text: &str| {
-        let digits = text
-            .strip_prefix("10^")
-            .or_else(|| text.strip_prefix("1e"))
-            .or_else(|| text.strip_prefix("10e"))?;
+        let digits = ["10^", "1e", "10e"].iter().find_map(|mark| text.strip_prefix(mark))?;
         digits.parse::<i32>().ok().filter(|power| (0..=15).contains(power)).map(|power| 10f64.powi(power))
     };
-    let factor = match text.trim_start_matches(['x', '×', '*', ' ']) {
-        "k" | "thousand" | "thousands" | "kilo" => 1e3,
-        "m" | "million" | "millions" | "mega" | "mil" => 1e6,
-        "b" | "g" | "bn" | "billion" | "billions" | "giga" => 1e9,
-        "t" | "trillion" | "trillions" => 1e12,
-        "count" | "#" | "n" | "total" | "events" | "cycles" | "cycles/byte" | "cycles per byte" => 1.0,
-        other => power(other).ok_or(NoUnit::Unknown)?,
-    };
-    Ok(UnitScale { dimension: Dimension::Count, factor })
+    let text = text.trim_start_matches(['x', '×', '*', ' ']);
+    let factor = factor("count", text).or_else(|| power(text))?;
+    Some(UnitScale { dimension: Dimension::Count, factor })
 }
 
-/// What a file writes between whole and decimal digits; the other mark groups thousands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DecimalMark {
-    #[default]
-    Point,
-    Comma,
+/// A unit without the brackets around it.
+pub fn bracketless(text: &str) -> &str {
+    text.trim().trim_matches(['(', ')', '[', ']']).trim()
 }
 
 /// Spaces that group thousands; a narrow or an unbroken one is what spreadsheets write.
 const SPACES: [char; 4] = [' ', '\u{a0}', '\u{202f}', '\''];
 
 /// Reads a number with an optional unit behind it: `64`, `1,024`, `64KB`, `2.46 Gbps`, `5.2e6`. The
-/// second value is half a unit of the last digit printed.
-pub fn number(text: &str, mark: DecimalMark) -> Option<(f64, f64, Option<&str>)> {
+/// second value is half a unit of the last digit printed. The mark stands before decimals: a point or a comma.
+pub fn number(text: &str, mark: char) -> Option<(f64, f64, Option<&str>)> {
     let text = text.trim();
     let (digits, unit) = text.split_at(end_of_number(text));
     let plain = ungrouped(digits, mark)?;
@@ -246,19 +206,15 @@ fn group_follows(text: &str) -> bool {
 }
 
 /// Thousands separators removed, the decimal mark a point. A separator anywhere else is a mistake: refused.
-fn ungrouped(digits: &str, mark: DecimalMark) -> Option<String> {
-    let (point, group) = match mark {
-        DecimalMark::Point => ('.', ','),
-        DecimalMark::Comma => (',', '.'),
-    };
-    let groups = |c: char| c == group || c == '_' || SPACES.contains(&c);
-    let (whole, rest) = digits.split_once(point).unwrap_or((digits, ""));
+fn ungrouped(digits: &str, mark: char) -> Option<String> {
+    let groups = |c: char| c == (if mark == '.' { ',' } else { '.' }) || c == '_' || SPACES.contains(&c);
+    let (whole, rest) = digits.split_once(mark).unwrap_or((digits, ""));
     if rest.contains(groups) {
         return None;
     }
     let parts: Vec<&str> = whole.split(groups).collect();
     let grouped = parts.len() == 1 || parts[1..].iter().all(|part| part.len() == 3);
-    grouped.then(|| digits.replace(groups, "").replace(point, "."))
+    grouped.then(|| digits.replace(groups, "").replace(mark, "."))
 }
 
 fn half_unit(plain: &str) -> f64 {
@@ -278,7 +234,7 @@ mod tests {
     }
 
     fn n(text: &str) -> Option<(f64, f64, Option<&str>)> {
-        number(text, DecimalMark::Point)
+        number(text, '.')
     }
 
     #[test]
@@ -311,9 +267,9 @@ mod tests {
             assert_eq!(factor(text), (Dimension::Calls, many), "{text}");
         }
         assert_eq!(factor("us/KB"), (Dimension::TimePerByte, 1e3 / 1024.0));
-        assert_eq!(parse("us/furlong"), Err(NoUnit::Unknown));
-        assert!(["GBPS", "mib/s"].iter().all(|text| matches!(parse(text), Err(NoUnit::Ambiguous(_)))));
-        assert_eq!(parse("furlongs"), Err(NoUnit::Unknown));
+        assert_eq!(parse("us/furlong"), Err(None));
+        assert!(["GBPS", "mib/s"].iter().all(|text| matches!(parse(text), Err(Some(_)))));
+        assert_eq!(parse("furlongs"), Err(None));
     }
 
     #[test]
@@ -330,7 +286,7 @@ mod tests {
 
     #[test]
     fn decimal_commas_and_grouping_spaces() {
-        let comma = |text| number(text, DecimalMark::Comma).map(|(value, ..)| value);
+        let comma = |text| number(text, ',').map(|(value, ..)| value);
         assert_eq!(comma("2,46"), Some(2.46));
         assert_eq!(comma("1.234,5"), Some(1234.5));
         assert_eq!(comma("1.024"), Some(1024.0));

@@ -2,7 +2,6 @@
 
 use super::{AnalysedTable, BadFile, places};
 use crate::output::{Paint, entry};
-use serde::Serialize;
 use syscost_core::units::count;
 use syscost_tables::compare::sentences;
 use syscost_tables::remark::RemarkKind;
@@ -33,43 +32,5 @@ pub fn told(tables: &[AnalysedTable], bad: &[BadFile], paint: Paint) -> String {
             }
         }
     }
-    out + "\n`syscost analyse FILE` tells one table whole; --csv prints a row a table.\n"
-}
-
-/// A row of the CSV: a table, or a file that is none and why.
-#[derive(Default, Serialize)]
-struct AnalysedLine<'t> {
-    file: &'t str,
-    rows: Option<usize>,
-    cells: Option<usize>,
-    runs_min: Option<u64>,
-    runs_max: Option<u64>,
-    contradictions: Option<usize>,
-    found: String,
-    unexpected: Option<usize>,
-    cannot_say: String,
-    error: &'t str,
-}
-
-/// The same rows for programs.
-pub fn csv(tables: &[AnalysedTable], bad: &[BadFile]) -> String {
-    let good = tables.iter().map(|AnalysedTable { table, summary, .. }| AnalysedLine {
-        file: &table.name,
-        rows: Some(summary.rows),
-        cells: Some(summary.cells),
-        runs_min: Some(summary.runs[0]),
-        runs_max: Some(summary.runs[1]),
-        contradictions: Some(summary.contradictions.len()),
-        found: summary.contradictions.join("; "),
-        unexpected: Some(summary.unexpected),
-        cannot_say: summary.cannot_say.iter().map(|gap| gap.short()).collect::<Vec<_>>().join("; "),
-        error: "",
-    });
-    let unread =
-        bad.iter().map(|bad| AnalysedLine { file: &bad.name, error: &bad.error, ..AnalysedLine::default() });
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for line in good.chain(unread) {
-        writer.serialize(line).expect("in memory");
-    }
-    String::from_utf8(writer.into_inner().expect("in memory")).expect("only text was written")
+    out + "\n`syscost analyse FILE` tells one table whole; --json has every table.\n"
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use syscost_tables::compare::{TableComparisons, compare, sentences};
 use syscost_tables::remark::{Remark, remarks};
 use syscost_tables::summary::TableSummary;
-use syscost_tables::{self as table, BadTable, PublishedRow, PublishedTable, ReadingOptions};
+use syscost_tables::{self as table, PublishedRow, PublishedTable, ReadingOptions};
 
 /// Beyond this a file is no table of results.
 const MOST_BYTES: u64 = 16 << 20;
@@ -54,8 +54,6 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
         let good = analysed.iter().map(document);
         let bad = bad.iter().map(|bad| json!({ "file": bad.name, "error": bad.error }));
         output::print_json(&good.chain(bad).collect::<Vec<_>>())?;
-    } else if args.csv {
-        output::print(&many::csv(&analysed, &bad))?;
     } else if let [one] = &analysed[..] {
         output::print(&one::told(one, args.rows, Paint::stdout(global.color)))?;
     } else if !analysed.is_empty() {
@@ -76,21 +74,19 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
 fn options(args: &AnalyseArgs) -> Result<ReadingOptions> {
     let mut options = ReadingOptions::default();
     (options.threads, options.seconds) = (args.threads, args.seconds);
-    for column in &args.column {
-        options.give_column(column).map_err(|why| anyhow!("--column {why}"))?;
-    }
-    for meaning in &args.means {
-        options.give_meaning(meaning).map_err(|why| anyhow!("--means {why}"))?;
-    }
-    if let Some(wide) = &args.wide {
-        options.give_wide(wide).map_err(|why| anyhow!("--wide {why}"))?;
-    }
-    if let Some(name) = &args.name {
-        options.give_name(name).map_err(|why| anyhow!("--name {why}"))?;
-    }
-    if let Some(mark) = &args.decimal {
-        options.give_decimal(mark).map_err(|why| anyhow!("--decimal {why}"))?;
-    }
+    let mut give = |option: &str, text: &String| {
+        let given = match option {
+            "--column" => options.give_column(text),
+            "--wide" => options.give_wide(text),
+            "--name" => options.give_name(text),
+            _ => options.give_decimal(text),
+        };
+        given.map_err(|why| anyhow!("{option} {why}"))
+    };
+    args.column.iter().try_for_each(|text| give("--column", text))?;
+    args.wide.iter().try_for_each(|text| give("--wide", text))?;
+    args.name.iter().try_for_each(|text| give("--name", text))?;
+    args.decimal.iter().try_for_each(|text| give("--decimal", text))?;
     Ok(options)
 }
 
@@ -99,15 +95,10 @@ fn tables(files: &[PathBuf], options: &ReadingOptions) -> (Vec<PublishedTable>, 
     let (mut tables, mut bad) = (Vec::new(), Vec::new());
     for path in files.iter().flat_map(|path| files_of(path)) {
         let name = path.display().to_string();
-        match read(&path, options) {
-            Err(error) => bad.push(BadFile { name, error: format!("{error:#}") }),
-            Ok(all) => {
-                for one in all {
-                    match one {
-                        Ok(table) => tables.push(table),
-                        Err(error) => bad.push(BadFile { name: name.clone(), error: error.to_string() }),
-                    }
-                }
+        for one in read(&path, options).unwrap_or_else(|error| vec![Err(error)]) {
+            match one {
+                Ok(table) => tables.push(table),
+                Err(error) => bad.push(BadFile { name: name.clone(), error: format!("{error:#}") }),
             }
         }
     }
@@ -135,13 +126,14 @@ fn files_of(path: &Path) -> Vec<PathBuf> {
     if inside.is_empty() { itself() } else { inside }
 }
 
-fn read(path: &Path, options: &ReadingOptions) -> Result<Vec<Result<PublishedTable, BadTable>>> {
+fn read(path: &Path, options: &ReadingOptions) -> Result<Vec<Result<PublishedTable>>> {
     if path.is_dir() {
         bail!("{} is a directory without tables: for a recorded run, `syscost report {0}`", path.display());
     }
     let name = path.display().to_string();
     let bytes = text_file::bytes(path, MOST_BYTES, "table of results", "name a smaller part of it")?;
-    Ok(table::read(&name, &table::decode(&name, bytes)?, options))
+    let tables = table::read(&name, &table::decode(&name, bytes)?, options);
+    Ok(tables.into_iter().map(|table| Ok(table?)).collect())
 }
 
 fn document(one: &AnalysedTable) -> serde_json::Value {
@@ -187,13 +179,10 @@ fn places(table: &PublishedTable, lines: &[usize]) -> String {
 
 fn ranges(lines: &BTreeSet<usize>) -> String {
     let lines: Vec<usize> = lines.iter().copied().collect();
-    let ranges: Vec<String> = lines
-        .chunk_by(|a, b| a + 1 == *b)
-        .map(|run| match run {
-            [one] => one.to_string(),
-            [first, .., last] => format!("{first}-{last}"),
-            [] => String::new(),
-        })
-        .collect();
+    let range = |run: &[usize]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        one => one.iter().map(usize::to_string).collect(),
+    };
+    let ranges: Vec<String> = lines.chunk_by(|a, b| a + 1 == *b).map(range).collect();
     format!("{} {}", if lines.len() == 1 { "line" } else { "lines" }, ranges.join(", "))
 }

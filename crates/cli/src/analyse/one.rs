@@ -2,12 +2,13 @@
 
 use super::{AnalysedTable, places};
 use crate::output::{Paint, entry};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use syscost_core::units::count;
 use syscost_tables::compare::sentences;
 use syscost_tables::remark::{Remark, RemarkKind};
-use syscost_tables::summary::TableGap;
-use syscost_tables::{PublishedRow, PublishedTable, TableColumn};
+use syscost_tables::summary::{GAPS, RIVALS};
+use syscost_tables::{PublishedRow, PublishedTable, ReadColumn, TableColumn};
 
 const INDENT: usize = 15;
 /// Names and lines that one sentence shows.
@@ -59,9 +60,10 @@ pub fn told(one: &AnalysedTable, all_rows: bool, paint: Paint) -> String {
     for remark in others {
         out += &tell(remark);
     }
-    for (i, gap) in summary.cannot_say.iter().enumerate() {
-        let why = comparisons.none.as_ref().filter(|_| *gap == TableGap::Rivals);
-        let told = why.map_or_else(|| gap.reason().to_string(), |why| format!("who is faster: {why}"));
+    let missing = GAPS.iter().filter(|(id, _)| summary.cannot_say.contains(id));
+    for (i, (id, reason)) in missing.enumerate() {
+        let why = comparisons.none.as_ref().filter(|_| *id == RIVALS);
+        let told = why.map_or(reason.to_string(), |why| format!("{reason}: {why}"));
         out += &entry(if i == 0 { "Cannot say" } else { "" }, INDENT, &told);
     }
     if table.is_transfer() {
@@ -73,19 +75,13 @@ pub fn told(one: &AnalysedTable, all_rows: bool, paint: Paint) -> String {
 
 /// `throughput: "Tput (Gbps)", 0.2 Mbit/s to 144 Gbit/s`
 fn described(table: &PublishedTable, column: TableColumn) -> String {
-    let headings: Vec<String> = table
-        .headings
-        .iter()
-        .filter(|read| read.column == column)
-        .map(|read| {
-            let unit = if read.unit.is_empty() || read.heading.contains(&read.unit) {
-                String::new()
-            } else {
-                format!(" in {}", read.unit)
-            };
-            format!("{:?}{unit}", read.heading)
-        })
-        .collect();
+    let told = |read: &ReadColumn| {
+        let own = read.unit.is_empty() || read.heading.contains(&read.unit);
+        let unit = if own { String::new() } else { format!(" in {}", read.unit) };
+        format!("{:?}{unit}", read.heading)
+    };
+    let headings: Vec<String> =
+        table.headings.iter().filter(|read| read.column == column).map(told).collect();
     let headings =
         if headings.is_empty() { String::new() } else { format!("{}, ", named(&headings, " and ")) };
     format!("{}: {headings}{}", table.title(column), span(table, column))
@@ -93,12 +89,7 @@ fn described(table: &PublishedTable, column: TableColumn) -> String {
 
 /// The names of a column, or its least and largest figure.
 fn span(table: &PublishedTable, column: TableColumn) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for text in table.rows.iter().filter_map(|row| row.text(column)).filter(|text| !text.is_empty()) {
-        if !texts.iter().any(|known| known == text) {
-            texts.push(text.to_string());
-        }
-    }
+    let texts: Vec<String> = table.names(column).into_iter().map(String::from).collect();
     let values = table.rows.iter().filter_map(|row| row.value(column));
     let (least, most) = values.fold((f64::MAX, f64::MIN), |(a, b), value| (a.min(value), b.max(value)));
     // The figures of a table of operations are in the unit of their row.
@@ -107,12 +98,11 @@ fn span(table: &PublishedTable, column: TableColumn) -> String {
         return "in the unit of each row".into();
     }
     let unit = units.into_iter().next().flatten();
-    let format = |value: f64| column.format(value, unit);
-    match (texts.is_empty(), least.total_cmp(&most)) {
-        (false, _) => named(&texts, ", "),
-        (true, std::cmp::Ordering::Greater) => "no figure".into(),
-        (true, std::cmp::Ordering::Equal) => format(least),
-        _ => format!("{} to {}", format(least), format(most)),
+    match least.total_cmp(&most) {
+        _ if !texts.is_empty() => named(&texts, ", "),
+        Ordering::Greater => "no figure".into(),
+        Ordering::Equal => column.format(least, unit),
+        Ordering::Less => format!("{} to {}", column.format(least, unit), column.format(most, unit)),
     }
 }
 

@@ -4,10 +4,10 @@
 use super::cell;
 use super::expand;
 use super::plan::{ColumnPlan, ColumnUse};
-use crate::dictionary::{self, HeadingMeaning, Quality};
+use crate::TableColumn::*;
+use crate::dictionary::{self, Doubt, Quality, ReadAs};
 use crate::grid::Grid;
-use crate::unit::{DecimalMark, Dimension};
-use crate::{BadTable, ReadingOptions, TableColumn, role};
+use crate::{BadTable, ReadingOptions, TableColumn, role, unit};
 use std::collections::BTreeSet;
 use syscost_host::remote::transport::words::quote;
 
@@ -18,29 +18,24 @@ pub fn ask(role: &str, heading: &str, unit: &str) -> String {
 }
 
 /// Of which the whole table is asked for: it says little without.
-const FIRST: [TableColumn; 5] = [
-    TableColumn::Mechanism,
-    TableColumn::MessageBytes,
-    TableColumn::Threads,
-    TableColumn::Throughput,
-    TableColumn::Latency,
-];
+const FIRST: [TableColumn; 5] = [Mechanism, MessageBytes, Threads, Throughput, Latency];
 
-pub fn plan(
-    name: &str,
-    grid: &Grid,
-    options: &ReadingOptions,
-    mark: DecimalMark,
-) -> Result<ColumnPlan, BadTable> {
+type Meanings = Vec<Result<ReadAs, Doubt>>;
+
+pub fn plan(name: &str, grid: &Grid, options: &ReadingOptions, mark: char) -> Result<ColumnPlan, BadTable> {
+    planned(grid, options, mark).map_err(|why| BadTable::at(name, grid.headings.line, why))
+}
+
+fn planned(grid: &Grid, options: &ReadingOptions, mark: char) -> Result<ColumnPlan, String> {
     let headings = &grid.headings.cells;
-    let bad = |why: String| BadTable::at(name, grid.headings.line, why);
     let (mut meanings, operations) = meanings(headings, options);
-    names_by_their_roles(&mut meanings, grid);
-    if meanings.iter().all(|of| of.column.is_none()) && options.wide.is_none() {
-        return Err(bad(format!(
-            "no heading is known here: {}",
-            listed(headings, &(0..headings.len()).collect::<Vec<_>>())
-        )));
+    let is_name = |of: &Result<ReadAs, Doubt>| is_read(of, &[Mechanism, Operation]);
+    if !meanings.iter().any(is_name) {
+        names_by_their_roles(&mut meanings, grid);
+    }
+    if meanings.iter().all(Result::is_err) && options.wide.is_none() {
+        let all: Vec<usize> = (0..headings.len()).collect();
+        return Err(format!("no heading is known here: {}", listed(headings, &all)));
     }
     let cells = |at: usize| {
         grid.rows.iter().map(move |row| row.cells[at].as_str()).filter(|cell| !cell::is_empty(cell))
@@ -48,161 +43,140 @@ pub fn plan(
     let is_numeric =
         |at: usize| cells(at).next().is_some() && cells(at).all(|cell| cell::number(cell, mark).is_some());
     let varies = |at: usize| cells(at).collect::<BTreeSet<_>>().len() > 1;
-    let unknown: Vec<usize> = (0..headings.len()).filter(|at| meanings[*at].column.is_none()).collect();
-    let numeric: Vec<usize> = unknown.iter().copied().filter(|at| is_numeric(*at)).collect();
-    let mut plan = ColumnPlan { operations, ..ColumnPlan::default() };
-    let named =
-        meanings.iter().any(|of| matches!(of.column, Some(TableColumn::Mechanism | TableColumn::Operation)));
-    let across = expand::across(headings, &numeric, options, named).map_err(bad)?;
-    plan.across = across.as_ref().map(|across| across.column);
-    for at in 0..headings.len() {
-        let heading = &headings[at];
-        let found = across.as_ref().and_then(|across| across.of.get(&at)).cloned();
-        let of = match (found, &meanings[at]) {
-            (Some(of), _) => of,
-            (
-                None,
-                HeadingMeaning { column: Some(TableColumn::Ignored), .. }
-                | HeadingMeaning { quality: Quality::Tail, .. },
-            ) => ColumnUse::Ignored,
-            // One name for all rows tells none apart.
-            (None, HeadingMeaning { column: Some(TableColumn::Variant), .. }) if !varies(at) => {
-                ColumnUse::Ignored
-            }
-            (None, HeadingMeaning { column: Some(column), quality, unit, unit_text, .. }) => {
-                ColumnUse::Read {
-                    column: *column,
-                    quality: *quality,
-                    unit: *unit,
-                    unit_text: unit_text.clone(),
-                }
-            }
+    let numeric: Vec<usize> =
+        (0..headings.len()).filter(|at| meanings[*at].is_err() && is_numeric(*at)).collect();
+    let is_part = |at: usize| operations && dictionary::words(&headings[at]) == ["variant"];
+    let named = meanings.iter().any(is_name);
+    let (across, mut values) = expand::across(headings, &numeric, options, named)?.unzip();
+    let mut plan = ColumnPlan { operations, across, ..ColumnPlan::default() };
+    for (at, meaning) in meanings.iter().enumerate() {
+        let value = values.as_mut().and_then(|values| values.remove(&at));
+        plan.uses.push(match (value, meaning) {
+            (Some(of), _) => ColumnUse::Read(of),
+            (None, Ok(of)) if of.column == Ignored || of.quality == Quality::Tail => ColumnUse::Ignored,
+            // One name for all rows tells none apart; that of an operation belongs to its name.
+            (None, Ok(of)) if of.column == Variant && !varies(at) && !is_part(at) => ColumnUse::Ignored,
+            (None, Ok(of)) => ColumnUse::Read(of.clone()),
             (None, _) if cells(at).next().is_none() => ColumnUse::Ignored,
             (None, _) if !is_numeric(at) && varies(at) => ColumnUse::Apart,
-            (None, meaning) => {
-                let doubt = meaning.doubt.as_ref().map_or(String::new(), |doubt| format!(" ({doubt})"));
-                let role = meaning.doubted.map_or_else(|| "ROLE".into(), TableColumn::id);
-                let unit = if meaning.doubted.is_some() { "UNIT" } else { "" };
-                plan.not_read.push(format!("{heading:?}{doubt}: {}", ask(&role, heading, unit)));
+            (None, Err(Doubt { why, column })) => {
+                let why = why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+                let (role, unit) = column.map_or(("ROLE".into(), ""), |column| (column.id(), "UNIT"));
+                plan.not_read.push(format!("{:?}{why}: {}", headings[at], ask(&role, &headings[at], unit)));
                 ColumnUse::Left
             }
-        };
-        plan.uses.push(of);
+        });
     }
     without_units(&mut plan, grid, mark);
     spreads(&mut plan, &meanings);
-    expand::only_runs_or_mean(&mut plan);
-    twice(&mut plan, grid, &varies).map_err(bad)?;
-    apart(&mut plan, headings, named).map_err(bad)?;
-    has_figures(&plan, headings, &numeric, across.is_some()).map_err(bad)?;
+    // The single runs come before their mean and its spread.
+    let single: Vec<TableColumn> = values_of(&plan).map(|of| of.column).collect();
+    for of in &mut plan.uses {
+        if of.read().is_some_and(|of| single.contains(&of.column)) {
+            *of = ColumnUse::Ignored;
+        }
+    }
+    twice(&mut plan, grid, &varies)?;
+    apart(&mut plan, headings, named)?;
+    has_figures(&plan, headings, &numeric)?;
     Ok(plan)
 }
 
+/// Columns whose headings are values.
+pub fn values_of(plan: &ColumnPlan) -> impl Iterator<Item = &ReadAs> {
+    plan.uses.iter().filter_map(ColumnUse::any).filter(|of| of.value.is_some())
+}
+
+fn is_read(of: &Result<ReadAs, Doubt>, columns: &[TableColumn]) -> bool {
+    of.as_ref().is_ok_and(|of| columns.contains(&of.column))
+}
+
 /// By the options, else by the dictionary; and is it a table of operations?
-fn meanings(headings: &[String], options: &ReadingOptions) -> (Vec<HeadingMeaning>, bool) {
-    let of = |operations: bool| -> Vec<HeadingMeaning> {
+fn meanings(headings: &[String], options: &ReadingOptions) -> (Meanings, bool) {
+    let of = |operations: bool| -> Meanings {
         let meaning = |heading: &String| {
             let own = dictionary::heading(heading, operations);
             let Some(given) = options.column(heading) else { return own };
-            let (unit, text) =
-                given.unit.clone().map_or((own.unit, own.unit_text), |(unit, text)| (Some(unit), text));
-            HeadingMeaning { column: Some(given.column), unit, unit_text: text, ..HeadingMeaning::default() }
+            let unit = given.unit.clone().or_else(|| own.ok()?.unit);
+            Ok(ReadAs::mean(given.column, unit))
         };
         headings.iter().map(meaning).collect()
     };
-    use TableColumn::{Measured, Mechanism, MessageBytes, Operation, Threads};
-    let mut plain = of(false);
-    let has =
-        |all: &[TableColumn]| plain.iter().any(|of| of.column.is_some_and(|column| all.contains(&column)));
-    let sure = plain.iter().any(|of| of.column.is_some_and(TableColumn::is_of_operations));
-    let operations = of(true);
-    let mean = |of: &&HeadingMeaning| of.column == Some(Measured) && of.quality == Quality::Mean;
-    let one = operations.iter().filter(mean).count() == 1;
+    let (mut plain, operations) = (of(false), of(true));
+    let has = |all: &[TableColumn]| plain.iter().any(|of| is_read(of, all));
+    let sure = has(&[BaseHardware, SoftwareOverhead, Predicted, Measured]);
+    let mean = |of: &&ReadAs| of.column == Measured && of.quality == Quality::Mean;
+    let one = operations.iter().flatten().filter(mean).count() == 1;
     let is_of_operations = sure && has(&[Operation, Mechanism])
         || has(&[Operation]) && !has(&[Mechanism, MessageBytes, Threads]) && one;
-    if is_of_operations {
-        let mut all = if one { operations } else { plain };
-        // `case, predicted, measured`
-        if !all.iter().any(|of| of.column == Some(Operation)) {
-            all.iter_mut()
-                .filter(|of| of.column == Some(Mechanism))
-                .take(1)
-                .for_each(|of| of.column = Some(Operation));
-        }
-        return (all, true);
+    // `case, predicted, measured`; and a table of transfers whose names stand below `test`.
+    let (wanted, other) = if is_of_operations { (Operation, Mechanism) } else { (Mechanism, Operation) };
+    if is_of_operations && one {
+        plain = operations;
     }
-    if !has(&[Mechanism]) {
-        plain
-            .iter_mut()
-            .filter(|of| of.column == Some(Operation))
-            .take(1)
-            .for_each(|of| of.column = Some(Mechanism));
+    if !plain.iter().any(|of| is_read(of, &[wanted]))
+        && let Some(of) = plain.iter_mut().flatten().find(|of| of.column == other)
+    {
+        of.column = wanted;
     }
-    (plain, false)
+    (plain, is_of_operations)
 }
 
 /// Without a column of names, one whose every cell is a name of a known role: `A1`, `two copy`.
-fn names_by_their_roles(meanings: &mut [HeadingMeaning], grid: &Grid) {
-    let is_name =
-        |of: &HeadingMeaning| matches!(of.column, Some(TableColumn::Mechanism | TableColumn::Operation));
-    if meanings.iter().any(is_name) {
-        return;
-    }
-    let roles = |at: usize| grid.rows.iter().all(|row| role::of(&row.cells[at]).is_some());
-    let free = |of: &HeadingMeaning| matches!(of.column, None | Some(TableColumn::Variant));
-    if let Some(at) = (0..meanings.len()).find(|at| free(&meanings[*at]) && roles(*at)) {
-        meanings[at] = HeadingMeaning { column: Some(TableColumn::Mechanism), ..HeadingMeaning::default() };
+fn names_by_their_roles(meanings: &mut Meanings, grid: &Grid) {
+    let free = |at: usize| meanings[at].is_err() || is_read(&meanings[at], &[Variant]);
+    if let Some(at) = (0..meanings.len()).find(|at| free(*at) && are_roles(grid, *at)) {
+        meanings[at] = Ok(ReadAs::mean(Mechanism, None));
     }
 }
 
+fn are_roles(grid: &Grid, at: usize) -> bool {
+    grid.rows.iter().all(|row| role::of(&row.cells[at]).is_some())
+}
+
 /// What needs a unit and has none, neither in its heading nor in its cells, is not read.
-fn without_units(plan: &mut ColumnPlan, grid: &Grid, mark: DecimalMark) {
-    for at in 0..plan.uses.len() {
-        let ColumnUse::Read { column, unit: None, .. } = plan.uses[at] else { continue };
-        let Some((dimension, false)) = cell::dimension(column) else { continue };
-        let own = |cell: &str| cell::is_empty(cell) || cell::figure(column, cell, None, mark).is_ok();
-        if grid.rows.iter().all(|row| own(&row.cells[at])) {
+fn without_units(plan: &mut ColumnPlan, grid: &Grid, mark: char) {
+    for (at, of) in plan.uses.iter_mut().enumerate() {
+        let Some(ReadAs { column, unit: None, .. }) = of.read() else { continue };
+        let own = |cell: &str| cell::is_empty(cell) || cell::figure(*column, cell, None, mark).is_ok();
+        if column.dimension().is_none_or(|(_, plain)| plain)
+            || grid.rows.iter().all(|row| own(&row.cells[at]))
+        {
             continue;
         }
-        let example = if dimension == Dimension::Rate {
-            "Gbit/s"
-        } else if column == TableColumn::Elapsed {
-            "s"
-        } else {
-            "us"
+        let example = match column {
+            Throughput => "Gbit/s",
+            Elapsed => "s",
+            _ => "us",
         };
         let heading = &grid.headings.cells[at];
-        plan.not_read.push(format!(
-            "{heading:?} has no unit: {} (or another unit)",
-            ask(&column.id(), heading, example)
-        ));
-        plan.uses[at] = ColumnUse::Left;
+        let asked = ask(&column.id(), heading, example);
+        plan.not_read.push(format!("{heading:?} has no unit: {asked} (or another unit)"));
+        *of = ColumnUse::Left;
     }
 }
 
 /// A spread that names no quantity is of the one that has its unit, or of the only one.
-fn spreads(plan: &mut ColumnPlan, meanings: &[HeadingMeaning]) {
-    let means = |of: &ColumnUse| match of {
-        ColumnUse::Read { column, quality: Quality::Mean, .. } if column.is_measure() => Some(*column),
-        _ => None,
-    };
-    let measures: Vec<TableColumn> = plan.uses.iter().filter_map(means).collect();
+fn spreads(plan: &mut ColumnPlan, meanings: &Meanings) {
+    let means = plan.uses.iter().filter_map(ColumnUse::mean);
+    let measures: Vec<TableColumn> =
+        means.filter(|of| of.value.is_none() && of.column.is_measure()).map(|of| of.column).collect();
     for (at, meaning) in meanings.iter().enumerate() {
-        let bare = meaning.column == Some(TableColumn::Ignored)
-            && !matches!(meaning.quality, Quality::Mean | Quality::Tail);
-        let suits = |column: &&TableColumn| match meaning.unit {
-            Some(unit) => {
-                cell::dimension(**column).is_some_and(|(of, _)| of == unit.dimension)
-                    || column.is_of_operations()
-            }
-            None => true,
+        let Ok(of) = meaning else { continue };
+        if of.column != Ignored || matches!(of.quality, Quality::Mean | Quality::Tail) {
+            continue;
+        }
+        let suits = |column: &&TableColumn| {
+            let same =
+                |unit: unit::UnitScale| column.dimension().is_some_and(|(own, _)| own == unit.dimension);
+            of.scale().is_none_or(|unit| same(unit) || column.is_of_operations())
         };
-        let mut of = measures.iter().filter(suits);
-        if let (true, Some(column), None) = (bare, of.next(), of.next()) {
+        let mut found = measures.iter().filter(suits);
+        if let (Some(column), None) = (found.next(), found.next()) {
             // Without a unit of its own it has that of its quantity.
-            let unit = meaning.unit.or_else(|| meanings.iter().find(|m| m.column == Some(*column))?.unit);
-            let unit_text = meaning.unit_text.clone();
-            plan.uses[at] = ColumnUse::Read { column: *column, quality: meaning.quality, unit, unit_text };
+            let quantity = || meanings.iter().flatten().find(|m| m.column == *column)?.unit.clone();
+            let unit = of.unit.clone().or_else(quantity);
+            plan.uses[at] = ColumnUse::Read(ReadAs { column: *column, unit, ..of.clone() });
         }
     }
 }
@@ -211,49 +185,35 @@ fn spreads(plan: &mut ColumnPlan, meanings: &[HeadingMeaning]) {
 fn twice(plan: &mut ColumnPlan, grid: &Grid, varies: &dyn Fn(usize) -> bool) -> Result<(), String> {
     let headings = &grid.headings.cells;
     for at in 0..plan.uses.len() {
-        let ColumnUse::Read { column, quality, unit, .. } = plan.uses[at].clone() else { continue };
-        let same = |of: &ColumnUse| matches!(of, ColumnUse::Read { column: c, quality: q, .. } if *c == column && *q == quality);
-        let Some(first) = (0..at).find(|earlier| same(&plan.uses[*earlier])) else { continue };
-        if column == TableColumn::Variant {
-            continue;
-        }
-        if quality != Quality::Mean {
+        let Some(of) = plan.uses[at].read().cloned() else { continue };
+        let same = |one: &ReadAs| (one.column, one.quality) == (of.column, of.quality);
+        let first = plan.uses[..at].iter().position(|earlier| earlier.read().is_some_and(same));
+        let Some(first) = first.filter(|_| of.column != Variant) else { continue };
+        if of.quality != Quality::Mean {
             plan.uses[at] = ColumnUse::Ignored;
             continue;
         }
-        if matches!(column, TableColumn::Mechanism | TableColumn::Operation) {
-            let known = |at: usize| grid.rows.iter().all(|row| role::of(&row.cells[at]).is_some());
-            let other = if known(at) && !known(first) { first } else { at };
+        if matches!(of.column, Mechanism | Operation) {
+            let other = if are_roles(grid, at) && !are_roles(grid, first) { first } else { at };
             plan.uses[other] = if varies(other) { ColumnUse::Apart } else { ColumnUse::Ignored };
             continue;
         }
         let bytes =
-            |at: usize| ["byte", "octet"].contains(&dictionary::words(&headings[at]).concat().as_str());
-        if column == TableColumn::MessageBytes && (bytes(at) || bytes(first)) {
-            let total = if bytes(at) { at } else { first };
-            plan.uses[total] =
-                ColumnUse::Read { column: TableColumn::Bytes, quality, unit: None, unit_text: String::new() };
+            |at: &usize| ["byte", "octet"].contains(&dictionary::words(&headings[*at]).concat().as_str());
+        let total = [at, first].into_iter().find(bytes).filter(|_| of.column == MessageBytes);
+        let both = format!("{:?} and {:?} both mean {}", headings[first], headings[at], of.column.title());
+        let ignored = ask("ignored", &headings[at], "");
+        if let Some(total) = total {
+            plan.uses[total] = ColumnUse::Read(ReadAs::mean(Bytes, None));
         } else if same_words(&headings[first], &headings[at]) {
-            plan.uses[at] = ColumnUse::Twice { first, unit };
-        } else if !varies(at) && column != TableColumn::MessageBytes {
+            plan.uses[at] = ColumnUse::Twice(first, of);
+        } else if !varies(at) && of.column != MessageBytes {
             plan.uses[at] = ColumnUse::Ignored;
-        } else if FIRST.contains(&column) || column.is_of_operations() {
-            return Err(format!(
-                "{:?} and {:?} both mean {}: say which does not, with {} (or another role)",
-                headings[first],
-                headings[at],
-                column.title(),
-                ask("ignored", &headings[at], "")
-            ));
+        } else if FIRST.contains(&of.column) || of.column.is_of_operations() {
+            return Err(format!("{both}: say which does not, with {ignored} (or another role)"));
         } else {
             // Of two, nothing says which goes with the other figures.
-            let which = ask("ignored", &headings[at], "");
-            plan.not_read.push(format!(
-                "{:?} and {:?} both mean {}: {which}",
-                headings[first],
-                headings[at],
-                column.title()
-            ));
+            plan.not_read.push(format!("{both}: {ignored}"));
             (plan.uses[first], plan.uses[at]) = (ColumnUse::Ignored, ColumnUse::Ignored);
         }
     }
@@ -264,10 +224,7 @@ fn twice(plan: &mut ColumnPlan, grid: &Grid, varies: &dyn Fn(usize) -> bool) -> 
 fn same_words(one: &str, other: &str) -> bool {
     let own = |heading: &str| {
         let mut words = dictionary::tokens(heading);
-        words.retain(|word| {
-            crate::unit::parse(word).is_err()
-                && !["gb", "mb", "kb", "bit", "per", "sec"].contains(&word.as_str())
-        });
+        words.retain(|word| unit::parse(word).is_err() && !dictionary::is_word("units", word));
         words
     };
     own(one) == own(other)
@@ -275,59 +232,39 @@ fn same_words(one: &str, other: &str) -> bool {
 
 /// Names that nothing knows keep rows apart; without other names they are asked for.
 fn apart(plan: &mut ColumnPlan, headings: &[String], named: bool) -> Result<(), String> {
-    let unknown: Vec<usize> = (0..headings.len()).filter(|at| plan.uses[*at] == ColumnUse::Apart).collect();
-    let across = matches!(plan.across, Some(TableColumn::Mechanism | TableColumn::Operation));
-    let named = named || across || plan.operations;
-    if !named && unknown.iter().any(|at| headings[*at].is_empty()) {
-        return Err("a column of names has no heading: write one above it".into());
-    }
+    let unknown = headings.iter().zip(&plan.uses).filter(|(_, of)| **of == ColumnUse::Apart);
+    let unknown: Vec<&String> = unknown.map(|(heading, _)| heading).collect();
+    let named = named || plan.operations || matches!(plan.across, Some(Mechanism | Operation));
+    let asked = |heading: &str| (ask("mechanism", heading, ""), ask("ignored", heading, ""));
     if !named && let Some(first) = unknown.first() {
-        return Err(format!(
-            "no heading of names is known: is it {:?}? Say {}, or {}",
-            headings[*first],
-            ask("mechanism", &headings[*first], ""),
-            ask("ignored", &headings[*first], "")
-        ));
+        if unknown.iter().any(|heading| heading.is_empty()) {
+            return Err("a column of names has no heading: write one above it".into());
+        }
+        let (name, none) = asked(first);
+        return Err(format!("no heading of names is known: is it {first:?}? Say {name}, or {none}"));
     }
-    for at in unknown {
-        let heading = &headings[at];
-        plan.not_read.push(format!(
-            "{heading:?} keeps rows apart; if it names what competes, {}; if it tells nothing, {}",
-            ask("mechanism", heading, ""),
-            ask("ignored", heading, "")
-        ));
-    }
+    plan.not_read.extend(unknown.into_iter().map(|heading| {
+        let (name, none) = asked(heading);
+        format!(
+            "{heading:?} keeps rows apart; if it names what competes, {name}; if it tells nothing, {none}"
+        )
+    }));
     Ok(())
 }
 
 /// A table without a figure is refused with all that could be asked.
-fn has_figures(
-    plan: &ColumnPlan,
-    headings: &[String],
-    numeric: &[usize],
-    across: bool,
-) -> Result<(), String> {
-    let measured = |of: &ColumnUse| match of {
-        ColumnUse::Read { column, quality: Quality::Mean, .. } => column.is_measure(),
-        ColumnUse::Across { .. } => true,
-        _ => false,
-    };
-    let sizes =
-        plan.uses.iter().any(|of| matches!(of, ColumnUse::Read { column: TableColumn::MessageBytes, .. }));
-    if let Some(wide) = expand::suggested(headings, numeric, sizes).filter(|_| !across) {
-        return Err(format!(
-            "its headings {} are values, not quantities: say of what, with {wide}",
-            listed(headings, numeric)
-        ));
+fn has_figures(plan: &ColumnPlan, headings: &[String], numeric: &[usize]) -> Result<(), String> {
+    let sizes = plan.uses.iter().filter_map(ColumnUse::read).any(|of| of.column == MessageBytes);
+    if let Some(wide) = expand::suggested(headings, numeric, sizes).filter(|_| plan.across.is_none()) {
+        let values = listed(headings, numeric);
+        return Err(format!("its headings {values} are values, not quantities: say of what, with {wide}"));
     }
-    if plan.uses.iter().any(measured) {
+    if plan.uses.iter().filter_map(ColumnUse::mean).any(|of| of.column.is_measure()) {
         return Ok(());
     }
     let asked: Vec<String> = plan.not_read.iter().take(4).cloned().collect();
-    Err(match asked.is_empty() {
-        true => "no heading names a figure that is known here".into(),
-        false => format!("no heading names a figure that is known here. {}", asked.join("; ")),
-    })
+    let none = "no heading names a figure that is known here";
+    Err(if asked.is_empty() { none.into() } else { format!("{none}. {}", asked.join("; ")) })
 }
 
 fn listed(headings: &[String], of: &[usize]) -> String {

@@ -7,7 +7,7 @@ mod plan;
 
 mod rows;
 
-use crate::dictionary::DICTIONARY;
+use crate::dictionary::{DICTIONARY, RefusedForm};
 use crate::grid;
 use crate::options::number_in;
 use crate::{BadTable, PublishedFigure, PublishedTable, ReadingOptions, RowSource, TableColumn, tool, unit};
@@ -22,15 +22,12 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
             .map_err(|_| BadTable::whole(name, "this is not text (UTF-16 that is broken)"))
     };
     match bytes.get(..2) {
-        Some([0xff, 0xfe]) => return wide(u16::from_le_bytes),
-        Some([0xfe, 0xff]) => return wide(u16::from_be_bytes),
-        _ => {}
+        Some([0xff, 0xfe]) => wide(u16::from_le_bytes),
+        Some([0xfe, 0xff]) => wide(u16::from_be_bytes),
+        _ if bytes.contains(&0) => Err(BadTable::whole(name, "this is not text: export the sheet as CSV")),
+        _ => Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|e| e.as_bytes().iter().map(|byte| char::from(*byte)).collect())),
     }
-    if bytes.contains(&0) {
-        return Err(BadTable::whole(name, "this is not text: export the sheet as CSV"));
-    }
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|e| e.as_bytes().iter().map(|byte| char::from(*byte)).collect()))
 }
 
 /// Reads the tables of a file: one, but of Markdown each by itself. `name` is the file's, for messages.
@@ -48,17 +45,13 @@ pub fn read(name: &str, text: &str, options: &ReadingOptions) -> Vec<Result<Publ
 
 /// Another tool's output, by its name, with the form that is read.
 fn refused(text: &str) -> Option<String> {
-    let form =
-        DICTIONARY.refused.iter().find(|form| form.markers.iter().any(|mark| text.contains(mark.as_str())));
-    if let Some(form) = form {
+    let shows = |form: &&RefusedForm| form.markers.iter().any(|mark| text.contains(mark.as_str()));
+    if let Some(form) = DICTIONARY.refused.iter().find(shows) {
         return Some(format!("{} is not read. Give {}", form.tool, form.instead));
     }
-    text.trim_start().starts_with(['{', '[']).then(|| {
-        format!(
-            "this JSON is of no tool that is read ({}): write a CSV with jq's @csv",
-            tool::TOOLS.join(", ")
-        )
-    })
+    let tools = tool::TOOLS.join(", ");
+    let json = text.trim_start().starts_with(['{', '[']);
+    json.then(|| format!("this JSON is of no tool that is read ({tools}): write a CSV with jq's @csv"))
 }
 
 fn plain(name: &str, text: &str, options: &ReadingOptions) -> Vec<Result<PublishedTable, BadTable>> {
@@ -67,15 +60,13 @@ fn plain(name: &str, text: &str, options: &ReadingOptions) -> Vec<Result<Publish
         return vec![grid::separated(name, text).and_then(|grid| rows::table(name, &grid, options))];
     }
     let several = piped.len() > 1;
-    let read = piped.into_iter().map(|grid| {
+    let read = |grid: Result<grid::Grid, BadTable>| {
         let grid = grid?;
-        let mut table = rows::table(name, &grid, options)?;
-        if several {
-            table.name = format!("{name}:{}", grid.headings.line);
-        }
-        Ok(table)
-    });
-    read.collect()
+        let table = rows::table(name, &grid, options)?;
+        let name = if several { format!("{name}:{}", grid.headings.line) } else { name.into() };
+        Ok(PublishedTable { name, ..table })
+    };
+    piped.into_iter().map(read).collect()
 }
 
 /// With what the file's name and the options say, and what follows from the figures.
@@ -90,11 +81,11 @@ fn finished(mut table: PublishedTable, options: &ReadingOptions) -> Result<Publi
             BadTable::whole(&name, format!("its name is not of the pattern --name '{}'", pattern.text))
         })?;
         for (column, text) in parts.into_iter().filter(|(column, _)| *column != TableColumn::Ignored) {
-            tell(&mut table, column, &text, options)?;
+            tell(&mut table, column, &text)?;
         }
     }
     if let Some(threads) = options.threads.filter(|_| !table.has(TableColumn::Threads)) {
-        tell(&mut table, TableColumn::Threads, &threads.to_string(), options)?;
+        tell(&mut table, TableColumn::Threads, &threads.to_string())?;
     }
     if let Some(seconds) = options.seconds.filter(|_| !table.has(TableColumn::Elapsed)) {
         table.rows.iter_mut().for_each(|row| row.set([(TableColumn::Elapsed, seconds * 1e9)]));
@@ -105,12 +96,7 @@ fn finished(mut table: PublishedTable, options: &ReadingOptions) -> Result<Publi
 }
 
 /// What the name of a file says of each of its rows.
-fn tell(
-    table: &mut PublishedTable,
-    column: TableColumn,
-    text: &str,
-    options: &ReadingOptions,
-) -> Result<(), BadTable> {
+fn tell(table: &mut PublishedTable, column: TableColumn, text: &str) -> Result<(), BadTable> {
     // The name of a tool is no way to send.
     let own = table.has(column) && !(table.tool && column == TableColumn::Mechanism);
     if own {
@@ -120,14 +106,10 @@ fn tell(
     }
     for row in &mut table.rows {
         if column.is_text() {
-            let (called, class) = options.named(text);
-            if let Some(class) = class {
-                table.roles.insert(called.clone(), class);
-            }
-            row.texts.insert(column, called);
+            row.texts.insert(column, text.trim().into());
         } else {
             let number = number_in(text).and_then(|own| {
-                unit::number(&own, unit::DecimalMark::Point).map(|(value, _, of)| {
+                unit::number(&own, '.').map(|(value, _, of)| {
                     value * of.and_then(|of| unit::parse(of).ok()).map_or(1.0, |of| of.factor)
                 })
             });
@@ -187,7 +169,6 @@ pub fn together(tables: Vec<PublishedTable>, options: &ReadingOptions) -> Vec<Pu
             row.line = whole.sources.len();
             whole.rows.push(row);
         }
-        whole.roles.extend(table.roles);
         for (known, more) in [
             (&mut whole.understood, table.understood),
             (&mut whole.not_read, table.not_read),

@@ -1,36 +1,36 @@
 //! What becomes of each column of a grid.
 
 use crate::TableColumn;
-use crate::dictionary::Quality;
-use crate::unit::UnitScale;
+use crate::dictionary::{Quality, ReadAs};
 
 /// What becomes of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnUse {
-    Read {
-        column: TableColumn,
-        quality: Quality,
-        unit: Option<UnitScale>,
-        unit_text: String,
-    },
-    /// Of a wide layout: figures of one quantity at one value of what stands across.
-    Across {
-        value: String,
-        column: TableColumn,
-        unit: Option<UnitScale>,
-        unit_text: String,
-    },
+    Read(ReadAs),
     /// Names that nothing knows: they keep rows apart.
     Apart,
     /// Known, and judged by nothing.
     Ignored,
     /// Not read, with the option that says what it is.
     Left,
-    /// Another column of one quantity that is read already.
-    Twice {
-        first: usize,
-        unit: Option<UnitScale>,
-    },
+    /// It says again what an earlier column says, in a unit of its own.
+    Twice(usize, ReadAs),
+}
+
+impl ColumnUse {
+    /// What it is read as, where its headings are no values.
+    pub fn read(&self) -> Option<&ReadAs> {
+        self.any().filter(|of| of.value.is_none())
+    }
+
+    pub fn any(&self) -> Option<&ReadAs> {
+        if let ColumnUse::Read(of) = self { Some(of) } else { None }
+    }
+
+    /// Of the figures themselves, and not of their scatter.
+    pub fn mean(&self) -> Option<&ReadAs> {
+        self.any().filter(|of| of.quality == Quality::Mean)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,15 +2,14 @@
 //! apart are asked about.
 
 use super::cell;
-use super::columns::{self, ask};
+use super::columns::{self, ask, values_of};
 use super::plan::{ColumnPlan, ColumnUse};
-use crate::dictionary::{self, Quality};
+use crate::dictionary::{self, Quality, ReadAs};
 use crate::grid::{Grid, GridLine};
 use crate::options::number_in;
-use crate::unit::{self, DecimalMark, Dimension, UnitScale};
+use crate::unit::{self, Dimension, UnitScale};
 use crate::{
-    BadTable, PublishedFigure, PublishedRow, PublishedTable, ReadColumn, ReadingOptions, RowKey, TableColumn,
-    tool,
+    BadTable, PublishedRow, PublishedTable, ReadColumn, ReadingOptions, RowKey, TableColumn, TableColumn::*,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::count;
@@ -21,24 +20,19 @@ const ERRORS: f64 = 2.0;
 const ALIKE: f64 = 0.01;
 
 pub fn table(name: &str, grid: &Grid, options: &ReadingOptions) -> Result<PublishedTable, BadTable> {
-    if let Some(own) = tool::own(name, grid) {
-        return own;
-    }
-    let mark = decimal(name, grid, options)?;
+    let mark = options.decimal.map_or_else(|| decimal(name, grid), Ok)?;
     let plan = columns::plan(name, grid, options, mark)?;
     let mut table = PublishedTable { name: name.into(), ..described(grid, &plan) };
     for line in &grid.rows {
         if let Some(summary) = summary(line, &plan) {
             table.understood.push(format!("line {} ({summary:?}) sums up others and is no row", line.line));
-            continue;
-        }
-        if let Some(failed) = failed(line, &plan) {
+        } else if let Some(failed) = failed(line, &plan) {
             table.understood.push(format!("line {} ({failed}) is left out", line.line));
-            continue;
+        } else {
+            let reading = RowReading { grid, plan: &plan, mark, line };
+            let rows = reading.rows(&mut table).map_err(|why| BadTable::at(name, line.line, why))?;
+            table.rows.extend(rows);
         }
-        let reading = RowReading { grid, plan: &plan, options, mark, line };
-        let rows = reading.rows(&mut table).map_err(|why| BadTable::at(name, line.line, why))?;
-        table.rows.extend(rows);
     }
     indexes_of_runs(&mut table);
     told_apart(name, grid, &plan, &table)?;
@@ -46,38 +40,32 @@ pub fn table(name: &str, grid: &Grid, options: &ReadingOptions) -> Result<Publis
 }
 
 /// The mark between whole and decimal digits: a comma only where it separates no cells, and never by a guess.
-fn decimal(name: &str, grid: &Grid, options: &ReadingOptions) -> Result<DecimalMark, BadTable> {
-    if let Some(mark) = options.decimal {
-        return Ok(mark);
-    }
-    let numbers = |cell: &&String| {
+fn decimal<'g>(name: &str, grid: &'g Grid) -> Result<char, BadTable> {
+    let is_number = |cell: &&String| {
         cell.chars().all(|c| c.is_ascii_digit() || ".,-+ ".contains(c))
             && cell.contains(|c: char| c.is_ascii_digit())
     };
-    let cells: Vec<(usize, &String)> = grid
-        .rows
-        .iter()
-        .flat_map(|row| row.cells.iter().filter(numbers).map(|cell| (row.line, cell)))
-        .collect();
-    let decimals = |cell: &str, mark: char| {
-        cell.rsplit_once(mark).is_some_and(|(_, behind)| behind.len() != 3) && cell.matches(mark).count() == 1
+    let of_row =
+        |row: &'g GridLine| row.cells.iter().filter(is_number).map(move |cell| (row.line, cell.as_str()));
+    let cells: Vec<(usize, &str)> = grid.rows.iter().flat_map(of_row).collect();
+    let decimals = |mark: char| {
+        let behind = |cell: &str| Some(cell.rsplit_once(mark)?.1.len());
+        let is = |cell: &str| behind(cell).is_some_and(|n| n != 3) && cell.matches(mark).count() == 1;
+        cells.iter().any(|(_, cell)| is(cell))
     };
-    let comma = cells.iter().any(|(_, cell)| decimals(cell, ',')) && grid.delimiter != ',';
-    let point = cells.iter().any(|(_, cell)| decimals(cell, '.'));
     let doubtful = cells.iter().find(|(_, cell)| cell.contains(',') && grid.delimiter != ',');
-    match (comma, point, doubtful) {
-        (true, true, Some((line, cell))) => Err(BadTable::at(
-            name,
-            *line,
-            format!("{cell:?}: both , and . stand before decimals in this table"),
-        )),
-        (true, ..) => Ok(DecimalMark::Comma),
-        (false, false, Some((line, cell))) => Err(BadTable::at(
-            name,
-            *line,
-            format!("{cell:?}: is the comma a decimal mark? Say --decimal , or --decimal ."),
-        )),
-        _ => Ok(DecimalMark::Point),
+    let Some((line, cell)) = doubtful else { return Ok('.') };
+    match (decimals(','), decimals('.')) {
+        (true, true) => {
+            let why = format!("{cell:?}: both , and . stand before decimals in this table");
+            Err(BadTable::at(name, *line, why))
+        }
+        (true, false) => Ok(','),
+        (false, true) => Ok('.'),
+        (false, false) => {
+            let why = format!("{cell:?}: is the comma a decimal mark? Say --decimal , or --decimal .");
+            Err(BadTable::at(name, *line, why))
+        }
     }
 }
 
@@ -86,18 +74,16 @@ fn described(grid: &Grid, plan: &ColumnPlan) -> PublishedTable {
     let headings = &grid.headings.cells;
     let mut table = PublishedTable { not_read: plan.not_read.clone(), ..PublishedTable::default() };
     for (heading, of) in headings.iter().zip(&plan.uses) {
-        let (column, unit) = match of {
-            ColumnUse::Read { column, quality: Quality::Mean, unit_text, .. } => (*column, unit_text.clone()),
-            ColumnUse::Across { column, unit_text, .. } => (*column, unit_text.clone()),
-            ColumnUse::Apart => (TableColumn::Variant, String::new()),
+        let (column, unit) = match (of.mean(), of) {
+            (Some(of), _) => (of.column, of.unit.as_ref().map_or(String::new(), |(_, text)| text.clone())),
+            (None, ColumnUse::Apart) => (Variant, String::new()),
             _ => continue,
         };
-        if column == TableColumn::Threads {
+        if column == Threads {
             table.parallel = dictionary::parallel(heading);
         }
-        if column == TableColumn::MessageBytes {
-            let (messages, fields) = dictionary::of_messages(heading);
-            (table.messages, table.fields) = (messages, fields);
+        if column == MessageBytes {
+            (table.messages, table.fields) = dictionary::of_messages(heading);
         }
         table.headings.push(ReadColumn { column, heading: heading.clone(), unit });
         if !table.columns.contains(&column) {
@@ -106,25 +92,21 @@ fn described(grid: &Grid, plan: &ColumnPlan) -> PublishedTable {
     }
     if let Some(column) = plan.across {
         table.columns.push(column);
-        let values = plan.uses.iter().filter_map(|of| {
-            if let ColumnUse::Across { value, .. } = of { Some(value.as_str()) } else { None }
-        });
-        let values: BTreeSet<&str> = values.collect();
+        let values: BTreeSet<&str> = values_of(plan).filter_map(|of| of.value.as_deref()).collect();
         let values = values.into_iter().collect::<Vec<_>>().join(", ");
         table.understood.push(format!("{} in the headings: {values}", column.title()));
     }
-    for (heading, of) in headings.iter().zip(&plan.uses) {
-        if let ColumnUse::Read { column, quality, .. } = of
-            && *quality != Quality::Mean
-        {
-            table.understood.push(format!("{heading:?} is the scatter of {}", column.title()));
+    let filled = |at: usize| grid.rows.iter().any(|row| !cell::is_empty(&row.cells[at]));
+    let mut ignored = Vec::new();
+    for (at, (heading, of)) in headings.iter().zip(&plan.uses).enumerate() {
+        match of {
+            ColumnUse::Read(of) if of.quality != Quality::Mean => {
+                table.understood.push(format!("{heading:?} is the scatter of {}", of.column.title()));
+            }
+            ColumnUse::Ignored if filled(at) => ignored.push(format!("{heading:?}")),
+            _ => {}
         }
     }
-    let filled = |at: usize| grid.rows.iter().any(|row| !cell::is_empty(&row.cells[at]));
-    let ignored: Vec<String> = (0..headings.len())
-        .filter(|at| plan.uses[*at] == ColumnUse::Ignored && filled(*at))
-        .map(|at| format!("{:?}", headings[at]))
-        .collect();
     if !ignored.is_empty() {
         table.understood.push(format!("no use is made of {}", ignored.join(", ")));
     }
@@ -139,36 +121,23 @@ fn described(grid: &Grid, plan: &ColumnPlan) -> PublishedTable {
 
 /// The name of a row that sums up others.
 fn summary<'l>(line: &'l GridLine, plan: &ColumnPlan) -> Option<&'l str> {
-    let of_name = |of: &ColumnUse| {
-        matches!(
-            of,
-            ColumnUse::Apart | ColumnUse::Read { column: TableColumn::Mechanism | TableColumn::Variant, .. }
-        )
-    };
-    let place = |of: &ColumnUse| matches!(of, ColumnUse::Read { column, .. } if column.is_place());
-    let cells = line.cells.iter().zip(&plan.uses);
-    let word = |(cell, of): (&'l String, &ColumnUse)| {
-        ((of_name(of) || place(of)) && dictionary::is_summary(cell)).then_some(cell.as_str())
-    };
-    cells.clone().find_map(word)
+    let tells = |of: &ReadAs| matches!(of.column, Mechanism | Variant) || of.column.is_place();
+    let named = |of: &ColumnUse| *of == ColumnUse::Apart || of.read().is_some_and(tells);
+    let cells = line.cells.iter().zip(&plan.uses).filter(|(_, of)| named(of)).map(|(cell, _)| cell.as_str());
+    cells.into_iter().find(|cell| dictionary::is_summary(cell))
 }
 
 /// A run that came to no end, by a column of its own that says so.
 fn failed<'l>(line: &'l GridLine, plan: &ColumnPlan) -> Option<&'l str> {
-    const WORDS: [&str; 8] = ["fail", "failed", "failure", "error", "timeout", "crash", "crashed", "aborted"];
-    let status = line
-        .cells
-        .iter()
-        .zip(&plan.uses)
-        .filter(|(_, of)| matches!(of, ColumnUse::Ignored | ColumnUse::Apart));
-    status.map(|(cell, _)| cell.as_str()).find(|cell| WORDS.contains(&cell.to_lowercase().as_str()))
+    let status = |of: &ColumnUse| matches!(of, ColumnUse::Ignored | ColumnUse::Apart);
+    let cells = line.cells.iter().zip(&plan.uses).filter(|(_, of)| status(of));
+    cells.map(|(cell, _)| cell.as_str()).find(|cell| dictionary::is_word("failed", &cell.to_lowercase()))
 }
 
 struct RowReading<'g> {
     grid: &'g Grid,
     plan: &'g ColumnPlan,
-    options: &'g ReadingOptions,
-    mark: DecimalMark,
+    mark: char,
     line: &'g GridLine,
 }
 
@@ -177,112 +146,89 @@ impl RowReading<'_> {
     fn rows(&self, table: &mut PublishedTable) -> Result<Vec<PublishedRow>, String> {
         let mut base = PublishedRow { line: self.line.line, ..PublishedRow::default() };
         let mut bounds: BTreeMap<TableColumn, [Option<f64>; 2]> = BTreeMap::new();
-        let mut values: Vec<(String, PublishedRow)> = Vec::new();
-        let mut units: Vec<(TableColumn, UnitScale)> = Vec::new();
+        let mut values: Vec<(&str, PublishedRow)> = Vec::new();
+        let mut units: Vec<UnitScale> = Vec::new();
         for (at, of) in self.plan.uses.iter().enumerate() {
             let text = self.line.cells[at].as_str();
             let empty = cell::is_empty(text);
-            match of {
-                ColumnUse::Read { column, .. } if column.is_text() => {
-                    self.text(&mut base, table, at, *column)?
-                }
-                ColumnUse::Apart => {
-                    let told = format!("{} {text}", self.grid.headings.cells[at]);
-                    add_variant(&mut base, &told);
-                }
-                ColumnUse::Read { column, .. } if empty && column.is_place() => {
-                    return Err(format!("it has no {}: fill merged cells in", column.title()));
-                }
-                ColumnUse::Read { quality: Quality::Mean, .. } | ColumnUse::Across { .. } if empty => {
-                    table.empty += 1
-                }
-                ColumnUse::Read { column, quality, unit, .. } if !empty => {
-                    let (figure, spread) = cell::figure(*column, text, *unit, self.mark)?;
-                    let own = cell::number(text, self.mark).and_then(|(.., own)| unit::parse(own?).ok());
-                    units.extend(
-                        own.or(*unit).filter(|_| column.is_of_operations()).map(|unit| (*column, unit)),
-                    );
-                    match quality {
-                        Quality::Mean => {
-                            base.figures.insert(*column, figure);
-                            base.scatter.extend(spread.map(|spread| (*column, spread)));
-                        }
-                        Quality::Deviation | Quality::Half => _ = base.scatter.insert(*column, figure.value),
-                        Quality::Error => _ = base.scatter.insert(*column, ERRORS * figure.value),
-                        Quality::Low => bounds.entry(*column).or_default()[0] = Some(figure.value),
-                        Quality::High => bounds.entry(*column).or_default()[1] = Some(figure.value),
-                        Quality::Tail => {}
+            let of = match of {
+                ColumnUse::Read(of) if of.column.is_text() => {
+                    match of.column {
+                        Variant if text.is_empty() => {}
+                        Variant => add_variant(&mut base, text),
+                        Unit if empty => {}
+                        column if text.is_empty() => return Err(missing(column)),
+                        column => _ = base.texts.insert(column, text.trim().into()),
                     }
+                    continue;
                 }
-                ColumnUse::Across { value, column, unit, .. } => {
-                    let (figure, spread) = cell::figure(*column, text, *unit, self.mark)?;
-                    let known = values.iter().position(|(known, _)| known == value);
-                    let at = known.unwrap_or_else(|| {
-                        values.push((value.clone(), PublishedRow::default()));
-                        values.len() - 1
-                    });
-                    values[at].1.figures.insert(*column, figure);
-                    values[at].1.scatter.extend(spread.map(|spread| (*column, spread)));
+                ColumnUse::Read(of) if empty && of.column.is_place() => return Err(missing(of.column)),
+                ColumnUse::Read(of) if !empty => of,
+                ColumnUse::Apart => {
+                    add_variant(&mut base, &format!("{} {text}", self.grid.headings.cells[at]));
+                    continue;
                 }
-                ColumnUse::Twice { first, unit } if !empty => {
-                    self.compared(&base, table, *first, text, *unit)?
+                ColumnUse::Twice(first, of) if !empty => {
+                    self.compared(&base, table, *first, text, of)?;
+                    continue;
                 }
-                _ => {}
+                of => {
+                    table.empty += usize::from(of.mean().is_some());
+                    continue;
+                }
+            };
+            let column = of.column;
+            let (figure, spread) = cell::figure(column, text, of.scale(), self.mark)?;
+            let row = match of.value.as_deref() {
+                None => &mut base,
+                Some(value) => {
+                    let known = values.iter().position(|(known, _)| *known == value);
+                    let at = known.unwrap_or(values.len());
+                    if known.is_none() {
+                        values.push((value, PublishedRow::default()));
+                    }
+                    &mut values[at].1
+                }
+            };
+            if column.is_of_operations() && of.value.is_none() {
+                let own = cell::number(text, self.mark).and_then(|(.., own)| unit::parse(own?).ok());
+                units.extend(own.or(of.scale()));
+            }
+            match of.quality {
+                Quality::Mean => {
+                    row.figures.insert(column, figure);
+                    row.scatter.extend(spread.map(|spread| (column, spread)));
+                }
+                Quality::Deviation | Quality::Half => _ = row.scatter.insert(column, figure.value),
+                Quality::Error => _ = row.scatter.insert(column, ERRORS * figure.value),
+                Quality::Low => bounds.entry(column).or_default()[0] = Some(figure.value),
+                Quality::High => bounds.entry(column).or_default()[1] = Some(figure.value),
+                Quality::Tail => {}
             }
         }
         for (column, bounds) in bounds {
-            if let ([Some(low), Some(high)], false) = (bounds, base.scatter.contains_key(&column)) {
-                base.scatter.insert(column, (high - low).abs() / 2.0);
+            if let [Some(low), Some(high)] = bounds {
+                base.scatter.entry(column).or_insert((high - low).abs() / 2.0);
             }
         }
         unit_of_operation(&mut base, &units)?;
         let Some(across) = self.plan.across else {
-            return Ok(if base.figures.keys().any(|column| column.is_measure()) {
-                vec![base]
-            } else {
-                Vec::new()
-            });
+            let measured = base.figures.keys().any(|column| column.is_measure());
+            return Ok(measured.then_some(base).into_iter().collect());
         };
-        let row = |(value, own): (String, PublishedRow)| {
+        let row = |(value, own): (&str, PublishedRow)| {
             let mut row = base.clone();
             row.figures.extend(own.figures);
             row.scatter.extend(own.scatter);
             if across.is_text() {
-                self.named(&mut row, table, across, &value);
+                row.texts.insert(across, value.trim().into());
             } else {
-                let number = number_in(&value).unwrap_or(value);
-                let (figure, _) = cell::figure(across, &number, None, DecimalMark::Point)?;
-                row.figures.insert(across, figure);
+                let number = number_in(value).unwrap_or(value.into());
+                row.figures.insert(across, cell::figure(across, &number, None, '.')?.0);
             }
             Ok(row)
         };
         values.into_iter().map(row).collect()
-    }
-
-    fn text(
-        &self,
-        row: &mut PublishedRow,
-        table: &mut PublishedTable,
-        at: usize,
-        column: TableColumn,
-    ) -> Result<(), String> {
-        let text = self.line.cells[at].as_str();
-        match column {
-            TableColumn::Variant if text.is_empty() => {}
-            TableColumn::Variant => add_variant(row, text),
-            TableColumn::Unit if cell::is_empty(text) => {}
-            _ if text.is_empty() => {
-                return Err(format!("it has no {}: fill merged cells in", column.title()));
-            }
-            _ => self.named(row, table, column, text),
-        }
-        Ok(())
-    }
-
-    fn named(&self, row: &mut PublishedRow, table: &mut PublishedTable, column: TableColumn, text: &str) {
-        let (called, class) = self.options.named(text);
-        table.roles.extend(class.map(|class| (called.clone(), class)));
-        row.texts.insert(column, called);
     }
 
     /// A second column of one quantity has to say what the first does.
@@ -292,28 +238,29 @@ impl RowReading<'_> {
         table: &mut PublishedTable,
         first: usize,
         text: &str,
-        unit: Option<UnitScale>,
+        of: &ReadAs,
     ) -> Result<(), String> {
-        let ColumnUse::Read { column, .. } = &self.plan.uses[first] else { return Ok(()) };
-        let Some(known) = row.figure(*column) else { return Ok(()) };
-        let (other, _) = cell::figure(*column, text, unit, self.mark)?;
+        let column = of.column;
+        let Some(known) = row.figure(column).filter(|_| self.plan.uses[first].read().is_some()) else {
+            return Ok(());
+        };
+        let (other, _) = cell::figure(column, text, of.scale(), self.mark)?;
         let slack = known.rounding + other.rounding + ALIKE * known.value.abs();
         if (known.value - other.value).abs() > slack && table.differ.is_empty() {
-            let format = |value| column.unit().format(value);
-            table.differ.push(format!(
-                "Two columns of {} differ: line {} says {} and {}.",
-                column.title(),
-                self.line.line,
-                format(known.value),
-                format(other.value)
-            ));
+            let [one, two] = [known.value, other.value].map(|value| column.unit().format(value));
+            let (title, line) = (column.title(), self.line.line);
+            table.differ.push(format!("Two columns of {title} differ: line {line} says {one} and {two}."));
         }
         Ok(())
     }
 }
 
+fn missing(column: TableColumn) -> String {
+    format!("it has no {}: fill merged cells in", column.title())
+}
+
 fn add_variant(row: &mut PublishedRow, text: &str) {
-    let variant = row.texts.entry(TableColumn::Variant).or_default();
+    let variant = row.texts.entry(Variant).or_default();
     if !variant.is_empty() {
         *variant += ", ";
     }
@@ -321,45 +268,40 @@ fn add_variant(row: &mut PublishedRow, text: &str) {
 }
 
 /// The figures of an operation are of one kind: in the base unit of their column's unit, or in that of its cell.
-fn unit_of_operation(row: &mut PublishedRow, units: &[(TableColumn, UnitScale)]) -> Result<(), String> {
+fn unit_of_operation(row: &mut PublishedRow, units: &[UnitScale]) -> Result<(), String> {
     let of_operation = row.figures.keys().filter(|column| column.is_of_operations()).count();
-    if of_operation == 0 {
-        return Ok(());
-    }
     let base = |dimension| match dimension {
         Dimension::Time => "ns",
         Dimension::Rate => "bit/s",
         Dimension::Size => "B",
         Dimension::Cycles => "cycles",
         Dimension::Calls => "/s",
+        Dimension::TimePerByte => "ns/B",
         _ => "",
     };
-    let dimensions: BTreeSet<Dimension> = units.iter().map(|(_, unit)| unit.dimension).collect();
-    match (dimensions.len(), row.text(TableColumn::Unit).map(str::to_string)) {
-        (0, Some(told)) => {
-            let Ok(unit) = unit::parse(&told) else { return Ok(()) };
+    let dimensions: BTreeSet<Dimension> = units.iter().map(|unit| unit.dimension).collect();
+    let unit = |told| Some(dictionary::totalled(unit::parse(told).ok()?, told));
+    let told = row.text(Unit).and_then(unit);
+    match (dimensions.first(), told) {
+        _ if of_operation == 0 => {}
+        (None, Some(unit)) => {
             let factor = unit.factor;
-            let scale = |figure: &mut PublishedFigure| {
+            for (_, figure) in row.figures.iter_mut().filter(|(column, _)| column.is_of_operations()) {
                 (figure.value, figure.rounding) = (figure.value * factor, figure.rounding * factor)
-            };
-            row.figures
-                .iter_mut()
-                .filter(|(column, _)| column.is_of_operations())
-                .for_each(|(_, figure)| scale(figure));
-            row.scatter.iter_mut().for_each(|(_, spread)| *spread *= factor);
+            }
+            row.scatter.values_mut().for_each(|spread| *spread *= factor);
             if !base(unit.dimension).is_empty() {
-                row.texts.insert(TableColumn::Unit, base(unit.dimension).into());
+                row.texts.insert(Unit, base(unit.dimension).into());
             }
         }
-        (0, None) => {}
-        (1, _) if units.len() >= of_operation => {
-            let unit = dimensions.first().map_or("", |dimension| base(*dimension));
-            row.texts.insert(TableColumn::Unit, unit.into());
+        (None, None) => {}
+        (Some(_), _) if dimensions.len() > 1 => {
+            return Err("its figures are in units of different kinds".into());
         }
-        (1, _) => {
-            return Err("some of its figures have a unit and some have none: give each heading one".into());
+        (Some(dimension), _) if units.len() >= of_operation => {
+            row.texts.insert(Unit, base(*dimension).into());
         }
-        _ => return Err("its figures are in units of different kinds".into()),
+        _ => return Err("some of its figures have a unit and some have none: give each heading one".into()),
     }
     Ok(())
 }
@@ -368,18 +310,16 @@ fn unit_of_operation(row: &mut PublishedRow, units: &[(TableColumn, UnitScale)])
 fn indexes_of_runs(table: &mut PublishedTable) {
     let mut cases: BTreeMap<RowKey, BTreeSet<u64>> = BTreeMap::new();
     for row in &table.rows {
-        cases.entry(row.key()).or_default().extend(row.count(TableColumn::Runs));
+        cases.entry(row.key()).or_default().extend(row.count(Runs));
     }
-    if cases.values().any(|runs| runs.len() > 1) && !table.has(TableColumn::Repetition) {
+    if cases.values().any(|runs| runs.len() > 1) && !table.has(Repetition) {
         for row in &mut table.rows {
-            let index = row.figures.remove(&TableColumn::Runs);
-            row.figures.extend(index.map(|index| (TableColumn::Repetition, index)));
+            let index = row.figures.remove(&Runs);
+            row.figures.extend(index.map(|index| (Repetition, index)));
         }
-        table
-            .columns
-            .iter_mut()
-            .filter(|c| **c == TableColumn::Runs)
-            .for_each(|c| *c = TableColumn::Repetition);
+        for column in table.columns.iter_mut().filter(|column| **column == Runs) {
+            *column = Repetition;
+        }
     }
 }
 

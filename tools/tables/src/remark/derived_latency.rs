@@ -4,185 +4,140 @@
 //! gets the number of threads (or one), and so does who times each message while one is in flight. The figures alone
 //! cannot tell these apart. Source: Little (1961).
 
-use super::{Remark, RemarkKind};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
-use syscost_core::units::{Unit, significant};
+use super::{Remark, extent};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*};
+use syscost_core::units::{Unit as CoreUnit, significant};
 
 /// How far from the whole number a product may lie, beside the printed rounding.
 pub const SLACK: f64 = 0.03;
 /// So many rows must have both figures, and this share of them must agree.
 const FEWEST: usize = 3;
 const MOST: f64 = 0.8;
-
 /// Latencies of other factors must differ as much: one latency everywhere is a multiple of any rate.
 const APART: f64 = 1.5;
 /// So near to 1000, a factor may be that of two units.
 const UNIT_OFF: f64 = 0.25;
 
-/// A latency by the rate: messages in flight, alone or by the thread.
-struct RateFormula<'r> {
-    rows: &'r [(&'r PublishedRow, f64, f64)],
-    by_thread: bool,
-    /// Messages in flight.
-    factor: f64,
-}
-
-impl<'r> RateFormula<'r> {
-    fn in_flight(&self, row: &PublishedRow, in_flight: f64) -> f64 {
-        if self.by_thread { in_flight / row.value(TableColumn::Threads).unwrap_or(1.0) } else { in_flight }
-    }
-
-    fn agreeing(&self) -> Vec<&'r PublishedRow> {
-        let agrees = |(row, in_flight, slack): &&(&PublishedRow, f64, f64)| {
-            (self.in_flight(row, *in_flight) / self.factor - 1.0).abs() <= *slack
-        };
-        self.rows.iter().filter(agrees).map(|(row, ..)| *row).collect()
-    }
-
-    /// Of the factor that half of the rows are above.
-    fn of_median(mut self) -> Self {
-        let mut all: Vec<f64> =
-            self.rows.iter().map(|(row, in_flight, _)| self.in_flight(row, *in_flight)).collect();
-        all.sort_by(f64::total_cmp);
-        self.factor = all[all.len() / 2];
-        self
-    }
-}
+/// A row, its messages in flight, and the share by which rounding may have moved them.
+type InFlight<'r> = (&'r PublishedRow, f64, f64);
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    if !table.is_transfer() {
-        return constant(table);
-    }
-    use TableColumn::{Latency, MessageRate, Throughput};
     // The table's own messages per second, before those that sizes give.
-    let first = [MessageRate, Throughput].into_iter().find_map(|rate| of_rate(table, (Latency, rate)));
-    first.map_or_else(|| constant(table), |told| vec![told])
+    let of_rates = || [MessageRate, Throughput].into_iter().find_map(|rate| of_rate(table, rate));
+    let first = if table.is_transfer() { of_rates() } else { None };
+    first.or_else(|| constant(table)).into_iter().collect()
 }
 
-fn of_rate(table: &PublishedTable, of: (TableColumn, TableColumn)) -> Option<Remark> {
-    let rows: Vec<(&PublishedRow, f64, f64)> =
-        table.rows.iter().filter_map(|row| in_flight(row, of)).collect();
+fn of_rate(table: &PublishedTable, rate: TableColumn) -> Option<Remark> {
+    let rows: Vec<InFlight> = table.rows.iter().filter_map(|row| in_flight(row, rate)).collect();
     if rows.len() < FEWEST {
         return None;
     }
-    let latencies = rows.iter().filter_map(|(row, ..)| row.value(of.0));
-    let (least, most) = latencies.fold((f64::MAX, 0.0f64), |(a, b), of| (a.min(of), b.max(of)));
-    let formula = |by_thread, factor| RateFormula { rows: &rows, by_thread, factor };
-    // Where no column says threads, no sentence does.
-    let ways: &[bool] = if table.has(TableColumn::Threads) { &[true, false] } else { &[false] };
-    let exact = ways.iter().map(|by_thread| formula(*by_thread, 1.0));
-    let others = ways.iter().map(|by_thread| formula(*by_thread, 1.0).of_median());
-    let others = others.filter(|_| most >= APART * least && rows.len() > FEWEST);
-    let fits = |of: &RateFormula| of.agreeing().len() as f64 >= MOST * rows.len() as f64;
     let one = if table.fields { "field" } else { "message" };
-    let off = || ways.iter().find_map(|by_thread| unit_off(&formula(*by_thread, 1.0), one));
-    exact.chain(others).find(fits).map(|formula| told(&formula, one)).or_else(off)
+    // Where no column says threads, no sentence does.
+    let ways: &[bool] = if table.has(Threads) { &[true, false] } else { &[false] };
+    let of = |by_thread: bool| -> Vec<InFlight> {
+        let threads = |row: &PublishedRow| if by_thread { row.value(Threads).unwrap_or(1.0) } else { 1.0 };
+        rows.iter().map(|(row, known, slack)| (*row, known / threads(row), *slack)).collect()
+    };
+    let (least, most) = extent(rows.iter().filter_map(|(row, ..)| row.value(Latency)));
+    let median = |rows: &[InFlight]| {
+        let mut all: Vec<f64> = rows.iter().map(|(_, known, _)| *known).collect();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    };
+    let exact = ways.iter().map(|way| (*way, 1.0));
+    let others = ways.iter().map(|way| (*way, median(&of(*way))));
+    let others = others.filter(|_| most >= APART * least && rows.len() > FEWEST);
+    let fitting = exact.chain(others).find_map(|(by_thread, factor)| {
+        let agrees = |(_, known, slack): &InFlight| (known / factor - 1.0).abs() <= *slack;
+        let lines: Vec<usize> =
+            of(by_thread).iter().filter(|row| agrees(row)).map(|row| row.0.line).collect();
+        (lines.len() as f64 >= MOST * rows.len() as f64)
+            .then(|| told(by_thread, factor, lines, rows.len(), one))
+    });
+    fitting.or_else(|| ways.iter().find_map(|by_thread| unit_off(&of(*by_thread), *by_thread, one)))
 }
 
 /// Some 1000 messages in flight in every row, more or less: few programs have so many.
-fn unit_off(formula: &RateFormula, one: &str) -> Option<Remark> {
-    let all = formula.rows.iter().map(|(row, in_flight, _)| formula.in_flight(row, *in_flight));
-    let (least, most) = all.fold((f64::MAX, 0.0f64), |(a, b), of| (a.min(of), b.max(of)));
-    let near = |factor: f64| (factor / 1e3 - 1.0).abs() < UNIT_OFF;
-    let (by, each) = if formula.by_thread { (" x threads", " a thread") } else { ("", "") };
-    (near(least) && near(most)).then(|| Remark {
-        id: "latency_unit",
-        kind: RemarkKind::Caution,
-        text: format!(
-            "In all {} rows latency is {least:.0} to {most:.0}{by} / {one}s per second. That is consistent with so many {one}s in flight{each}, or \
-             with a latency or a rate that is 1000 times too high for one {one} in flight{each} (a unit?): the table cannot say which.",
-            formula.rows.len()
-        ),
-        lines: formula.rows.iter().map(|(row, ..)| row.line).collect(),
-    })
+fn unit_off(rows: &[InFlight], by_thread: bool, one: &str) -> Option<Remark> {
+    let (least, most) = extent(rows.iter().map(|(_, known, _)| *known));
+    let (by, each) = if by_thread { (" x threads", " a thread") } else { ("", "") };
+    let text = format!(
+        "In all {} rows latency is {least:.0} to {most:.0}{by} / {one}s per second. That is consistent with so many {one}s in flight{each}, or \
+         with a latency or a rate that is 1000 times too high for one {one} in flight{each} (a unit?): the table cannot say which.",
+        rows.len()
+    );
+    let lines = rows.iter().map(|(row, ..)| row.line).collect();
+    (is_unit(least) && is_unit(most)).then(|| Remark::caution("latency_unit", text, lines))
+}
+
+fn is_unit(factor: f64) -> bool {
+    (factor / 1e3 - 1.0).abs() < UNIT_OFF
 }
 
 /// Sizes are those of messages, or of their fields.
-fn told(formula: &RateFormula, one: &str) -> Remark {
-    let agreeing = formula.agreeing();
-    let threads = if formula.by_thread { "threads" } else { "1" };
-    let digits = if formula.factor < 0.1 { 1e4 } else { 1e2 };
-    let factor = significant((digits * formula.factor).round() / digits);
-    let each = if formula.by_thread { " a thread" } else { "" };
-    let (is, in_flight) = match factor.as_str() {
-        "1" => (format!("{threads} / {one}s per second"), format!("one {one} in flight")),
-        factor => {
-            let by = if formula.by_thread { format!("{factor} x threads") } else { factor.to_string() };
-            (format!("{by} / {one}s per second"), format!("{factor} {one}s in flight"))
-        }
+fn told(by_thread: bool, factor: f64, lines: Vec<usize>, of: usize, one: &str) -> Remark {
+    let digits = if factor < 0.1 { 1e4 } else { 1e2 };
+    let text = significant((digits * factor).round() / digits);
+    let (threads, each) = if by_thread { ("threads", " a thread") } else { ("1", "") };
+    let (is, in_flight) = match (text.as_str(), by_thread) {
+        ("1", _) => (threads.into(), format!("one {one}")),
+        (factor, true) => (format!("{factor} x threads"), format!("{factor} {one}s")),
+        (factor, false) => (factor.into(), format!("{factor} {one}s")),
     };
-    let in_flight = format!("{in_flight}{each}");
     // In ns below a heading of us, or in us below ms.
-    let unit = if (formula.factor / 1e3 - 1.0).abs() < UNIT_OFF {
-        format!(", or with a latency that is 1000 times too long for one {one} in flight{each} (a unit?)")
-    } else {
-        String::new()
-    };
-    Remark {
-        id: "derived_latency",
-        kind: RemarkKind::Caution,
-        text: format!(
-            "In {} of {} rows latency is {is}, within 3 % and the digits given. That is consistent with latency computed from the rate, or with {in_flight}{unit}: \
-             the table cannot say which. It says no more than the throughput.",
-            agreeing.len(),
-            formula.rows.len()
-        ),
-        lines: agreeing.iter().map(|row| row.line).collect(),
-    }
+    let unit =
+        format!(", or with a latency that is 1000 times too long for one {one} in flight{each} (a unit?)");
+    let unit = if is_unit(factor) { unit } else { String::new() };
+    let text = format!(
+        "In {} of {of} rows latency is {is} / {one}s per second, within 3 % and the digits given. That is consistent with latency computed \
+         from the rate, or with {in_flight} in flight{each}{unit}: the table cannot say which. It says no more than the throughput.",
+        lines.len()
+    );
+    Remark::caution("derived_latency", text, lines)
 }
 
 /// Latency x throughput that is one figure at sizes which are far apart.
-fn constant(table: &PublishedTable) -> Vec<Remark> {
+fn constant(table: &PublishedTable) -> Option<Remark> {
     let known = |row: &PublishedRow| {
-        let (latency, rate) = (row.figure(TableColumn::Latency)?, row.figure(TableColumn::Throughput)?);
-        let slack = latency.rounding / latency.value + rate.rounding / rate.value;
-        Some((latency.value * rate.value * 1e-9, slack, row.count(TableColumn::MessageBytes)?, row.line))
+        let (latency, rate) = (row.figure(Latency)?, row.figure(Throughput)?);
+        let (product, slack) = (latency.value * rate.value * 1e-9, share(latency) + share(rate));
+        let size = row.count(MessageBytes).filter(|_| product > 0.0 && slack < SLACK)?;
+        Some((product, slack, size, row.line))
     };
-    let rows: Vec<(f64, f64, u64, usize)> = table
-        .rows
-        .iter()
-        .filter_map(known)
-        .filter(|(product, slack, ..)| *product > 0.0 && *slack < SLACK)
-        .collect();
-    let (Some(least), Some(most)) = (rows.iter().map(|r| r.2).min(), rows.iter().map(|r| r.2).max()) else {
-        return Vec::new();
-    };
-    let (first, ..) = rows[0];
-    let same =
-        |(product, slack, ..): &(f64, f64, u64, usize)| (product / first - 1.0).abs() <= 2.0 * slack + 1e-6;
-    if rows.len() < FEWEST + 1 || most < 4 * least.max(1) || !rows.iter().all(same) {
-        return Vec::new();
-    }
-    vec![Remark {
-        id: "derived_latency",
-        kind: RemarkKind::Caution,
-        text: format!(
-            "Latency x throughput is {} in all {} rows, at sizes from {} to {}. That is consistent with latency computed \
-             from the throughput, or with a fixed amount of data in flight: the table cannot say which.",
-            Unit::Bytes.format(first / 8.0),
-            rows.len(),
-            super::size(least),
-            super::size(most)
-        ),
-        lines: rows.iter().map(|row| row.3).collect(),
-    }]
+    let rows: Vec<(f64, f64, u64, usize)> = table.rows.iter().filter_map(known).collect();
+    let sizes = || rows.iter().map(|row| row.2);
+    let (least, most, (first, ..)) = (sizes().min()?, sizes().max()?, rows[0]);
+    let same = rows.iter().all(|(product, slack, ..)| (product / first - 1.0).abs() <= 2.0 * slack + 1e-6);
+    let text = format!(
+        "Latency x throughput is {} in all {} rows, at sizes from {} to {}. That is consistent with latency computed \
+         from the throughput, or with a fixed amount of data in flight: the table cannot say which.",
+        CoreUnit::Bytes.format(first / 8.0),
+        rows.len(),
+        super::size(least),
+        super::size(most)
+    );
+    (rows.len() > FEWEST && most >= 4 * least.max(1) && same)
+        .then(|| Remark::caution("derived_latency", text, rows.iter().map(|row| row.3).collect()))
 }
 
 /// Messages in flight by Little's law, and the share by which rounding may have moved it.
-pub fn in_flight(row: &PublishedRow, of: (TableColumn, TableColumn)) -> Option<(&PublishedRow, f64, f64)> {
-    let (latency, rate) = (row.figure(of.0)?, row.figure(of.1)?);
-    let bits = match of.1 {
-        TableColumn::MessageRate => 1.0,
-        _ => row.value(TableColumn::MessageBytes)? * 8.0,
-    };
-    let share = |f: &PublishedFigure| f.rounding / f.value;
+pub fn in_flight(row: &PublishedRow, of: TableColumn) -> Option<InFlight<'_>> {
+    let (latency, rate) = (row.figure(Latency)?, row.figure(of)?);
+    let bits = if of == MessageRate { 1.0 } else { row.value(MessageBytes)? * 8.0 };
     let in_flight = latency.value * 1e-9 * rate.value / bits;
-    (in_flight.is_finite() && in_flight > 0.0)
-        .then(|| (row, in_flight, SLACK + share(&latency) + share(&rate)))
+    let known = in_flight.is_finite() && in_flight > 0.0;
+    known.then(|| (row, in_flight, SLACK + share(latency) + share(rate)))
+}
+
+fn share(figure: PublishedFigure) -> f64 {
+    figure.rounding / figure.value
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::RemarkKind;
     use super::super::table;
     use super::*;
 

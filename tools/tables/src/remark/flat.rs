@@ -1,26 +1,21 @@
 //! Throughput that is one figure whatever is sent: something that all cells share limits it, a link or a pacer, and no
 //! difference between ways to send can show.
 
-use super::{Remark, RemarkKind};
-use crate::{PublishedRow, PublishedTable, TableColumn};
+use super::{Remark, rate};
+use crate::{PublishedRow, PublishedTable, TableColumn::*};
 use std::collections::BTreeSet;
-use syscost_core::units::Unit;
 
 /// So many cells at least, this share of them, within this ratio of each other.
 const FEWEST: usize = 8;
 const SHARE: f64 = 0.75;
-pub const BAND: f64 = 1.1;
+const BAND: f64 = 1.1;
 /// At sizes so far apart: a small message costs more a byte, unless something else sets the rate.
 const APART: u64 = 8;
 
 /// Where most cells lie: the lowest and the highest of them.
 pub fn band(table: &PublishedTable) -> Option<(f64, f64)> {
-    let mut rates: Vec<f64> = table
-        .rows
-        .iter()
-        .filter_map(|row| row.value(TableColumn::Throughput))
-        .filter(|rate| *rate > 0.0)
-        .collect();
+    let rates = table.rows.iter().filter_map(|row| row.value(Throughput));
+    let mut rates: Vec<f64> = rates.filter(|rate| *rate > 0.0).collect();
     rates.sort_by(f64::total_cmp);
     if rates.len() < FEWEST {
         return None;
@@ -29,46 +24,32 @@ pub fn band(table: &PublishedTable) -> Option<(f64, f64)> {
     let from = (0..rates.len()).max_by_key(|from| within(*from))?;
     let many = within(from);
     let (low, high) = (rates[from], rates[from + many - 1]);
-    let inside = |row: &&PublishedRow| {
-        row.value(TableColumn::Throughput).is_some_and(|rate| (low..=high).contains(&rate))
-    };
-    let places = |column| -> BTreeSet<u64> {
-        table.rows.iter().filter(inside).filter_map(|row| row.count(column)).collect()
-    };
-    let (sizes, names) = (
-        places(TableColumn::MessageBytes),
-        table
-            .rows
-            .iter()
-            .filter(inside)
-            .filter_map(|row| row.text(TableColumn::Mechanism))
-            .collect::<BTreeSet<_>>(),
-    );
+    let inside: Vec<&PublishedRow> = table
+        .rows
+        .iter()
+        .filter(|row| row.value(Throughput).is_some_and(|rate| (low..=high).contains(&rate)))
+        .collect();
+    let places = |column| -> BTreeSet<u64> { inside.iter().filter_map(|row| row.count(column)).collect() };
+    let names: BTreeSet<&str> = inside.iter().filter_map(|row| row.text(Mechanism)).collect();
+    let sizes = places(MessageBytes);
     let far = sizes.last().zip(sizes.first()).is_some_and(|(most, least)| *most >= APART * (*least).max(1));
     // One name at one size is the same by itself.
-    let differ = far || sizes.is_empty() && names.len() > 1 && places(TableColumn::Threads).len() > 1;
+    let differ = far || sizes.is_empty() && names.len() > 1 && places(Threads).len() > 1;
     (differ && many as f64 >= SHARE * rates.len() as f64).then_some((low, high))
 }
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let Some((low, high)) = band(table) else { return Vec::new() };
-    let rates = table.rows.iter().filter_map(|row| Some((row.line, row.value(TableColumn::Throughput)?)));
-    let (inside, all): (Vec<usize>, usize) = (
-        rates.clone().filter(|(_, rate)| (low..=high).contains(rate)).map(|(line, _)| line).collect(),
-        rates.count(),
+    let rates: Vec<f64> = table.rows.iter().filter_map(|row| row.value(Throughput)).collect();
+    let text = format!(
+        "Throughput is between {} and {} in {} of {} cells, independent of what is sent. Something that they share sets it \
+         (a link, a pacer, a slow receiver): it says nothing of the ways to send.",
+        rate(low),
+        rate(high),
+        rates.iter().filter(|rate| (low..=high).contains(rate)).count(),
+        rates.len()
     );
-    vec![Remark {
-        id: "flat",
-        kind: RemarkKind::Unexpected,
-        text: format!(
-            "Throughput is between {} and {} in {} of {all} cells, independent of what is sent. Something that they share sets it \
-             (a link, a pacer, a slow receiver): it says nothing of the ways to send.",
-            Unit::BitsPerSecond.format(low),
-            Unit::BitsPerSecond.format(high),
-            inside.len()
-        ),
-        lines: Vec::new(),
-    }]
+    vec![Remark::unexpected("flat", text, Vec::new())]
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Counters that a formula gives: a straight line in message size and threads, another counter or another way to send
 //! times a constant, to the last digit and in every row. What is counted in real runs scatters.
 
-use super::{COUNTERS, Remark, RemarkKind, by_name, capital};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+use super::{COUNTERS, Remark, by_name, capital, extent};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::significant;
 
@@ -13,14 +13,27 @@ const EXACT: f64 = 40.0;
 const SLACK: f64 = 1e-9;
 /// A table of more names is not looked at name against name: their pairs are too many.
 const MOST_NAMES: usize = 64;
+/// How every one of these remarks ends.
+const WHY: &str = "Counts of real runs scatter; a formula does not.";
 
-/// A term of a formula, and its name.
+/// A term of a formula in size and threads, and its name.
 type FormulaTerm = (fn(f64, f64) -> f64, &'static str);
 
 const ONE: FormulaTerm = (|_, _| 1.0, "");
 const SIZE: FormulaTerm = (|size, _| size, "size");
 const THREADS: FormulaTerm = (|_, threads| threads, "threads");
 const BOTH: FormulaTerm = (|size, threads| size * threads, "size x threads");
+
+const MODELS: [&[FormulaTerm]; 8] = [
+    &[ONE],
+    &[THREADS],
+    &[SIZE],
+    &[BOTH],
+    &[ONE, THREADS],
+    &[ONE, SIZE],
+    &[SIZE, THREADS],
+    &[ONE, SIZE, THREADS],
+];
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let lines = COUNTERS.into_iter().filter_map(|column| straight(table, column));
@@ -35,136 +48,95 @@ struct FormulaPoint {
     line: usize,
 }
 
-fn points<'t>(rows: impl Iterator<Item = &'t PublishedRow>, column: TableColumn) -> Vec<FormulaPoint> {
-    let point = |row: &PublishedRow| {
-        let figure = row.figure(column).filter(|f| f.value > 0.0)?;
-        let place = |column| row.value(column).unwrap_or(0.0);
-        Some(FormulaPoint {
-            size: place(TableColumn::MessageBytes),
-            threads: place(TableColumn::Threads),
-            figure,
-            line: row.line,
-        })
-    };
-    rows.filter_map(point).collect()
-}
-
 /// The rows of the whole table, else those of each name.
 fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
-    let all = points(table.rows.iter(), column);
-    if let Some(formula) = formula(&all) {
-        let rows = format!("in all {} rows, to the last digit", all.len());
-        return Some(remark(column, &formula, &rows, all.iter().map(|point| point.line).collect()));
-    }
-    let of = |rows: Vec<&PublishedRow>| {
-        let points = points(rows.into_iter(), column);
-        formula(&points).map(|formula| (formula, points))
+    let of = |rows: &[&PublishedRow]| {
+        let point = |row: &&PublishedRow| {
+            let figure = row.figure(column).filter(|f| f.value > 0.0)?;
+            let [size, threads] = [MessageBytes, Threads].map(|column| row.value(column).unwrap_or(0.0));
+            Some(FormulaPoint { size, threads, figure, line: row.line })
+        };
+        let points: Vec<FormulaPoint> = rows.iter().filter_map(point).collect();
+        Some((formula(&points)?, points))
     };
-    let found: Vec<(&str, (String, Vec<FormulaPoint>))> =
-        by_name(table).into_iter().filter_map(|(name, rows)| Some((name, of(rows)?))).collect();
-    let (name, (first, of_first)) = found.first()?;
-    let lines = found.iter().flat_map(|(_, (_, points))| points.iter().map(|point| point.line)).collect();
+    let of_name = |(name, rows): (&str, Vec<&PublishedRow>)| Some((format!(" of {name}"), of(&rows)?));
+    let found: Vec<(String, (String, Vec<FormulaPoint>))> = match of(&table.rows.iter().collect::<Vec<_>>()) {
+        Some(whole) => vec![(String::new(), whole)],
+        None => by_name(table).into_iter().filter_map(of_name).collect(),
+    };
+    let (name, (formula, of_first)) = found.first()?;
     let others = match found.len() - 1 {
         0 => String::new(),
         1 => "; so does another name by a line of its own".to_string(),
         more => format!("; so do {more} more names by lines of their own"),
     };
-    let rows = format!("in all {} rows of {name}, to the last digit{others}", of_first.len());
-    Some(remark(column, first, &rows, lines))
-}
-
-fn remark(column: TableColumn, formula: &str, rows: &str, lines: Vec<usize>) -> Remark {
-    let name = capital(&column.title());
-    let text = format!("{name} = {formula} {rows}. Counts of real runs scatter; a formula does not.");
-    Remark { id: "formula", kind: RemarkKind::Contradiction, text, lines }
+    let (title, rows) = (capital(&column.title()), of_first.len());
+    let text = format!("{title} = {formula} in all {rows} rows{name}, to the last digit{others}. {WHY}");
+    let lines = found.iter().flat_map(|(_, (_, points))| points.iter().map(|point| point.line)).collect();
+    Some(Remark::contradiction("formula", text, lines))
 }
 
 fn formula(points: &[FormulaPoint]) -> Option<String> {
     let exact = points.iter().filter(|p| p.figure.value >= EXACT * p.figure.rounding).count();
-    if exact * 2 < points.len() || points.len() <= SPARE {
+    if exact * 2 < points.len() {
         return None;
     }
-    let models: [&[FormulaTerm]; 8] = [
-        &[ONE],
-        &[THREADS],
-        &[SIZE],
-        &[BOTH],
-        &[ONE, THREADS],
-        &[ONE, SIZE],
-        &[SIZE, THREADS],
-        &[ONE, SIZE, THREADS],
-    ];
-    models.into_iter().find_map(|terms| {
-        if points.len() < terms.len() + SPARE {
-            return None;
-        }
+    MODELS.into_iter().filter(|terms| points.len() >= terms.len() + SPARE).find_map(|terms| {
         let factors = solve(points, terms)?;
-        let holds = |point: &FormulaPoint| {
-            let value: f64 =
-                terms.iter().zip(&factors).map(|((of, _), f)| f * of(point.size, point.threads)).sum();
-            (value - point.figure.value).abs() <= point.figure.rounding + SLACK * point.figure.value
+        let sum = |p: &FormulaPoint| -> f64 {
+            terms.iter().zip(&factors).map(|((of, _), f)| f * of(p.size, p.threads)).sum()
         };
-        points.iter().all(holds).then(|| told(terms, &factors))
+        let told = |((_, name), factor): (&FormulaTerm, &f64)| match *name {
+            "" => significant(*factor),
+            name => format!("{} x {name}", significant(*factor)),
+        };
+        let holds =
+            |p: &FormulaPoint| (sum(p) - p.figure.value).abs() <= p.figure.rounding + SLACK * p.figure.value;
+        let all = points.iter().all(holds);
+        all.then(|| terms.iter().zip(&factors).map(told).collect::<Vec<_>>().join(" + "))
     })
 }
 
-fn told(terms: &[FormulaTerm], factors: &[f64]) -> String {
-    let term = |((_, name), factor): (&FormulaTerm, &f64)| match *name {
-        "" => significant(*factor),
-        name => format!("{} x {name}", significant(*factor)),
-    };
-    terms.iter().zip(factors).map(term).collect::<Vec<_>>().join(" + ")
-}
-
-/// Least squares by the normal equations, each term scaled to its largest value.
+/// Least squares by the normal equations, each term scaled to its largest value, and Gauss with pivots. `None`: the
+/// terms are collinear (one size, one thread count).
 fn solve(points: &[FormulaPoint], terms: &[FormulaTerm]) -> Option<Vec<f64>> {
-    let largest = |of: fn(f64, f64) -> f64| points.iter().map(|p| of(p.size, p.threads)).fold(0.0, f64::max);
-    let scales: Vec<f64> = terms.iter().map(|(of, _)| largest(*of)).collect();
+    let many = terms.len();
+    let largest = |(of, _): &FormulaTerm| points.iter().map(|p| of(p.size, p.threads)).fold(0.0, f64::max);
+    let scales: Vec<f64> = terms.iter().map(largest).collect();
     if scales.contains(&0.0) {
         return None;
     }
-    let row = |p: &FormulaPoint| {
-        terms.iter().zip(&scales).map(|((of, _), s)| of(p.size, p.threads) / s).collect::<Vec<f64>>()
-    };
-    let many = terms.len();
     let mut system = vec![vec![0.0; many + 1]; many];
-    for point in points {
-        let x = row(point);
-        for i in 0..many {
-            for j in 0..many {
-                system[i][j] += x[i] * x[j];
-            }
-            system[i][many] += x[i] * point.figure.value;
+    for p in points {
+        let terms = terms.iter().zip(&scales).map(|((of, _), scale)| of(p.size, p.threads) / scale);
+        let x: Vec<f64> = terms.chain([p.figure.value]).collect();
+        for (row, factor) in system.iter_mut().zip(&x) {
+            row.iter_mut().zip(&x).for_each(|(sum, x)| *sum += factor * x);
         }
     }
-    let solved = eliminate(system)?;
-    Some(solved.iter().zip(&scales).map(|(factor, scale)| factor / scale).collect())
-}
-
-/// Gauss with pivots; `None`: the terms are collinear (one size, one thread count).
-fn eliminate(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
-    let many = system.len();
     for at in 0..many {
         let pivot = (at..many).max_by(|a, b| system[*a][at].abs().total_cmp(&system[*b][at].abs()))?;
         system.swap(at, pivot);
-        if system[at][at].abs() < 1e-9 {
+        let lead = system[at].clone();
+        if lead[at].abs() < 1e-9 {
             return None;
         }
-        let lead = system[at].clone();
         for (_, row) in system.iter_mut().enumerate().filter(|(other, _)| *other != at) {
             let factor = row[at] / lead[at];
             row.iter_mut().zip(&lead).for_each(|(value, lead)| *value -= factor * lead);
         }
     }
-    Some((0..many).map(|at| system[at][many] / system[at][at]).collect())
+    Some((0..many).map(|at| system[at][many] / system[at][at] / scales[at]).collect())
 }
+
+type FigurePair = (PublishedFigure, PublishedFigure, usize);
 
 /// Two counters, or one counter of two names, that differ by a constant factor in every row.
 fn proportional(table: &PublishedTable) -> Vec<Remark> {
     let mut found = Vec::new();
     // What is a multiple of one is a multiple of the others.
     let mut told: BTreeSet<TableColumn> = BTreeSet::new();
-    let all = [&COUNTERS[..], &[TableColumn::Throughput]].concat();
+    let all = [&COUNTERS[..], &[Throughput]].concat();
     for (i, one) in all.iter().enumerate() {
         for other in &all[i + 1..] {
             if !(told.contains(one) && told.contains(other))
@@ -175,9 +147,7 @@ fn proportional(table: &PublishedTable) -> Vec<Remark> {
             }
         }
     }
-    for column in all {
-        found.extend(names(table, column));
-    }
+    found.extend(all.into_iter().flat_map(|column| names(table, column)));
     found
 }
 
@@ -185,40 +155,27 @@ fn proportional(table: &PublishedTable) -> Vec<Remark> {
 fn multiple(table: &PublishedTable, one: TableColumn, other: TableColumn) -> Option<Remark> {
     let pair = |row: &PublishedRow| Some((row.figure(one)?, row.figure(other)?, row.line));
     let pairs: Vec<FigurePair> = table.rows.iter().filter_map(pair).collect();
-    let of_name = |rows: Vec<&PublishedRow>| constant(&rows.into_iter().filter_map(pair).collect::<Vec<_>>());
-    let title = if other == TableColumn::Throughput { "throughput in bit/s".into() } else { other.title() };
+    let title = if other == Throughput { "throughput in bit/s".into() } else { other.title() };
     if let Some(factor) = constant(&pairs) {
         return Some(related(&one.title(), &title, factor, &pairs));
     }
+    let of_name = |rows: Vec<&PublishedRow>| constant(&rows.into_iter().filter_map(pair).collect::<Vec<_>>());
     let all: Vec<f64> = by_name(table).into_values().map(of_name).collect::<Option<_>>()?;
-    let least = all.iter().copied().min_by(f64::total_cmp)?;
-    let most = all.iter().copied().max_by(f64::total_cmp)?;
+    let (least, most) = Some(extent(all.iter().copied())).filter(|_| !all.is_empty())?;
+    let (name, least, most) = (capital(&one.title()), significant(least), significant(most));
     let text = format!(
-        "{} = {title} x a constant of each name ({} to {}) in all {} rows, within one in the last digit. Counts of real runs scatter; a \
-         formula does not.",
-        capital(&one.title()),
-        significant(least),
-        significant(most),
+        "{name} = {title} x a constant of each name ({least} to {most}) in all {} rows, within one in the last digit. {WHY}",
         pairs.len()
     );
-    let lines = pairs.iter().map(|pair| pair.2).collect();
-    Some(Remark { id: "formula", kind: RemarkKind::Contradiction, text, lines })
+    Some(Remark::contradiction("formula", text, pairs.iter().map(|pair| pair.2).collect()))
 }
 
-/// Size and threads, and the variant.
-type FigurePlace<'a> = ([Option<u64>; 2], &'a str);
-
-type FigurePair = (PublishedFigure, PublishedFigure, usize);
-
 fn names(table: &PublishedTable, column: TableColumn) -> Vec<Remark> {
-    let mut places: BTreeMap<&str, BTreeMap<FigurePlace<'_>, PublishedFigure>> = BTreeMap::new();
+    let mut places: BTreeMap<&str, BTreeMap<_, PublishedFigure>> = BTreeMap::new();
     for row in &table.rows {
-        let (Some(name), Some(figure)) = (row.text(TableColumn::Mechanism), row.figure(column)) else {
-            continue;
-        };
-        let place = [TableColumn::MessageBytes, TableColumn::Threads].map(|c| row.count(c));
-        let variant = row.text(TableColumn::Variant).unwrap_or_default();
-        places.entry(name).or_default().insert((place, variant), figure);
+        let (Some(name), Some(figure)) = (row.text(Mechanism), row.figure(column)) else { continue };
+        let place = [MessageBytes, Threads].map(|c| row.count(c));
+        places.entry(name).or_default().insert((place, row.text(Variant).unwrap_or_default()), figure);
     }
     places.retain(|_, figures| figures.len() > SPARE);
     if places.len() > MOST_NAMES {
@@ -255,20 +212,14 @@ fn constant(pairs: &[FigurePair]) -> Option<f64> {
 
 fn related(one: &str, other: &str, factor: f64, pairs: &[FigurePair]) -> Remark {
     let lines: Vec<usize> = pairs.iter().map(|pair| pair.2).filter(|line| *line > 0).collect();
-    let (kind, text) = if factor == 1.0 {
-        (
-            RemarkKind::Caution,
-            format!("{one} and {other} are equal in all {} rows: one count under two headings.", pairs.len()),
-        )
-    } else {
-        let text = format!(
-            "{one} = {} x {other} in all {} rows, within one in the last digit. Counts of real runs scatter; a formula does not.",
-            significant(factor),
-            pairs.len()
-        );
-        (RemarkKind::Contradiction, text)
-    };
-    Remark { id: "formula", kind, text: capital(&text), lines }
+    let (one, rows) = (capital(one), pairs.len());
+    if factor == 1.0 {
+        let text = format!("{one} and {other} are equal in all {rows} rows: one count under two headings.");
+        return Remark::caution("formula", text, lines);
+    }
+    let factor = significant(factor);
+    let text = format!("{one} = {factor} x {other} in all {rows} rows, within one in the last digit. {WHY}");
+    Remark::contradiction("formula", text, lines)
 }
 
 #[cfg(test)]

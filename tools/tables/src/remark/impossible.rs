@@ -2,10 +2,10 @@
 //!
 //! The bounds are generous: what is beyond them is beyond any machine of today.
 
-use super::{COUNTERS, Remark, RemarkKind, derived_latency, place};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, role};
+use super::{COUNTERS, Remark, derived_latency, place, rate};
+use crate::{PublishedRow, PublishedTable, TableColumn, TableColumn::*, role};
 use std::collections::BTreeMap;
-use syscost_core::units::{Unit, significant};
+use syscost_core::units::{Unit as CoreUnit, count, significant};
 
 /// No core copies more than this through a socket: 100 GB/s is beyond the fastest core's copy in its caches.
 const BITS_PER_THREAD: f64 = 8e11;
@@ -16,173 +16,152 @@ const MOST_HERTZ: f64 = 7e9;
 const LEAST_CYCLES: f64 = 1e-3;
 const MOST_CYCLES: f64 = 1e6;
 const MOST_CYCLES_A_MESSAGE: f64 = 1e9;
+/// How far clocks of threads and of the run may be apart.
+const CLOCKS: f64 = 1.05;
 
-/// Why a row cannot be, and by how much it is beyond the bound.
-struct Impossible {
-    kind: &'static str,
-    why: String,
-    by: f64,
-}
+/// Amounts of something; a column that is not known may be a difference.
+const AMOUNTS: [TableColumn; 9] =
+    [MessageBytes, Threads, Throughput, Latency, Bytes, Messages, MessageRate, Elapsed, CpuTime];
+
+/// How far a row is beyond the bound, and why it cannot be.
+type Beyond = (f64, String);
+
+/// A bound, by its name, and what is beyond it.
+type Bound = (&'static str, fn(&PublishedRow, &PublishedTable) -> Option<Beyond>);
+
+const BOUNDS: [Bound; 6] = [
+    ("bandwidth", too_fast),
+    ("cycles", too_many_cycles),
+    ("cycles_per_byte", beyond_a_processor),
+    ("latency", too_short),
+    ("message", too_many_calls),
+    ("time", too_much_time),
+];
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    let mut kinds: BTreeMap<&str, Vec<(&PublishedRow, Impossible)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, Vec<(&PublishedRow, Beyond)>> = BTreeMap::new();
     // The names of all rows answer this: asked for each row it takes the square of them.
     let transfer = table.is_transfer();
     for row in &table.rows {
-        for found in impossible(row, table, transfer) {
-            kinds.entry(found.kind).or_default().push((row, found));
+        // One below zero has no other figures.
+        if let Some(negative) = negative(row) {
+            kinds.entry("negative").or_default().push((row, negative));
+        } else if transfer {
+            for (kind, beyond) in BOUNDS {
+                let found = beyond(row, table).map(|beyond| (row, beyond));
+                found.into_iter().for_each(|found| kinds.entry(kind).or_default().push(found));
+            }
         }
     }
     kinds.into_values().map(|rows| remark(table, rows)).collect()
 }
 
 /// The worst row says it for all of its kind.
-fn remark(table: &PublishedTable, rows: Vec<(&PublishedRow, Impossible)>) -> Remark {
-    let of = table.rows.len();
-    let (worst, found) = rows.iter().max_by(|a, b| a.1.by.total_cmp(&b.1.by)).expect("a kind has a row");
-    let many =
-        if rows.len() > 1 { format!("In {} of {of} rows, most in ", rows.len()) } else { "In ".to_string() };
-    let text = format!("{many}{}: {}.", place(table, worst), found.why);
-    let lines = rows.iter().map(|(row, _)| row.line).collect();
-    Remark { id: "impossible", kind: RemarkKind::Contradiction, text, lines }
+fn remark(table: &PublishedTable, rows: Vec<(&PublishedRow, Beyond)>) -> Remark {
+    let (worst, (_, why)) = rows.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).expect("a kind has a row");
+    let (many, of) = (rows.len(), table.rows.len());
+    let most = if many > 1 { format!("In {many} of {of} rows, most in ") } else { "In ".to_string() };
+    let text = format!("{most}{}: {why}.", place(table, worst));
+    Remark::contradiction("impossible", text, rows.iter().map(|(row, _)| row.line).collect())
 }
 
-/// Amounts of something; a column that is not known may be a difference.
-const AMOUNTS: [TableColumn; 9] = {
-    use TableColumn::*;
-    [MessageBytes, Threads, Throughput, Latency, Bytes, Messages, MessageRate, Elapsed, CpuTime]
-};
-
-fn negative(row: &PublishedRow) -> Option<Impossible> {
-    let column = AMOUNTS
-        .into_iter()
-        .chain(COUNTERS)
-        .find(|column| row.value(*column).is_some_and(|value| value < 0.0))?;
-    Some(Impossible {
-        kind: "negative",
-        why: format!("{} below zero", column.title()),
-        by: -row.value(column)?,
-    })
+fn negative(row: &PublishedRow) -> Option<Beyond> {
+    let below = |column: TableColumn| Some((column, row.value(column).filter(|value| *value < 0.0)?));
+    let (column, value) = AMOUNTS.into_iter().chain(COUNTERS).find_map(below)?;
+    Some((-value, format!("{} below zero", column.title())))
 }
 
-/// All that is wrong with a row; one below zero has no other figures.
-fn impossible(row: &PublishedRow, table: &PublishedTable, transfer: bool) -> Vec<Impossible> {
-    match negative(row) {
-        Some(negative) => vec![negative],
-        None if !transfer => Vec::new(),
-        None => {
-            let short = through_kernel(row, table).then(|| too_short(row)).flatten();
-            let all = [too_fast(row, table), short, beyond_a_processor(row)];
-            // A connection is no CPU: how many served it, nobody says.
-            let of_cpus = [too_many_cycles, too_much_time].into_iter().filter(|_| table.parallel.is_none());
-            all.into_iter().flatten().chain(of_cpus.filter_map(|of| of(row))).collect()
-        }
-    }
-}
-
-/// How far clocks of threads and of the run may be apart.
-const CLOCKS: f64 = 1.05;
-
-/// Threads on both ends cannot run for longer than the run lasts, each.
-fn too_much_time(row: &PublishedRow) -> Option<Impossible> {
-    let (cpu, elapsed) = (row.figure(TableColumn::CpuTime)?, row.figure(TableColumn::Elapsed)?);
-    let threads = row.count(TableColumn::Threads)?.max(1);
+/// Threads on both ends cannot run for longer than the run lasts, each. A connection is no CPU: how many served it, nobody
+/// says.
+fn too_much_time(row: &PublishedRow, table: &PublishedTable) -> Option<Beyond> {
+    let (cpu, elapsed) = (row.figure(CpuTime)?, row.figure(Elapsed)?);
+    let threads = row.count(Threads).filter(|_| table.parallel.is_none())?.max(1);
     let by = cpu.low() / (CLOCKS * 2.0 * threads as f64 * elapsed.high());
-    let time = |figure: PublishedFigure| Unit::Nanoseconds.format(figure.value);
-    (elapsed.value > 0.0 && by > 1.0).then(|| Impossible {
-        kind: "time",
-        why: format!(
-            "a CPU time of {} in {} is more than {} on each end can use: other programs are counted, or a figure is not \
+    (elapsed.value > 0.0 && by > 1.0).then(|| {
+        let [used, lasted] = [cpu.value, elapsed.value].map(|ns| CoreUnit::Nanoseconds.format(ns));
+        let why = format!(
+            "a CPU time of {used} in {lasted} is more than {} on each end can use: other programs are counted, or a figure is not \
              what its heading says",
-            time(cpu),
-            time(elapsed),
-            syscost_core::units::count(threads as usize, "thread")
-        ),
-        by,
+            count(threads as usize, "thread")
+        );
+        (by, why)
     })
 }
 
 /// Do its messages make system calls, by the row's name or by context switches? Rings in shared memory make none, also
 /// where they stand beside sockets.
 fn through_kernel(row: &PublishedRow, table: &PublishedTable) -> bool {
-    let known = |name: &str| table.role(name).is_some() || role::is_transport(name);
-    table.has(TableColumn::ContextSwitches) || row.text(TableColumn::Mechanism).is_some_and(known)
+    let known = |name: &str| role::of(name).is_some() || role::is_transport(name);
+    table.has(ContextSwitches) || row.text(Mechanism).is_some_and(known)
 }
 
-/// Of a table that says how many threads there were: else the figure of each is not known.
-fn too_fast(row: &PublishedRow, table: &PublishedTable) -> Option<Impossible> {
-    let rate = row.figure(TableColumn::Throughput)?.low();
-    let threads = row.value(TableColumn::Threads)?.max(1.0);
-    let each = rate / threads;
-    if each > BITS_PER_THREAD {
-        let why = format!("{} a thread is more than a core can copy", Unit::BitsPerSecond.format(each));
-        return Some(Impossible { kind: "bandwidth", why, by: each / BITS_PER_THREAD });
-    }
-    // One call at least for a message, unless several are packed into one: then the size is that of the pack.
-    let message_ns = row.value(TableColumn::MessageBytes).filter(|bytes| *bytes > 0.0)? * 8e9 / each;
-    let calls = !table.fields && through_kernel(row, table);
-    (calls && message_ns > 0.0 && message_ns < SHORTEST_SEND_NS).then(|| Impossible {
-        kind: "message",
-        why: format!(
+/// Bit/s of a thread, of a table that says how many there were: else the figure of each is not known.
+fn rate_of_each(row: &PublishedRow) -> Option<f64> {
+    Some(row.figure(Throughput)?.low() / row.value(Threads)?.max(1.0))
+}
+
+fn too_fast(row: &PublishedRow, _: &PublishedTable) -> Option<Beyond> {
+    let each = rate_of_each(row)?;
+    let why = || format!("{} a thread is more than a core can copy", rate(each));
+    (each > BITS_PER_THREAD).then(|| (each / BITS_PER_THREAD, why()))
+}
+
+/// One call at least for a message, unless several are packed into one: then the size is that of the pack.
+fn too_many_calls(row: &PublishedRow, table: &PublishedTable) -> Option<Beyond> {
+    let each = rate_of_each(row).filter(|each| *each <= BITS_PER_THREAD)?;
+    let message_ns = row.value(MessageBytes).filter(|bytes| *bytes > 0.0)? * 8e9 / each;
+    let short = message_ns > 0.0 && message_ns < SHORTEST_SEND_NS;
+    (short && !table.fields && through_kernel(row, table)).then(|| {
+        let why = format!(
             "a message every {} a thread. No send call is that short: several messages share a call, or a figure is not \
              what its heading says",
-            Unit::Nanoseconds.format(message_ns)
-        ),
-        by: SHORTEST_SEND_NS / message_ns,
+            CoreUnit::Nanoseconds.format(message_ns)
+        );
+        (SHORTEST_SEND_NS / message_ns, why)
     })
 }
 
 /// What no processor can do whatever it sends, by the byte alone: a core moves 64 bytes a cycle at most, and pages by
 /// reference some thousands; and nothing takes a fifth of a second a message, or so long a byte.
-fn beyond_a_processor(row: &PublishedRow) -> Option<Impossible> {
-    let figure = row.figure(TableColumn::CyclesPerByte)?;
-    let each = row.value(TableColumn::MessageBytes).map_or(0.0, |size| figure.low() * size);
+fn beyond_a_processor(row: &PublishedRow, _: &PublishedTable) -> Option<Beyond> {
+    let figure = row.figure(CyclesPerByte)?;
+    let each = row.value(MessageBytes).map_or(0.0, |size| figure.low() * size);
     let by = [LEAST_CYCLES / figure.high(), figure.low() / MOST_CYCLES, each / MOST_CYCLES_A_MESSAGE];
     let by = by.into_iter().filter(|by| figure.value > 0.0 && *by > 1.0).fold(0.0, f64::max);
-    (by > 0.0).then(|| Impossible {
-        kind: "cycles_per_byte",
-        why: format!(
-            "{} cycles per byte are none of a processor: another unit, or another count",
-            significant(figure.value)
-        ),
-        by,
+    (by > 0.0).then(|| {
+        let cycles = significant(figure.value);
+        (by, format!("{cycles} cycles per byte are none of a processor: another unit, or another count"))
     })
 }
 
-fn too_many_cycles(row: &PublishedRow) -> Option<Impossible> {
-    let (each, rate) = (row.figure(TableColumn::CyclesPerByte)?, row.figure(TableColumn::Throughput)?);
+/// Sender and receiver may both be counted; without a column of threads, nobody says how many, nor of connections.
+fn too_many_cycles(row: &PublishedRow, table: &PublishedTable) -> Option<Beyond> {
+    let (each, rate) = (row.figure(CyclesPerByte)?, row.figure(Throughput)?);
     let cycles = each.low() * rate.low() / 8.0;
-    // Sender and receiver may both be counted; without a column of threads, nobody says how many.
-    let threads = row.value(TableColumn::Threads)?.max(1.0) * 2.0;
-    (cycles > threads * MOST_HERTZ).then(|| Impossible {
-        kind: "cycles",
-        why: format!(
-            "its cycles per byte times its bytes per second are {} for {threads} threads, sender's and receiver's",
-            Unit::Hertz.format(each.value * rate.value / 8.0)
-        ),
-        by: cycles / (threads * MOST_HERTZ),
+    let threads = row.value(Threads).filter(|_| table.parallel.is_none())?.max(1.0) * 2.0;
+    let by = cycles / (threads * MOST_HERTZ);
+    (by > 1.0).then(|| {
+        let clock = CoreUnit::Hertz.format(each.value * rate.value / 8.0);
+        let both = format!("{threads} threads, sender's and receiver's");
+        (by, format!("its cycles per byte times its bytes per second are {clock} for {both}"))
     })
 }
 
-fn too_short(row: &PublishedRow) -> Option<Impossible> {
-    let latency = row.figure(TableColumn::Latency)?;
+fn too_short(row: &PublishedRow, table: &PublishedTable) -> Option<Beyond> {
+    let latency = row.figure(Latency).filter(|f| f.value > 0.0 && f.high() < SHORTEST_SEND_NS)?;
     // Time by message, as the rate has it, is none of a call: several may share one.
-    let in_flight = |rate| derived_latency::in_flight(row, (TableColumn::Latency, rate));
-    let in_flight = in_flight(TableColumn::MessageRate).or_else(|| in_flight(TableColumn::Throughput));
-    let threads = row.value(TableColumn::Threads).unwrap_or(1.0);
-    let near = |(_, in_flight, rounding): (_, f64, f64), of: f64| {
-        (in_flight / of - 1.0).abs() < derived_latency::SLACK + rounding
+    let in_flight =
+        [MessageRate, Throughput].into_iter().find_map(|rate| derived_latency::in_flight(row, rate));
+    let threads = row.value(Threads).unwrap_or(1.0);
+    let near = |(_, in_flight, slack): (_, f64, f64)| {
+        [1.0, threads].iter().any(|of| (in_flight / of - 1.0).abs() < derived_latency::SLACK + slack)
     };
-    if in_flight.is_some_and(|known| near(known, 1.0) || near(known, threads)) {
-        return None;
-    }
-    (latency.value > 0.0 && latency.high() < SHORTEST_SEND_NS).then(|| Impossible {
-        kind: "latency",
-        why: format!(
+    (through_kernel(row, table) && !in_flight.is_some_and(near)).then(|| {
+        let why = format!(
             "a latency of {} is less than one send call takes: it is no time of one message",
-            Unit::Nanoseconds.format(latency.value)
-        ),
-        by: SHORTEST_SEND_NS / latency.value,
+            CoreUnit::Nanoseconds.format(latency.value)
+        );
+        (SHORTEST_SEND_NS / latency.value, why)
     })
 }
 

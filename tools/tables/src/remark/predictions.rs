@@ -1,9 +1,9 @@
 //! Predicted beside measured, of operating-system tables: what is off by more than a factor of two, what is
 //! better than its own hardware, and sums that do not add up.
 
-use super::{Remark, RemarkKind, place};
+use super::{Remark, place};
 use crate::unit::{self, Dimension};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn::*};
 use syscost_core::units::significant;
 
 const FACTOR: f64 = 2.0;
@@ -11,7 +11,7 @@ const FACTOR: f64 = 2.0;
 const SUM_SLACK: f64 = 0.05;
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    if !table.has(TableColumn::Measured) {
+    if !table.has(Measured) {
         return Vec::new();
     }
     let better = table.rows.iter().filter_map(|row| better_than_hardware(table, row));
@@ -20,39 +20,27 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
 
 fn off(table: &PublishedTable) -> Option<Remark> {
     let ratio = |row| {
-        let (measured, predicted) =
-            (PublishedRow::value(row, TableColumn::Measured)?, row.value(TableColumn::Predicted)?);
+        let (measured, predicted) = (PublishedRow::value(row, Measured)?, row.value(Predicted)?);
         (measured > 0.0 && predicted > 0.0).then(|| (row, measured / predicted))
     };
     let known: Vec<(&PublishedRow, f64)> = table.rows.iter().filter_map(ratio).collect();
     let distance = |(_, ratio): &(&PublishedRow, f64)| ratio.ln().abs();
     let mut off: Vec<_> = known.iter().filter(|row| distance(row) > FACTOR.ln()).collect();
     off.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
-    if off.is_empty() {
-        return None;
-    }
-    let far = |ratio: f64| {
-        let side = if ratio > 1.0 { "above" } else { "below" };
-        format!("{}x {side}", significant(ratio.max(1.0 / ratio)))
+    let far = |(row, ratio): &&(&PublishedRow, f64)| {
+        let side = if *ratio > 1.0 { "above" } else { "below" };
+        format!("{} {}x {side}", place(table, row), significant(ratio.max(1.0 / ratio)))
     };
-    let told: Vec<String> =
-        off.iter().map(|(row, ratio)| format!("{} {}", place(table, row), far(*ratio))).collect();
-    Some(Remark {
-        id: "off_prediction",
-        kind: RemarkKind::Unexpected,
-        text: format!(
-            "{} of {} measurements are more than 2x from their prediction: {}.",
-            off.len(),
-            known.len(),
-            told.join("; ")
-        ),
-        lines: off.iter().map(|(row, _)| row.line).collect(),
-    })
+    let told = off.iter().map(far).collect::<Vec<_>>().join("; ");
+    let (many, of) = (off.len(), known.len());
+    let text = format!("{many} of {of} measurements are more than 2x from their prediction: {told}.");
+    let lines = off.iter().map(|(row, _)| row.line).collect();
+    (many > 0).then(|| Remark::unexpected("off_prediction", text, lines))
 }
 
 /// Is more of this row's unit better?
 fn is_rate(row: &PublishedRow) -> Option<bool> {
-    let unit = row.text(TableColumn::Unit)?;
+    let unit = row.text(Unit)?;
     let known = unit::parse(unit).or_else(|_| unit::parse(unit.split('/').next().unwrap_or(unit)));
     match known.ok()?.dimension {
         Dimension::Rate => Some(true),
@@ -62,48 +50,32 @@ fn is_rate(row: &PublishedRow) -> Option<bool> {
 }
 
 fn better_than_hardware(table: &PublishedTable, row: &PublishedRow) -> Option<Remark> {
-    let (hardware, measured) = (row.figure(TableColumn::BaseHardware)?, row.figure(TableColumn::Measured)?);
-    let impossible = hardware.value > 0.0
-        && if is_rate(row)? { measured.low() > hardware.high() } else { measured.high() < hardware.low() };
-    let said = |figure: PublishedFigure| {
-        TableColumn::Measured.format(figure.value, row.text(TableColumn::Unit).or(Some("")))
-    };
-    impossible.then(|| Remark {
-        id: "better_than_hardware",
-        kind: RemarkKind::Contradiction,
-        text: format!(
-            "{} was measured at {}: better than its hardware alone ({}).",
-            place(table, row),
-            said(measured),
-            said(hardware),
-        ),
-        lines: vec![row.line],
+    let (hardware, measured) = (row.figure(BaseHardware)?, row.figure(Measured)?);
+    let better =
+        if is_rate(row)? { measured.low() > hardware.high() } else { measured.high() < hardware.low() };
+    let said = |figure: PublishedFigure| Measured.format(figure.value, row.text(Unit).or(Some("")));
+    (hardware.value > 0.0 && better).then(|| {
+        let (place, measured, hardware) = (place(table, row), said(measured), said(hardware));
+        let text =
+            format!("{place} was measured at {measured}: better than its hardware alone ({hardware}).");
+        Remark::contradiction("better_than_hardware", text, vec![row.line])
     })
 }
 
 fn sums(table: &PublishedTable) -> Option<Remark> {
-    let wrong = |row: &&PublishedRow| {
-        let parts = row.value(TableColumn::BaseHardware).zip(row.value(TableColumn::SoftwareOverhead));
-        let Some(((hardware, software), predicted)) = parts.zip(row.value(TableColumn::Predicted)) else {
-            return false;
-        };
+    let is_none = |row: &PublishedRow| {
+        let (hardware, software) = (row.value(BaseHardware)?, row.value(SoftwareOverhead)?);
+        let predicted = row.value(Predicted)?;
         let near = |sum: f64| (sum - predicted).abs() <= SUM_SLACK * predicted.abs();
-        !near(hardware + software) && !near(hardware - software)
+        Some(!near(hardware + software) && !near(hardware - software))
     };
-    let rows: Vec<&PublishedRow> = table.rows.iter().filter(wrong).collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let told: Vec<String> = rows.iter().map(|row| place(table, row)).collect();
-    Some(Remark {
-        id: "not_a_sum",
-        kind: RemarkKind::Contradiction,
-        text: format!(
-            "Predicted is neither the sum nor the difference of base hardware and software overhead for {}.",
-            told.join(", ")
-        ),
-        lines: rows.iter().map(|row| row.line).collect(),
-    })
+    let rows: Vec<&PublishedRow> = table.rows.iter().filter(|row| is_none(row) == Some(true)).collect();
+    let told = rows.iter().map(|row| place(table, row)).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "Predicted is neither the sum nor the difference of base hardware and software overhead for {told}."
+    );
+    let lines = rows.iter().map(|row| row.line).collect();
+    (!rows.is_empty()).then(|| Remark::contradiction("not_a_sum", text, lines))
 }
 
 #[cfg(test)]

@@ -1,34 +1,24 @@
 //! Claims without replicates: one run a cell and no spread, so that no difference can be told from noise; and runs of one
 //! case that are none.
 
-use super::{Remark, RemarkKind, place};
-use crate::{PublishedRow, PublishedTable, RowKey, TableColumn};
+use super::{Remark, place};
+use crate::{PublishedRow, PublishedTable, RowKey, TableColumn, TableColumn::*};
 use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::units::count;
 
 /// Fewer runs than this decide nothing by any test that assumes no distribution.
 pub const FEWEST_RUNS: u64 = 5;
 /// Runs of one case that lie further apart than this are of several cases, or something disturbed them.
 const APART: f64 = 2.0;
 /// What is the same each time where nothing is amiss.
-const REPEATED: [TableColumn; 5] = [
-    TableColumn::Throughput,
-    TableColumn::MessageRate,
-    TableColumn::Latency,
-    TableColumn::CyclesPerByte,
-    TableColumn::Measured,
-];
+const REPEATED: [TableColumn; 5] = [Throughput, MessageRate, Latency, CyclesPerByte, Measured];
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     without_replicates(table).into_iter().chain(apart(table)).collect()
 }
 
-/// Two runs of one case, by what they lie apart.
-struct RunsApart<'t> {
-    column: TableColumn,
-    least: &'t PublishedRow,
-    most: &'t PublishedRow,
-    times: f64,
-}
+/// Two runs of one case, by what they lie apart in which column.
+type RunsApart<'t> = (f64, TableColumn, [&'t PublishedRow; 2]);
 
 /// Runs whose figures lie far apart, the farthest as the example.
 fn apart(table: &PublishedTable) -> Option<Remark> {
@@ -39,80 +29,66 @@ fn apart(table: &PublishedTable) -> Option<Remark> {
     // Rows that nothing names are runs of one case by what is left out.
     cases.retain(|(texts, places), _| !texts.is_empty() || !places.is_empty());
     let found: Vec<RunsApart> = cases.values().filter_map(|rows| farthest(rows)).collect();
-    let worst = found.iter().max_by(|a, b| a.times.total_cmp(&b.times))?;
-    let figure = |row: &PublishedRow| {
-        worst.column.format(row.value(worst.column).unwrap_or_default(), row.text(TableColumn::Unit))
-    };
+    let (_, column, rows) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let figure = |row: &&PublishedRow| column.format(row.value(*column).unwrap_or_default(), row.text(Unit));
     let left = if table.not_read.is_empty() { "" } else { " (perhaps a column that is left out)" };
-    Some(Remark {
-        id: "runs_apart",
-        kind: RemarkKind::Unexpected,
-        text: format!(
-            "Rows of {} (one name, size and thread count each) lie more than {APART:.0}x apart, most in {}: {} {} and {}. \
-             They differ in something else{left}, or a run was disturbed. Find the reason before you compare.",
-            syscost_core::units::count(found.len(), "case"),
-            place(table, worst.least),
-            worst.column.title(),
-            figure(worst.least),
-            figure(worst.most)
-        ),
-        lines: BTreeSet::from([worst.least.line, worst.most.line]).into_iter().collect(),
-    })
+    let text = format!(
+        "Rows of {} (one name, size and thread count each) lie more than {APART:.0}x apart, most in {}: {} {} and {}. \
+         They differ in something else{left}, or a run was disturbed. Find the reason before you compare.",
+        count(found.len(), "case"),
+        place(table, rows[0]),
+        column.title(),
+        figure(&rows[0]),
+        figure(&rows[1])
+    );
+    let lines = BTreeSet::from(rows.map(|row| row.line));
+    Some(Remark::unexpected("runs_apart", text, lines.into_iter().collect()))
 }
 
 fn farthest<'t>(rows: &[&'t PublishedRow]) -> Option<RunsApart<'t>> {
     let of = |column: TableColumn| {
-        let known = rows.iter().copied().filter(|row| row.value(column).is_some_and(|value| value > 0.0));
-        let value = |row: &&PublishedRow| row.figure(column).map_or(0.0, |figure| figure.value);
+        let value = |row: &PublishedRow| row.value(column).unwrap_or(0.0);
+        let known = rows.iter().copied().filter(|row| value(row) > 0.0);
         let least = known.clone().min_by(|a, b| value(a).total_cmp(&value(b)))?;
         let most = known.max_by(|a, b| value(a).total_cmp(&value(b)))?;
         // In the digits given: 1 and 2 may be 1.4 and 1.6.
         let times = most.figure(column)?.low() / least.figure(column)?.high();
-        (times > APART).then_some(RunsApart { column, least, most, times })
+        (times > APART).then_some((times, column, [least, most]))
     };
-    REPEATED.into_iter().filter_map(of).max_by(|a, b| a.times.total_cmp(&b.times))
+    REPEATED.into_iter().filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-fn without_replicates(table: &PublishedTable) -> Vec<Remark> {
+fn without_replicates(table: &PublishedTable) -> Option<Remark> {
     // An operating-system table has rows, not cells that compete.
     if !table.is_transfer() || table.rows.iter().any(|row| !row.scatter.is_empty()) || table.tool {
-        return Vec::new();
+        return None;
     }
     let runs = runs(table);
-    let most = runs.values().copied().max().unwrap_or(0);
-    if most >= FEWEST_RUNS {
-        return Vec::new();
-    }
-    let stated = table.has(TableColumn::Runs);
+    let most = runs.values().copied().max().filter(|most| *most < FEWEST_RUNS)?;
+    let stated = table.has(Runs);
     let told = match (most, stated) {
         (0 | 1, false) => "One row".into(),
         (most, false) => format!("At most {most} rows"),
-        (most, true) => syscost_core::units::count(most as usize, "run"),
+        (most, true) => count(most as usize, "run"),
     };
-    let unless = if stated { "" } else { "Unless a row sums up several runs, " };
-    let no = if stated { "No" } else { "no" };
-    vec![Remark {
-        id: "no_replicates",
-        kind: RemarkKind::Caution,
-        text: format!(
-            "{told} a cell and no spread in {} cells. {unless}{no} difference is significant: identical runs differ by 5 to \
-             30 % on shared machines. Ask for {FEWEST_RUNS} runs a cell.",
-            runs.len()
-        ),
-        lines: Vec::new(),
-    }]
+    let no = if stated { "No" } else { "Unless a row sums up several runs, no" };
+    let text = format!(
+        "{told} a cell and no spread in {} cells. {no} difference is significant: identical runs differ by 5 to \
+         30 % on shared machines. Ask for {FEWEST_RUNS} runs a cell.",
+        runs.len()
+    );
+    Some(Remark::caution("no_replicates", text, Vec::new()))
 }
 
 /// The runs behind each cell: its rows, or what they say. Rows without a size or a run are no repetitions of each other where
 /// a column that was left out may tell them apart; nor are rows of different figures.
 pub fn runs(table: &PublishedTable) -> BTreeMap<(RowKey, Option<usize>), u64> {
-    let told = table.has(TableColumn::MessageBytes) || table.has(TableColumn::Repetition);
-    let apart = !table.not_read.is_empty() && !told;
+    let apart = !table.not_read.is_empty() && !table.has(MessageBytes) && !table.has(Repetition);
     let mut runs: BTreeMap<_, BTreeMap<TableColumn, u64>> = BTreeMap::new();
     for row in &table.rows {
         let cell = runs.entry((row.case(), apart.then_some(row.line))).or_default();
         for column in row.figures.keys().filter(|column| column.is_measure()) {
-            *cell.entry(*column).or_default() += row.count(TableColumn::Runs).unwrap_or(1);
+            *cell.entry(*column).or_default() += row.count(Runs).unwrap_or(1);
         }
     }
     runs.into_iter().map(|(key, cell)| (key, cell.into_values().max().unwrap_or(0))).collect()

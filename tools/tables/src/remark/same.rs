@@ -1,134 +1,126 @@
 //! Rows that repeat: one row twice, or the figures of one row under the key of another.
 
-use super::{COUNTERS, Remark, RemarkKind};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, RowKey, TableColumn};
+use super::{COUNTERS, Remark};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, RowKey, TableColumn, TableColumn::*, role};
 use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::units::and;
 
 /// Of a value and half a unit of its last digit: figures this exact do not meet by chance.
 const EXACT: f64 = 100.0;
 /// So many of them.
 const FEWEST: usize = 2;
+/// Sizes and thread counts at which a name's counters have to be those of another.
+const FEWEST_PLACES: usize = 3;
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     // What a tool wrote nobody copied: a limited rate is the same both ways.
     if table.tool {
         return Vec::new();
     }
-    let mut rows: BTreeMap<Vec<(TableColumn, u64)>, Vec<&PublishedRow>> = BTreeMap::new();
     let constant = constant(table);
-    for row in &table.rows {
-        let telling = measured(row).filter(|(column, figure)| is_exact(figure) && !constant.contains(column));
-        if telling.count() >= FEWEST {
-            let figures = measured(row).map(|(column, figure)| (column, figure.value.to_bits()));
-            rows.entry(figures.collect()).or_default().push(row);
-        }
-    }
-    let repeated: Vec<Vec<&PublishedRow>> = rows.into_values().filter(|rows| rows.len() > 1).collect();
+    let telling = |row: &&PublishedRow| {
+        let exact = measured(row).filter(|(column, figure)| is_exact(figure) && !constant.contains(column));
+        exact.count() >= FEWEST
+    };
+    let figures = |row: &PublishedRow| measured(row).map(bits).collect::<Vec<_>>();
+    let repeated = repeated(table.rows.iter().filter(telling), figures);
     let (twice, copied): (Vec<_>, Vec<_>) =
         repeated.into_iter().partition(|rows| rows.iter().all(|row| row.key() == rows[0].key()));
-    let twice = if twice.is_empty() { twice } else { in_full(table) };
-    let counters = same_counters(table);
-    remark("row_twice", RemarkKind::Caution, "in full: a row that was copied is no repetition", twice)
-        .into_iter()
-        .chain(counters)
-        .chain(remark(
-            "same_figures",
-            RemarkKind::Contradiction,
-            "in every measured figure, under different keys",
-            copied,
-        ))
-        .collect()
+    // All rows that come again with each of their figures, however few digits these have.
+    let whole = |row: &PublishedRow| (row.key(), row.figures.iter().map(|(c, f)| bits((*c, *f))).collect());
+    let twice =
+        if twice.is_empty() { twice } else { self::repeated::<(_, Vec<_>)>(table.rows.iter(), whole) };
+    let lines = |groups: Vec<Vec<&PublishedRow>>| groups.iter().flatten().map(|row| row.line).collect();
+    let (twice, copied): (Vec<usize>, Vec<usize>) = (lines(twice), lines(copied));
+    let told = |lines: &[usize], how| format!("{} rows are the same as another {how}.", lines.len());
+    let mut found = Vec::new();
+    if !twice.is_empty() {
+        let text = told(&twice, "in full: a row that was copied is no repetition");
+        found.push(Remark::caution("row_twice", text, twice));
+    }
+    found.extend(same_counters(table));
+    if !copied.is_empty() {
+        let text = told(&copied, "in every measured figure, under different keys");
+        found.push(Remark::contradiction("same_figures", text, copied));
+    }
+    found
+}
+
+/// Rows of one key, where there are several.
+fn repeated<'t, K: Ord>(
+    rows: impl Iterator<Item = &'t PublishedRow>,
+    key: impl Fn(&PublishedRow) -> K,
+) -> Vec<Vec<&'t PublishedRow>> {
+    let mut all: BTreeMap<K, Vec<&PublishedRow>> = BTreeMap::new();
+    rows.for_each(|row| all.entry(key(row)).or_default().push(row));
+    all.into_values().filter(|rows| rows.len() > 1).collect()
+}
+
+fn bits((column, figure): (TableColumn, PublishedFigure)) -> (TableColumn, u64) {
+    (column, figure.value.to_bits())
 }
 
 /// What is the same in every row shows nothing, unless all of them are: a rate may have been set.
 fn constant(table: &PublishedTable) -> BTreeSet<TableColumn> {
     let mut values: BTreeMap<TableColumn, BTreeSet<u64>> = BTreeMap::new();
-    for (column, figure) in table.rows.iter().flat_map(measured) {
-        values.entry(column).or_default().insert(figure.value.to_bits());
+    for (column, value) in table.rows.iter().flat_map(measured).map(bits) {
+        values.entry(column).or_default().insert(value);
     }
-    let once = values.iter().filter(|(_, values)| values.len() == 1).map(|(column, _)| *column);
-    let once: BTreeSet<TableColumn> = once.collect();
-    if once.len() == values.len() { BTreeSet::new() } else { once }
-}
-
-/// All rows that come again with each of their figures, however few digits these have.
-fn in_full(table: &PublishedTable) -> Vec<Vec<&PublishedRow>> {
-    let mut rows: BTreeMap<_, Vec<&PublishedRow>> = BTreeMap::new();
-    for row in &table.rows {
-        let figures = row.figures.iter().map(|(column, figure)| (*column, figure.value.to_bits()));
-        rows.entry((row.key(), figures.collect::<Vec<_>>())).or_default().push(row);
-    }
-    rows.into_values().filter(|rows| rows.len() > 1).collect()
+    let all = values.len();
+    values.retain(|_, values| values.len() == 1);
+    if values.len() == all { BTreeSet::new() } else { values.into_keys().collect() }
 }
 
 fn measured(row: &PublishedRow) -> impl Iterator<Item = (TableColumn, PublishedFigure)> {
-    use TableColumn::{Bytes, Elapsed, Messages, Predicted, Runs};
-    let kept = |column: &TableColumn| {
-        !column.is_place() && ![Bytes, Elapsed, Messages, Runs, Predicted].contains(column)
+    let kept = |column: TableColumn| {
+        !column.is_place() && ![Bytes, Elapsed, Messages, Runs, Predicted].contains(&column)
     };
-    row.figures.iter().map(|(c, f)| (*c, *f)).filter(move |(column, _)| kept(column))
+    row.figures.iter().map(|(c, f)| (*c, *f)).filter(move |(column, _)| kept(*column))
 }
 
 fn is_exact(figure: &PublishedFigure) -> bool {
     figure.value > 0.0 && figure.value >= EXACT * figure.rounding
 }
 
-/// Sizes and thread counts at which a name's counters have to be those of another.
-const FEWEST_PLACES: usize = 3;
-
-/// The rows of a name, by all else that tells them apart.
-type NamedRows<'t> = BTreeMap<RowKey, &'t PublishedRow>;
+/// A name, and its rows by all else that tells them apart.
+type NamedRows<'t> = (&'t str, BTreeMap<RowKey, &'t PublishedRow>);
 
 /// Counters of one name that are those of another wherever both stand, beside other figures that differ.
 fn same_counters(table: &PublishedTable) -> Vec<Remark> {
-    let mut names: BTreeMap<&str, NamedRows> = BTreeMap::new();
+    let mut names: BTreeMap<&str, BTreeMap<RowKey, &PublishedRow>> = BTreeMap::new();
     for row in &table.rows {
-        let (mut texts, places) = row.key();
-        texts.remove(&TableColumn::Mechanism);
-        let name = row.text(TableColumn::Mechanism).unwrap_or_default();
-        names.entry(name).or_default().insert((texts, places), row);
+        let mut key = row.key();
+        key.0.remove(&Mechanism);
+        names.entry(row.text(Mechanism).unwrap_or_default()).or_default().insert(key, row);
     }
-    let names: Vec<(&str, NamedRows)> = names.into_iter().collect();
-    let other_role =
-        |one: &str, name: &str| table.role(one).is_none_or(|role| table.role(name) != Some(role));
-    let first = |(at, (name, rows)): (usize, &(&str, NamedRows))| {
-        let known = names[..at].iter().filter(|(one, _)| other_role(one, name));
-        known.filter_map(|(one, others)| copied_counters((one, others), (name, rows))).next()
+    let names: Vec<NamedRows> = names.into_iter().collect();
+    let other_role = |one: &str, name: &str| role::of(one).is_none_or(|role| role::of(name) != Some(role));
+    let first = |(at, name): (usize, &NamedRows)| {
+        let mut known = names[..at].iter().filter(|one| other_role(one.0, name.0));
+        known.find_map(|one| copied_counters(one, name))
     };
     names.iter().enumerate().filter_map(first).collect()
 }
 
-fn copied_counters((one, others): (&str, &NamedRows), (name, rows): (&str, &NamedRows)) -> Option<Remark> {
+fn copied_counters((one, others): &NamedRows, (name, rows): &NamedRows) -> Option<Remark> {
     let shared: Vec<(&PublishedRow, &PublishedRow)> =
         rows.iter().filter_map(|(place, row)| Some((*others.get(place)?, *row))).collect();
-    let exact = |row: &PublishedRow, column| {
-        measured(row).find(|(known, figure)| *known == column && is_exact(figure))
+    let exact = |row: &PublishedRow, column| row.figure(column).filter(is_exact).map(|figure| figure.value);
+    let cases = |column: TableColumn| {
+        let both = shared.iter().filter_map(|(one, row)| Some((exact(one, column)?, exact(row, column)?)));
+        let same = both.clone().all(|(one, other)| one == other);
+        Some((column.title(), both.count())).filter(|(_, many)| same && *many >= FEWEST_PLACES)
     };
-    let cases = |column: &TableColumn| {
-        let both = shared.iter().filter_map(|(one, row)| Some((exact(one, *column)?, exact(row, *column)?)));
-        let both: Vec<_> = both.collect();
-        let same =
-            both.len() >= FEWEST_PLACES && both.iter().all(|((_, one), (_, other))| one.value == other.value);
-        same.then_some(both.len())
-    };
-    let copied: Vec<(String, usize)> =
-        COUNTERS.iter().filter_map(|column| Some((column.title(), cases(column)?))).collect();
+    let (counters, cases): (Vec<String>, Vec<usize>) = COUNTERS.into_iter().filter_map(cases).unzip();
     let whole = shared.iter().all(|(one, row)| measured(one).eq(measured(row)));
-    let many = copied.iter().map(|(_, many)| *many).min().filter(|_| copied.len() >= FEWEST && !whole)?;
-    let counters: Vec<String> = copied.into_iter().map(|(title, _)| title).collect();
+    let many = cases.iter().min().filter(|_| counters.len() >= FEWEST && !whole)?;
     let text = format!(
         "{name} has the {} of {one}, digit for digit, in {many} of {many} cases. No two runs count the same: they were copied, or \
          counted once for both.",
-        syscost_core::units::and(&counters)
+        and(&counters)
     );
     let lines = shared.iter().flat_map(|(one, row)| [one.line, row.line]).collect();
-    Some(Remark { id: "same_counters", kind: RemarkKind::Contradiction, text, lines })
-}
-
-fn remark(id: &'static str, kind: RemarkKind, how: &str, groups: Vec<Vec<&PublishedRow>>) -> Option<Remark> {
-    let lines: Vec<usize> = groups.iter().flatten().map(|row| row.line).collect();
-    let text = format!("{} rows are the same as another {how}.", lines.len());
-    (!lines.is_empty()).then_some(Remark { id, kind, text, lines })
+    Some(Remark::contradiction("same_counters", text, lines))
 }
 
 #[cfg(test)]

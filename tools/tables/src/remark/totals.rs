@@ -1,9 +1,9 @@
 //! Throughput that does not follow from the table's own totals, bytes or messages of a size over the duration, or from
 //! its own message rate.
 
-use super::{Remark, RemarkKind, place};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
-use syscost_core::units::{Unit, significant};
+use super::{Remark, place};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn::*};
+use syscost_core::units::{Unit as CoreUnit, significant};
 
 /// A duration may hold setup and teardown beside the transfer.
 const SLACK: f64 = 0.25;
@@ -26,22 +26,15 @@ struct WrongTotal<'t> {
     said: f64,
     /// That over what they give.
     ratio: f64,
-    threads: f64,
     rounding: f64,
 }
 
 impl<'t> WrongTotal<'t> {
     /// A figure against what the others give, of which so much may be rounding.
     fn of(row: &'t PublishedRow, said: PublishedFigure, other: f64, rounding: f64) -> Option<WrongTotal<'t>> {
-        let threads = row.value(TableColumn::Threads).unwrap_or(1.0);
         let (ratio, rounding) = (said.value / other, share(said) + rounding);
-        (ratio.is_finite() && ratio > 0.0).then_some(WrongTotal {
-            row,
-            said: said.value,
-            ratio,
-            threads,
-            rounding,
-        })
+        let known = ratio.is_finite() && ratio > 0.0;
+        known.then_some(WrongTotal { row, said: said.value, ratio, rounding })
     }
 
     fn distance(&self) -> f64 {
@@ -52,46 +45,58 @@ impl<'t> WrongTotal<'t> {
     fn holds(&self, slack: f64) -> bool {
         self.distance() < (1.0 + slack + self.rounding).ln()
     }
+
+    /// Is it off by about this factor?
+    fn is_off(&self, by: f64) -> bool {
+        (self.distance() - by.ln()).abs() < CLOSE
+    }
+
+    /// Is its throughput that of one of its threads?
+    fn is_of_each(&self) -> bool {
+        let threads = self.row.value(Threads).unwrap_or(1.0);
+        threads > 1.0 && (self.ratio * threads - 1.0).abs() < SLACK
+    }
 }
+
+/// What is said, what it has to be, how the reader is told what it would be, and why they may differ.
+type TotalsWords = [&'static str; 4];
+const TOTALS: TotalsWords = [
+    "Throughput is",
+    "total bytes over duration",
+    "its totals give",
+    "What is counted over that duration does not go with that throughput.",
+];
+const OTHER: &str = "One of the three is not what its heading says.";
+const RATES: TotalsWords = ["Throughput is", "message rate times message size", "its messages give", OTHER];
+const MESSAGES: TotalsWords = ["Total bytes are", "messages times message size", "its messages give", OTHER];
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    let of_totals = told(table, table.rows.iter().filter_map(of_totals).collect(), TOTALS);
-    let rates =
-        table.is_transfer().then(|| told(table, table.rows.iter().filter_map(of_rates).collect(), RATES));
+    let rates = || told(table, table.rows.iter().filter_map(of_rates).collect(), RATES);
+    let rates = || table.is_transfer().then(rates).flatten();
     let messages = told(table, table.rows.iter().filter_map(of_messages).collect(), MESSAGES);
-    of_totals.or(rates.flatten()).into_iter().chain(messages).collect()
+    let totals = told(table, table.rows.iter().filter_map(of_totals).collect(), TOTALS);
+    totals.or_else(rates).into_iter().chain(messages).collect()
 }
 
-/// What is said, what it has to be, and how the reader is told what it would be.
-type TotalsWords = [&'static str; 3];
-const TOTALS: TotalsWords = ["Throughput is", "total bytes over duration", "its totals give"];
-const RATES: TotalsWords = ["Throughput is", "message rate times message size", "its messages give"];
-const MESSAGES: TotalsWords = ["Total bytes are", "messages times message size", "its messages give"];
-
-fn told(table: &PublishedTable, known: Vec<WrongTotal>, [said, what, give]: TotalsWords) -> Option<Remark> {
-    let all = known.len();
-    let near = known.iter().filter(|row| row.holds(NEAR)).count();
-    let (unit, slack) = match said == MESSAGES[0] {
-        true => (Unit::Bytes, PARTIAL),
-        false if what == TOTALS[1] && near as f64 >= MOST * all as f64 => (Unit::BitsPerSecond, TIGHT),
-        false => (Unit::BitsPerSecond, SLACK),
+fn told(table: &PublishedTable, mut wrong: Vec<WrongTotal>, words: TotalsWords) -> Option<Remark> {
+    let [said, what, give, other] = words;
+    let (all, near) = (wrong.len(), wrong.iter().filter(|row| row.holds(NEAR)).count());
+    let (unit, slack) = match words {
+        MESSAGES => (CoreUnit::Bytes, PARTIAL),
+        TOTALS if near as f64 >= MOST * all as f64 => (CoreUnit::BitsPerSecond, TIGHT),
+        _ => (CoreUnit::BitsPerSecond, SLACK),
     };
-    let mut wrong: Vec<WrongTotal> = known.into_iter().filter(|row| !row.holds(slack)).collect();
+    wrong.retain(|row| !row.holds(slack));
     wrong.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
     let worst = wrong.first()?;
-    let each = |row: &WrongTotal| row.threads > 1.0 && (row.ratio * row.threads - 1.0).abs() < SLACK;
-    let apart = |row: &WrongTotal, by: f64| (row.distance() - by.ln()).abs() < CLOSE;
-    let scaled = |row: &WrongTotal| [1e3, 1e6, 1e9].iter().any(|scale| apart(row, *scale));
-    let why = if wrong.iter().all(each) {
+    let why = if wrong.iter().all(WrongTotal::is_of_each) {
         "Times the threads, they agree."
-    } else if wrong.iter().all(scaled) {
+    } else if wrong.iter().all(|row| [1e3, 1e6, 1e9].iter().any(|scale| row.is_off(*scale))) {
         "They are a power of 1000 apart: a unit?"
-    } else if wrong.iter().all(|row| apart(row, 8.0)) {
+    } else if wrong.iter().all(|row| row.is_off(8.0)) {
         "They are a factor of 8 apart: bytes for bits, or the size of one of eight fields?"
-    } else if what != TOTALS[1] {
-        "One of the three is not what its heading says."
     } else {
-        "What is counted over that duration does not go with that throughput."
+        other
     };
     let text = format!(
         "{said} not {what} (within {:.0} %) in {} of {all} rows, by up to {}x: {} says {}, {give} {}. {why}",
@@ -104,7 +109,7 @@ fn told(table: &PublishedTable, known: Vec<WrongTotal>, [said, what, give]: Tota
     );
     let mut lines: Vec<usize> = wrong.iter().map(|wrong| wrong.row.line).collect();
     lines.sort_unstable();
-    Some(Remark { id: "not_its_totals", kind: RemarkKind::Contradiction, text, lines })
+    Some(Remark::contradiction("not_its_totals", text, lines))
 }
 
 /// Do the totals of a row contradict its throughput?
@@ -113,16 +118,15 @@ pub fn contradicted(row: &PublishedRow) -> bool {
 }
 
 fn of_totals(row: &PublishedRow) -> Option<WrongTotal<'_>> {
-    let seconds = row.figure(TableColumn::Elapsed)?;
-    let messages = || Some((row.figure(TableColumn::Messages)?, row.value(TableColumn::MessageBytes)?));
-    let (count, bytes) = row.figure(TableColumn::Bytes).map(|bytes| (bytes, 1.0)).or_else(messages)?;
+    let seconds = row.figure(Elapsed)?;
+    let messages = || Some((row.figure(Messages)?, row.value(MessageBytes)?));
+    let (count, bytes) = row.figure(Bytes).map(|bytes| (bytes, 1.0)).or_else(messages)?;
     let totals = count.value * bytes * 8.0 / (seconds.value * 1e-9);
-    WrongTotal::of(row, row.figure(TableColumn::Throughput)?, totals, share(seconds) + share(count))
+    WrongTotal::of(row, row.figure(Throughput)?, totals, share(seconds) + share(count))
 }
 
 fn of_messages(row: &PublishedRow) -> Option<WrongTotal<'_>> {
-    let count = row.figure(TableColumn::Messages)?;
-    let (size, bytes) = (row.value(TableColumn::MessageBytes)?, row.figure(TableColumn::Bytes)?);
+    let (count, size, bytes) = (row.figure(Messages)?, row.value(MessageBytes)?, row.figure(Bytes)?);
     let framed = (0.0..=HEADERS).contains(&(bytes.value / count.value - size));
     let of = WrongTotal::of(row, bytes, count.value * size, share(count));
     of.filter(|wrong| wrong.holds(PARTIAL) || !framed)
@@ -130,9 +134,9 @@ fn of_messages(row: &PublishedRow) -> Option<WrongTotal<'_>> {
 
 /// A message and its answer may both be counted.
 fn of_rates(row: &PublishedRow) -> Option<WrongTotal<'_>> {
-    let rate = row.figure(TableColumn::MessageRate)?;
-    let one_way = rate.value * row.value(TableColumn::MessageBytes)? * 8.0;
-    let of = |bits| WrongTotal::of(row, row.figure(TableColumn::Throughput)?, bits, share(rate));
+    let rate = row.figure(MessageRate)?;
+    let one_way = rate.value * row.value(MessageBytes)? * 8.0;
+    let of = |bits| WrongTotal::of(row, row.figure(Throughput)?, bits, share(rate));
     of(2.0 * one_way).filter(|both| both.holds(SLACK)).or_else(|| of(one_way))
 }
 

@@ -1,37 +1,38 @@
 //! Figures of zero that nothing measured can be: the counter was not there, or the digits end before it.
 
-use super::{Remark, RemarkKind, capital};
-use crate::{PublishedTable, TableColumn};
+use super::{Remark, capital};
+use crate::{PublishedTable, TableColumn, TableColumn::*};
+
+const NO_CYCLES: &str = "Nothing runs in no cycles: they were not counted there";
+const NO_COUNT: &str = "Not counted there, or there were none";
 
 const COLUMNS: [(TableColumn, &str); 10] = [
-    (TableColumn::Cycles, "Nothing runs in no cycles: they were not counted there"),
-    (TableColumn::Instructions, "Nothing runs without instructions: they were not counted there"),
-    (TableColumn::CyclesPerByte, "Nothing runs in no cycles: they were not counted there"),
-    (TableColumn::CyclesPerMessage, "Nothing runs in no cycles: they were not counted there"),
-    (TableColumn::L1Misses, "Not counted there, or there were none"),
-    (TableColumn::LlcMisses, "Not counted there, or there were none"),
-    (TableColumn::CacheMisses, "Not counted there, or there were none"),
-    (TableColumn::ContextSwitches, "Not counted there, or there were none"),
-    (TableColumn::Throughput, "No data moved, or less than its digits show"),
-    (TableColumn::Latency, "Not measured there, or less than its digits show"),
+    (Cycles, NO_CYCLES),
+    (Instructions, "Nothing runs without instructions: they were not counted there"),
+    (CyclesPerByte, NO_CYCLES),
+    (CyclesPerMessage, NO_CYCLES),
+    (L1Misses, NO_COUNT),
+    (LlcMisses, NO_COUNT),
+    (CacheMisses, NO_COUNT),
+    (ContextSwitches, NO_COUNT),
+    (Throughput, "No data moved, or less than its digits show"),
+    (Latency, "Not measured there, or less than its digits show"),
 ];
 
 /// A few runs may all be without context switches.
 const FEWEST_ROWS: usize = 4;
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    COLUMNS.into_iter().filter_map(|(column, why)| remark(table, column, why)).collect()
-}
-
-fn remark(table: &PublishedTable, column: TableColumn, why: &str) -> Option<Remark> {
-    let of = table.rows.iter().filter(|row| row.value(column).is_some()).count();
-    let lines: Vec<usize> =
-        table.rows.iter().filter(|row| row.value(column) == Some(0.0)).map(|row| row.line).collect();
-    let name = capital(&column.title());
-    let text = format!("{name}: 0 in {} of {of} rows. {why}.", lines.len());
-    // A run may have none; many runs of a transfer have some.
-    let some = column == TableColumn::ContextSwitches && (lines.len() < of || of < FEWEST_ROWS);
-    (!lines.is_empty() && !some).then_some(Remark { id: "zero", kind: RemarkKind::Caution, text, lines })
+    let remark = |(column, why): (TableColumn, &str)| {
+        let known = table.rows.iter().filter_map(|row| Some((row.line, row.value(column)?)));
+        let (of, zeros) = (known.clone().count(), known.filter(|(_, value)| *value == 0.0));
+        let lines: Vec<usize> = zeros.map(|(line, _)| line).collect();
+        let text = format!("{}: 0 in {} of {of} rows. {why}.", capital(&column.title()), lines.len());
+        // A run may have none; many runs of a transfer have some.
+        let some = column == ContextSwitches && (lines.len() < of || of < FEWEST_ROWS);
+        (!lines.is_empty() && !some).then_some(Remark::caution("zero", text, lines))
+    };
+    COLUMNS.into_iter().filter_map(remark).collect()
 }
 
 #[cfg(test)]

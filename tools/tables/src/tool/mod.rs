@@ -6,18 +6,37 @@ mod fio;
 mod iperf3;
 mod keys;
 mod lmbench;
-mod own;
 mod perf;
 mod sockperf;
 
-pub use own::table as own;
-
-use crate::{BadTable, PublishedRow, PublishedTable};
+use crate::{BadTable, PublishedRow, PublishedTable, TableColumn};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A reader says `None` of what its tool did not write; else rows, and how they are understood.
 type ToolRows = Option<Result<(Vec<PublishedRow>, String), String>>;
+
+/// A figure of a tool's document: where it stands, what it is, and its base units.
+type ToolFigure<'p> = (&'p str, TableColumn, f64);
+
+impl PublishedRow {
+    /// Of a run that another tool measured.
+    fn of_tool(tool: &str, variant: &str) -> PublishedRow {
+        let mut row = PublishedRow { line: 1, ..PublishedRow::default() };
+        row.texts.insert(TableColumn::Mechanism, tool.to_string());
+        if !variant.is_empty() {
+            row.texts.insert(TableColumn::Variant, variant.to_string());
+        }
+        row
+    }
+
+    /// The figures of a document; of those of one column, the last that is there.
+    fn read(mut self, of: Option<&Value>, figures: &[ToolFigure]) -> PublishedRow {
+        let at = |path: &str| of?.pointer(path)?.as_f64();
+        self.set(figures.iter().filter_map(|(path, column, scale)| Some((*column, at(path)? * scale))));
+        self
+    }
+}
 
 const OF_JSON: [fn(&Value) -> ToolRows; 6] =
     [iperf3::rows, fio::rows, bench::google, bench::hyperfine, keys::netperf_json, perf::json];
@@ -71,8 +90,12 @@ fn one_each(tool: &str, rows: Vec<PublishedRow>) -> Result<Vec<PublishedRow>, St
     Ok(rows)
 }
 
-fn number(of: &Value, key: &str) -> Option<f64> {
-    of.get(key).and_then(Value::as_f64)
+fn number(of: &Value, path: &str) -> Option<f64> {
+    of.pointer(path).and_then(Value::as_f64)
+}
+
+fn text<'v>(of: &'v Value, path: &str) -> Option<&'v str> {
+    of.pointer(path).and_then(Value::as_str)
 }
 
 /// Every tool of the list, and nothing else, with a file of each: tests of the readers.

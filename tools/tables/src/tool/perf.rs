@@ -1,10 +1,10 @@
 //! The machine-readable forms of perf stat: `-x` with any separator, and `-j`. A file is one case, and `--name` says which.
 //! Source: perf-stat(1), "CSV FORMAT".
 
-use super::ToolRows;
+use super::{ToolRows, number, text};
 use crate::dictionary;
 use crate::remark::COUNTERS;
-use crate::{PublishedRow, TableColumn};
+use crate::{PublishedRow, TableColumn, TableColumn::*};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -24,25 +24,24 @@ struct PerfCount {
     variance: Option<f64>,
 }
 
+/// What is refused of both forms.
+const PARTS: &str = "perf stat: counts of intervals or of single CPUs are not read: leave -I and -A away";
+
 pub fn json(json: &Value) -> ToolRows {
     let all = json.as_array()?;
     let count = |(at, of): (usize, &Value)| {
-        let value = of.get("counter-value")?.as_str()?.trim().parse().ok();
-        let number = |key: &str| of.get(key).and_then(Value::as_f64);
         Some(PerfCount {
             line: at + 1,
-            event: of.get("event")?.as_str()?.into(),
-            value,
-            running: number("pcnt-running").unwrap_or(100.0),
-            variance: number("variance"),
+            event: text(of, "/event")?.into(),
+            value: text(of, "/counter-value")?.trim().parse().ok(),
+            running: number(of, "/pcnt-running").unwrap_or(100.0),
+            variance: number(of, "/variance"),
         })
     };
     let counts: Vec<PerfCount> = all.iter().enumerate().filter_map(count).collect();
     let parts = ["interval", "cpu", "core", "socket"];
     if !counts.is_empty() && all.iter().any(|of| parts.iter().any(|part| of.get(part).is_some())) {
-        return Some(Err(
-            "perf stat: counts of intervals or of single CPUs are not read: leave -I and -A away".into(),
-        ));
+        return Some(Err(PARTS.into()));
     }
     (counts.len() >= FEWEST).then(|| case(counts))
 }
@@ -53,24 +52,23 @@ pub fn separated(text: &str) -> ToolRows {
     };
     let separators = [',', ';', '\t', '|'];
     let counts = separators.into_iter().map(of).max_by_key(Vec::len)?;
-    let part = |line: &str| {
+    let known = |count: &PerfCount| column(&count.event).is_some();
+    // A time stamp, a CPU or a socket stands before the count.
+    let is_part = |first: &str| {
+        first.starts_with("CPU")
+            || first.starts_with('S')
+            || first.contains('.') && first.parse::<f64>().is_ok()
+    };
+    let part = |line: &&str| {
         separators.iter().any(|separator| {
-            let rest = line.split_once(*separator).map(|(first, rest)| (first.trim(), rest));
-            rest.is_some_and(|(first, rest)| {
-                (first.starts_with("CPU")
-                    || first.starts_with('S')
-                    || first.contains('.') && first.parse::<f64>().is_ok())
-                    && counted(0, rest, *separator).is_some_and(|count| column(&count.event).is_some())
-            })
+            let rest = line.split_once(*separator).filter(|(first, _)| is_part(first.trim()));
+            rest.is_some_and(|(_, rest)| counted(0, rest, *separator).as_ref().is_some_and(known))
         })
     };
-    if counts.is_empty() && text.lines().filter(|line| part(line)).count() >= FEWEST {
-        return Some(Err(
-            "perf stat: counts of intervals or of single CPUs are not read: leave -I and -A away".into(),
-        ));
+    if counts.is_empty() && text.lines().filter(part).count() >= FEWEST {
+        return Some(Err(PARTS.into()));
     }
-    (counts.len() >= FEWEST && counts.iter().any(|count| column(&count.event).is_some()))
-        .then(|| case(counts))
+    (counts.len() >= FEWEST && counts.iter().any(known)).then(|| case(counts))
 }
 
 /// `1234567,,cycles,5000000,100.00,3.2,GHz`: count, unit, event, time, share.
@@ -85,21 +83,14 @@ fn counted(line: usize, text: &str, separator: char) -> Option<PerfCount> {
     let known = (value.starts_with("<not") || value.parse::<f64>().is_ok()) && UNITS.contains(&unit);
     let running = running.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share))?;
     let named = event.starts_with(char::is_alphabetic) && !event.contains(' ');
-    (known && named).then(|| PerfCount {
-        line,
-        event: event.into(),
-        value: value.parse().ok(),
-        running,
-        variance,
-    })
+    let (event, value) = (event.to_string(), value.parse().ok());
+    (known && named).then_some(PerfCount { line, event, value, running, variance })
 }
 
 /// Of an event that counts user mode and the kernel on every core.
 fn column(event: &str) -> Option<TableColumn> {
-    if event.contains(['/', ':']) {
-        return None;
-    }
-    dictionary::heading(event, false).column.filter(|column| COUNTERS.contains(column))
+    let of = dictionary::heading(event, false).ok().filter(|_| !event.contains(['/', ':']))?;
+    COUNTERS.contains(&of.column).then_some(of.column)
 }
 
 fn case(counts: Vec<PerfCount>) -> Result<(Vec<PublishedRow>, String), String> {
@@ -107,33 +98,29 @@ fn case(counts: Vec<PerfCount>) -> Result<(Vec<PublishedRow>, String), String> {
     if events.len() < counts.len() {
         return Err("perf stat: an event is counted twice in this file: write a file a run (-o FILE)".into());
     }
-    let mut row = PublishedRow::of_one("perf stat", "", []);
-    row.line = counts[0].line;
+    let mut row = PublishedRow { line: counts[0].line, ..PublishedRow::of_tool("perf stat", "") };
     let mut told = vec!["perf stat: a file is a case".to_string()];
     let mut left = Vec::new();
-    for count in &counts {
-        let known =
-            if count.event == "duration_time" { Some(TableColumn::Elapsed) } else { column(&count.event) };
-        match (known, count.value) {
+    for PerfCount { event, value, running, variance, .. } in &counts {
+        let known = if event == "duration_time" { Some(Elapsed) } else { column(event) };
+        match (known, *value) {
             (Some(column), Some(value)) => {
                 row.set([(column, value)]);
-                row.scatter.extend(count.variance.map(|share| (column, value * share / 100.0)));
-                if count.running < WHOLE {
-                    told.push(format!(
-                        "{} was on a counter for {:.0} % of the time: estimated",
-                        count.event, count.running
-                    ));
+                row.scatter.extend(variance.map(|share| (column, value * share / 100.0)));
+                if *running < WHOLE {
+                    told.push(format!("{event} was on a counter for {running:.0} % of the time: estimated"));
                 }
             }
-            (Some(_), None) => told.push(format!("{} was not counted", count.event)),
-            (None, _) => left.push(count.event.as_str()),
+            (Some(_), None) => told.push(format!("{event} was not counted")),
+            (None, _) => left.push(event.as_str()),
         }
     }
+    let left = left.join(", ");
     if row.figures.is_empty() {
-        return Err(format!("perf stat: no count that is known here ({})", left.join(", ")));
+        return Err(format!("perf stat: no count that is known here ({left})"));
     }
     if !left.is_empty() {
-        told.push(format!("not read: {} (of a part of the cores or modes, or not known)", left.join(", ")));
+        told.push(format!("not read: {left} (of a part of the cores or modes, or not known)"));
     }
     Ok((vec![row], told.join("; ")))
 }

@@ -1,7 +1,7 @@
 //! What sockperf prints of a run. Source: sockperf(3), its client's summary.
 
 use super::{ToolRows, one_each};
-use crate::{PublishedRow, TableColumn};
+use crate::{PublishedRow, TableColumn::*};
 
 /// Begins what a run prints.
 const BEGIN: &str = "sockperf: == version";
@@ -15,20 +15,14 @@ pub fn rows(text: &str) -> ToolRows {
         return None;
     }
     let begins: Vec<usize> = text.match_indices(BEGIN).map(|(at, _)| at).collect();
-    let runs: Vec<(usize, &str)> = match begins.len() {
-        0 | 1 => vec![(1, text)],
-        _ => {
-            let ends = begins.iter().skip(1).copied().chain([text.len()]);
-            begins
-                .iter()
-                .zip(ends)
-                .map(|(from, to)| (text[..*from].lines().count() + 1, &text[*from..to]))
-                .collect()
-        }
+    // What stands above the first run is its own, as for one run alone.
+    let begins = if begins.len() < 2 { vec![0] } else { begins };
+    let ends = begins.iter().skip(1).copied().chain([text.len()]);
+    let run = |(from, to): (&usize, usize)| {
+        Ok(PublishedRow { line: text[..*from].lines().count() + 1, ..row(&text[*from..to])? })
     };
     let what = if text.contains(WHOLE) { "a whole" } else { "half a" };
-    let all: Result<Vec<PublishedRow>, String> =
-        runs.into_iter().map(|(line, text)| Ok(PublishedRow { line, ..row(text)? })).collect();
+    let all: Result<Vec<PublishedRow>, String> = begins.iter().zip(ends).map(run).collect();
     let rows = all.and_then(|rows| one_each("sockperf", rows));
     Some(rows.map(|rows| (rows, format!("sockperf: its latency is {what} round trip"))))
 }
@@ -53,24 +47,17 @@ fn row(text: &str) -> Result<PublishedRow, String> {
     if latency.is_none() && rate.is_none() {
         return Err("sockperf: no summary (was it stopped?)".into());
     }
-    let mut row = PublishedRow::of_one(
-        "sockperf",
-        "",
-        [
-            (TableColumn::Latency, latency.map(|us| us * 1e3)),
-            (TableColumn::MessageRate, rate),
-            (
-                TableColumn::Throughput,
-                after("BandWidth is").filter(|_| text.contains("MBps")).map(|mega| mega * 8.0 * MEGA),
-            ),
-            (TableColumn::Elapsed, after("RunTime=").map(|s| s * 1e9)),
-            (TableColumn::Messages, after("ReceivedMessages=")),
-            (
-                TableColumn::MessageBytes,
-                text.lines().filter(|line| line.starts_with("sockperf:")).find_map(commanded_bytes),
-            ),
-        ],
-    );
-    row.scatter.extend(after("std-dev=").map(|us| (TableColumn::Latency, us * 1e3)));
+    let mut commands = text.lines().filter(|line| line.starts_with("sockperf:"));
+    let figures = [
+        (Latency, latency, 1e3),
+        (MessageRate, rate, 1.0),
+        (Throughput, after("BandWidth is").filter(|_| text.contains("MBps")), 8.0 * MEGA),
+        (Elapsed, after("RunTime="), 1e9),
+        (Messages, after("ReceivedMessages="), 1.0),
+        (MessageBytes, commands.find_map(commanded_bytes), 1.0),
+    ];
+    let mut row = PublishedRow::of_tool("sockperf", "");
+    row.set(figures.into_iter().filter_map(|(column, value, scale)| Some((column, value? * scale))));
+    row.scatter.extend(after("std-dev=").map(|us| (Latency, us * 1e3)));
     Ok(row)
 }
