@@ -1,16 +1,15 @@
 //! Other people's tables (CSV, Markdown, output of other tools) and what their reader says of them: a table, or an error
-//! that names the file. The same text is a published table of operations, too.
+//! that names the file.
 
 use super::Seen;
 use std::path::Path;
-use syscost_analyze::operations::beside::Beside;
 use syscost_tables::compare::{compare, sentences};
 use syscost_tables::summary::TableSummary;
 use syscost_tables::{self as table, ReadingOptions, remark::remarks};
 
 pub fn look(bytes: &[u8], _: &Path) -> Seen {
     let text = String::from_utf8_lossy(bytes);
-    let mut understood = Beside::table("theirs", &text).is_ok();
+    let mut understood = false;
     let mut options = ReadingOptions::default();
     // A first line that is an option is one.
     if let Some((first, _)) = text.split_once('\n') {

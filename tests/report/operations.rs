@@ -3,7 +3,7 @@
 
 use crate::common::{self, section};
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_analyze::operations::beside::Beside;
+use syscost_analyze::operations::beside::{Beside, BesideRow};
 use syscost_analyze::operations::{headline, operations};
 use syscost_analyze::whole::Analysis;
 use syscost_core::axis::Point;
@@ -228,8 +228,7 @@ fn lists_stay_short_and_lines_fit_the_terminal() {
 #[test]
 fn figures_from_elsewhere_stand_in_columns_of_their_own() {
     let run = suite_run(6, "");
-    let text = std::fs::read_to_string("tests/data/published/cse221-2023.csv").expect("the published table");
-    let table = Beside::table("cse221-2023", &text).unwrap();
+    let table = Beside { name: "cse221-2023".into(), ..Beside::published() };
     let before = Beside::run("before", &suite_run(7, ""));
     let page = html::page(&report(&run, &[table, before]));
     let shown = section(&page, "operations");
@@ -269,11 +268,13 @@ fn results_hold_predictions_on_headlines_only() {
 #[test]
 fn hostile_predictions_and_tables_are_shown_and_never_obeyed() {
     let evil = "<script>alert(1)</script>\"'\x1b[31m\u{202e}";
-    let table = format!(
-        "# {evil}\noperation,variant,unit,measured\n\"{}\",,ns,1\n",
-        evil.replace('"', "\"\"").replace('\x1b', "")
-    );
-    let beside = Beside::table(evil, &table).unwrap();
+    let row = BesideRow {
+        operation: evil.into(),
+        variant: evil.into(),
+        unit: Unit::Nanoseconds,
+        measured: Some(1.0),
+    };
+    let beside = Beside::table(evil, &format!("# {evil}\n"), vec![row]);
     let report = report(&suite_run(6, evil), &[beside]);
     let page = html::page(&report);
     assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<script"));

@@ -4,17 +4,19 @@
 
 use crate::args::{Global, ReportArgs};
 use crate::{output, text_file};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use syscost_analyze::operations::beside::Beside;
+use syscost_analyze::operations::beside::{Beside, BesideRow};
 use syscost_analyze::sides::RunFigures;
 use syscost_analyze::whole::Analysis;
+use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
 use syscost_report::terminal::{self, RunPlace};
 use syscost_report::{Report, build, comparisons, csv, findings, html, side_page, svg};
+use syscost_tables::{ReadingOptions, TableColumn};
 
 const RESULTS: &str = "results.csv";
 /// A table is a page of text.
@@ -54,9 +56,40 @@ fn figures(path: &Path) -> Result<(Beside, Option<RunFigures>)> {
         return Ok((Beside::run(&name, &run), Some(RunFigures::of(&run))));
     }
     let about = || format!("cannot show {} beside the run", path.display());
-    let text = text_file::read(path, LARGEST_TABLE, "table of operations", "name the part to compare")
+    let bytes = text_file::bytes(path, LARGEST_TABLE, "table of operations", "name the part to compare")
         .with_context(about)?;
-    Ok((Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)?, None))
+    let text = syscost_tables::decode(&name, bytes).with_context(about)?;
+    let rows = operations(&name, &text).with_context(about)?;
+    Ok((Beside::table(name.trim_end_matches(".csv"), &text, rows), None))
+}
+
+/// The rows of a table of operations, as `analyse` reads it, in base units.
+fn operations(name: &str, text: &str) -> Result<Vec<BesideRow>> {
+    let mut rows = Vec::new();
+    for table in syscost_tables::read(name, text, &ReadingOptions::default()) {
+        for row in table?.rows {
+            let Some(operation) = row.text(TableColumn::Operation) else {
+                bail!(
+                    "it is no table of operations: it needs the columns operation, variant, unit and measured"
+                );
+            };
+            let (unit, factor) = match row.text(TableColumn::Unit).unwrap_or_default() {
+                "ns" => (Unit::Nanoseconds, 1.0),
+                "us/4KiB" => (Unit::Nanoseconds, 1e3),
+                "bit/s" => (Unit::BitsPerSecond, 1.0),
+                "B" => (Unit::Bytes, 1.0),
+                unit => bail!(
+                    "{name}:{}: {unit:?} is not a unit of such a table: write one of ns, us, ms, s, us/4KiB, B/s, MB/s, GB/s, \
+                     Mb/s, Gb/s, B, MB, GB",
+                    row.line
+                ),
+            };
+            let variant = row.text(TableColumn::Variant).unwrap_or_default().to_string();
+            let measured = row.value(TableColumn::Measured).map(|value| value * factor);
+            rows.push(BesideRow { operation: operation.into(), variant, unit, measured });
+        }
+    }
+    Ok(rows)
 }
 
 /// How a run ends: its report is written beside it, and shown to whoever is there. `more` is what a script is told
