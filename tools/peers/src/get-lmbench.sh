@@ -3,7 +3,7 @@
 # installing it and without changing the system's package sources:
 #
 #     tools/peers/src/get-lmbench.sh DIRECTORY
-#     PEERS_LMBENCH=DIRECTORY cargo run --release -p syscost-peers -- os
+#     PATH=$PATH:$(echo DIRECTORY/usr/lib/lmbench/bin/*) cargo run --release -p syscost-peers -- os
 set -eu
 to=${1:?usage: get-lmbench.sh DIRECTORY}
 scratch=$(mktemp -d)
@@ -19,4 +19,4 @@ apt() {
 apt update
 (cd "$scratch" && apt download lmbench)
 dpkg -x "$scratch"/lmbench_*.deb "$to"
-echo "lmbench is below $to"
+echo "put on the PATH: $(echo "$to"/usr/lib/lmbench/bin/*)"

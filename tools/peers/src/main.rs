@@ -24,7 +24,6 @@ mod props;
 mod read;
 mod record;
 mod sink;
-mod stamped;
 #[cfg(test)]
 mod tests;
 
@@ -37,7 +36,6 @@ fn main() -> ExitCode {
     let asked = CommandLine::parse();
     let done = match &asked.what {
         Some(What::Sink(options)) => sink::run(options),
-        Some(What::Stamped(options)) => stamped::run(options),
         Some(What::Os(options)) => measure::run(options, Page::Os),
         Some(What::Ways(options)) => measure::run(options, Page::Ways),
         None => measure::run(&asked.plain, Page::Plain),

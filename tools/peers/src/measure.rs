@@ -12,10 +12,10 @@ use crate::ours::{self, Visit};
 use crate::place::{self, CONGESTION_CONTROL, Place};
 use crate::process::{self, Interrupted, Seat};
 use crate::program::{Found, Measure, Program, filled, words};
-use crate::props::{Prop, ReadFile, cache_by_page};
-use crate::record::{self, OURS, Record, Recorder, Side, Visited, command_line};
+use crate::props::{self, cache_by_page};
+use crate::record::{self, OURS, Recorder, Side, Visited, command_line};
 use crate::{compare, page};
-use anyhow::{Context, Error, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::Arc;
@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use syscost_core::axis::suggest;
 use syscost_core::stats::random::Random;
 use syscost_core::units::format_duration;
+use syscost_host::scratch::{Scratch, ScratchFile};
 
 /// What a visit takes beside its own seconds: starting, warming up, connecting, ending.
 const BESIDE: Duration = Duration::from_millis(250);
@@ -33,10 +34,6 @@ const SECONDS: u32 = 1;
 const LIMIT: Duration = Duration::from_secs(40);
 /// More than netperf's ring takes of a file to send: the initial send buffer and a message.
 const SENT_BYTES: usize = 16 << 20;
-/// The fact that names the CPUs of both sides.
-const CPUS: &str = "sender CPU, receiver CPU";
-/// What has to be alike in all sessions of a record.
-const SAME: [&str; 2] = [OURS, CPUS];
 
 /// Everything that is asked of a page.
 pub fn run(options: &Options, page: Page) -> Result<()> {
@@ -121,26 +118,29 @@ fn measure(options: &Options, contests: &[AskedContest], stop: &Arc<AtomicBool>)
     }
     let cpus = place::two_cpus()?;
     facts.extend(place::machine());
-    facts.push((CPUS.into(), format!("{}, {}", cpus.0, cpus.1)));
+    facts.push(("sender CPU, receiver CPU".into(), format!("{}, {}", cpus.0, cpus.1)));
     facts.push(("congestion control of the routes, read back".into(), CONGESTION_CONTROL.into()));
-    let kept = kept(options, &mut facts)?;
     facts.push(("command".into(), command_line()));
     announce(options, matches.len());
     let operations = matches.iter().any(|one| one.cell.path == Path::Here);
     let sent = syscost_sys::splice::memory_file(&vec![b's'; SENT_BYTES])?;
+    let directory = options.dir.to_string_lossy().into_owned();
+    // Without a name: nothing can be left behind. Programs open it by its descriptor.
+    let file = ScratchFile { directory: directory.clone(), bytes: props::BYTES, number: 0 };
+    let mut scratch = Scratch::default();
+    let read = operations.then(|| scratch.paths(&[file])).transpose().map_err(|why| anyhow!(why.reason))?;
     let visitor = Visitor {
         places: places(&matches, cpus)?,
         cpus,
         sent: format!("/proc/{}/fd/{}", std::process::id(), sent.as_raw_fd()),
-        directory: options.dir.to_string_lossy().into_owned(),
-        read: operations.then(|| ReadFile::make(&options.dir)).transpose()?,
+        directory,
+        read: read.into_iter().flatten().next().unwrap_or_default(),
         stop,
     };
-    let mut recorder = Recorder::create(&options.record, &facts, &kept)?;
-    let mut random = Random::new(1 + kept.len() as u64);
-    let first = kept.iter().map(|visit| visit.round + 1).max().unwrap_or(0);
+    let mut recorder = Recorder::create(&options.record, &facts)?;
+    let mut random = Random::new(1);
     let deadline = started + options.time_limit;
-    for round in first..first.saturating_add(options.rounds) {
+    for round in 0..options.rounds {
         random.shuffle(&mut matches);
         for (at, one) in matches.iter().enumerate() {
             if Instant::now() + quad_time() > deadline
@@ -188,24 +188,6 @@ fn places(matches: &[Match], cpus: (usize, usize)) -> Result<Places> {
     Ok(places)
 }
 
-/// What the record has so far. Its facts are told again, but for those that are still so.
-fn kept(options: &Options, facts: &mut Vec<(String, String)>) -> Result<Vec<Visited>> {
-    if !options.add || !options.record.exists() {
-        return Ok(Vec::new());
-    }
-    let Record { facts: earlier, visits } = record::read(&options.record)?;
-    for label in SAME {
-        let of = |facts: &[(String, String)]| facts.iter().find(|(known, _)| known == label).cloned();
-        let path = options.record.display();
-        ensure!(
-            of(&earlier) == of(facts),
-            "{path} was made with another {label}: leave out --add to replace it"
-        );
-    }
-    facts.extend(earlier.into_iter().filter(|fact| !facts.contains(fact)).collect::<Vec<_>>());
-    Ok(visits)
-}
-
 fn quad_time() -> Duration {
     (Duration::from_secs(SECONDS.into()) + BESIDE) * VISITS
 }
@@ -238,7 +220,7 @@ struct Visitor<'a> {
     sent: String,
     /// Where operations make their files, and one that they read.
     directory: String,
-    read: Option<ReadFile>,
+    read: String,
     stop: &'a AtomicBool,
 }
 
@@ -299,10 +281,7 @@ impl Visitor<'_> {
     fn theirs(&self, one: &Match, place: Option<&Place>) -> Result<f64> {
         let (rival, contest, cell) = (one.rival, one.contest, &one.cell);
         let measure = rival.measures(&contest.id);
-        let copy = |(name, to): (&String, &String)| Prop::copy(&rival.file(name).map_err(Error::msg)?, to);
-        let copies = measure.iter().flat_map(|measure| &measure.copies);
-        let _props = copies.map(copy).collect::<Result<Vec<Prop>>>()?;
-        let file = self.read.as_ref().map(ReadFile::path).unwrap_or_default();
+        let file = self.read.as_str();
         if measure.is_some_and(|measure| measure.of_cached_file) {
             cache_by_page(file)?;
         }
@@ -320,14 +299,13 @@ impl Visitor<'_> {
                 ("streams", cell.streams.to_string()),
                 ("seconds", SECONDS.to_string()),
                 ("quantile", contest.quantile().to_string()),
-                ("rate", contest.at.get("rate").cloned().unwrap_or_default()),
                 ("sent", self.sent.clone()),
                 ("file", file.to_string()),
                 ("nodelay", flag(cell.nodelay)),
                 ("several", flag(cell.streams > 1)),
             ];
             let call = |line: &str, seat: &Seat<'_>| -> Result<Command> {
-                let (program, arguments) = words(rival, &filled(line, &values))?;
+                let (program, arguments) = words(&filled(line, &values))?;
                 let mut command = process::command(program, seat);
                 command.args(arguments).envs(&rival.environment);
                 command.envs(measure.iter().flat_map(|measure| &measure.environment));

@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::cell::Path;
-use crate::{sink, stamped};
+use crate::sink;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,8 +31,6 @@ pub enum What {
     Ways(Options),
     #[command(hide = true)]
     Sink(sink::Options),
-    #[command(hide = true)]
-    Stamped(stamped::Options),
 }
 
 #[derive(Clone, Debug, Args)]
@@ -62,9 +60,6 @@ pub struct Options {
     /// Where every figure is recorded
     #[arg(long, default_value = "target/peers/record.csv", value_name = "FILE")]
     pub record: PathBuf,
-    /// Go on with the record, which the same build of syscost has to have made
-    #[arg(long)]
-    pub add: bool,
     /// Measure nothing: make the page from the record
     #[arg(long)]
     pub rebuild: bool,

@@ -22,7 +22,6 @@ pub struct Program {
     pub source: String,
     /// What prints its version; none: the hash of its file is recorded.
     version: Option<String>,
-    folder: Option<Folder>,
     pub environment: BTreeMap<String, String>,
     /// A transfer's command lines; without a client it is ours, with other settings.
     pub client: Option<String>,
@@ -59,27 +58,9 @@ pub struct Measure {
     pub environment: BTreeMap<String, String>,
     /// `{file}` has to be in the page cache when the command starts, page by page.
     pub of_cached_file: bool,
-    /// Programs of the same place that have to lie somewhere else while it runs.
-    pub copies: BTreeMap<String, String>,
     pub figures: BTreeMap<String, Reading>,
     /// What it does otherwise than we do, and which way that moves the figure.
     pub differs: String,
-}
-
-/// Where programs lie that are not on the PATH.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Folder {
-    /// Names the program itself, or the folder that it lies below.
-    variable: String,
-    /// The folder where the variable is not set.
-    usual: Option<String>,
-    /// From there; a last `*` is any folder.
-    #[serde(default)]
-    below: String,
-    /// Where the variable is not set, the PATH is searched.
-    #[serde(default)]
-    or_path: bool,
 }
 
 /// A program that was found on this machine.
@@ -112,49 +93,15 @@ impl Program {
         let lines = self.client.iter().chain(&self.server);
         let mut files = Vec::new();
         for line in lines.chain(self.measure.first().map(|measure| &measure.command)) {
-            files.push(self.file(line.split_whitespace().next().unwrap_or_default())?);
+            files.push(file(line.split_whitespace().next().unwrap_or_default())?);
         }
         let version = match &self.version {
-            Some(line) => self.said(line)?,
+            Some(line) => said(line)?,
             None => {
                 files.first().map_or_else(|| Ok("a variant of syscost".into()), |file| fingerprint(file))?
             }
         };
         Ok(Found { version })
-    }
-
-    /// The file of a name, or why it is not here.
-    pub fn file(&self, name: &str) -> Result<PathBuf, String> {
-        if name == "{self}" {
-            return Ok(this_program());
-        }
-        let Some(Folder { variable, usual, below, or_path }) = &self.folder else { return on_path(name) };
-        let Some(place) = std::env::var_os(variable).or(usual.as_ref().map(Into::into)) else {
-            return if *or_path { on_path(name) } else { Err(format!("{variable} is not set")) };
-        };
-        let place = PathBuf::from(place);
-        if place.is_file() {
-            return Ok(place);
-        }
-        let folder = place.join(below.trim_end_matches('*'));
-        let inner = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let folders = if below.ends_with('*') { inner.collect() } else { vec![folder.clone()] };
-        let found = folders.into_iter().map(|folder| folder.join(name)).find(|file| is_executable(file));
-        found.ok_or_else(|| {
-            format!("{name} is not below {}; {variable} names another place", folder.display())
-        })
-    }
-
-    /// The first line that it prints about itself.
-    fn said(&self, line: &str) -> Result<String, String> {
-        let mut words = line.split_whitespace();
-        let program = self.file(words.next().unwrap_or_default())?;
-        let output = Command::new(&program).args(words).stdin(Stdio::null()).output();
-        let output = output.map_err(|error| format!("{} does not start: {error}", program.display()))?;
-        let text = [output.stdout, output.stderr].concat();
-        let text = String::from_utf8_lossy(&text);
-        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-        line.map(String::from).ok_or_else(|| format!("{} prints no version", program.display()))
     }
 
     /// Can it do this cell on equal terms?
@@ -182,12 +129,24 @@ fn number(version: &str) -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// Found before any child is started; a link to it that was replaced by a new build still runs.
-fn this_program() -> PathBuf {
-    PathBuf::from("/proc").join(std::process::id().to_string()).join("exe")
+/// The first line that it prints about itself.
+fn said(line: &str) -> Result<String, String> {
+    let mut words = line.split_whitespace();
+    let program = file(words.next().unwrap_or_default())?;
+    let output = Command::new(&program).args(words).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{} does not start: {error}", program.display()))?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    line.map(String::from).ok_or_else(|| format!("{} prints no version", program.display()))
 }
 
-fn on_path(name: &str) -> Result<PathBuf, String> {
+/// The file of a name on the PATH, or why it is not here; `{self}` is this program.
+fn file(name: &str) -> Result<PathBuf, String> {
+    if name == "{self}" {
+        // A link to it that was replaced by a new build still runs.
+        return Ok(PathBuf::from("/proc").join(std::process::id().to_string()).join("exe"));
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
     files.find(|file| is_executable(file)).ok_or_else(|| format!("{name} is not on the PATH"))
@@ -220,10 +179,10 @@ pub fn filled(line: &str, values: &[(&str, String)]) -> String {
 }
 
 /// The program and the arguments of a command line, split at blanks.
-pub fn words(program: &Program, line: &str) -> Result<(PathBuf, Vec<String>)> {
+pub fn words(line: &str) -> Result<(PathBuf, Vec<String>)> {
     let mut words = line.split_whitespace();
     let name = words.next().context("a command names a program")?;
-    Ok((program.file(name).map_err(anyhow::Error::msg)?, words.map(String::from).collect()))
+    Ok((file(name).map_err(anyhow::Error::msg)?, words.map(String::from).collect()))
 }
 
 #[cfg(test)]

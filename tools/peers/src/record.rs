@@ -66,8 +66,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins with what is kept of an earlier record.
-    pub fn create(path: &FilePath, facts: &[(String, String)], kept: &[Visited]) -> Result<Recorder> {
+    pub fn create(path: &FilePath, facts: &[(String, String)]) -> Result<Recorder> {
         let cannot = || format!("cannot write {}", path.display());
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).with_context(cannot)?;
@@ -76,9 +75,7 @@ impl Recorder {
         for (label, value) in facts {
             writeln!(file, "# {label}: {}", value.replace('\n', " "))?;
         }
-        let mut recorder = Recorder { file: csv::Writer::from_writer(file) };
-        kept.iter().try_for_each(|visited| recorder.add(visited))?;
-        Ok(recorder)
+        Ok(Recorder { file: csv::Writer::from_writer(file) })
     }
 
     pub fn add(&mut self, visited: &Visited) -> Result<()> {

@@ -23,7 +23,6 @@ const TRANSFERRED: &[(&str, &str, f64)] = &[
     ("sockperf ping-pong", include_str!("../fixtures/sockperf-ping-pong.txt"), 11_977.0),
     ("neper tcp_rr", include_str!("../fixtures/neper-rr.txt"), 455_670.0),
     ("netperf TCP_RR", include_str!("../fixtures/netperf-rr.txt"), 1e9 / 33_749.711),
-    ("stamps in the message", include_str!("../fixtures/stamped.txt"), 9249.0),
 ];
 
 /// The same of operations: the program, its row, the output and the figure in base units.
