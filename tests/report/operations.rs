@@ -228,7 +228,8 @@ fn lists_stay_short_and_lines_fit_the_terminal() {
 #[test]
 fn figures_from_elsewhere_stand_in_columns_of_their_own() {
     let run = suite_run(6, "");
-    let table = Beside { name: "cse221-2023".into(), ..Beside::published() };
+    let mut table = Beside::published();
+    table.name = "cse221-2023".into();
     let before = Beside::run("before", &suite_run(7, ""));
     let page = html::page(&report(&run, &[table, before]));
     let shown = section(&page, "operations");

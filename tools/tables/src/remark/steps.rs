@@ -20,6 +20,9 @@ const APART: f64 = 3.0;
 /// A place on a line, its row, and the figure there.
 type LineEnd<'t> = (u64, &'t PublishedRow, PublishedFigure);
 
+/// The rows of a line by their place on it.
+type EndsByPlace<'t> = BTreeMap<u64, Vec<LineEnd<'t>>>;
+
 /// Two neighbours on a line of throughputs.
 struct TableStep<'t> {
     /// `sendmsg with 4 threads`
@@ -52,7 +55,7 @@ fn lines_of(steps: &[TableStep]) -> Vec<usize> {
 /// (repetitions) stands once, by the median; of an even number the row is the lower of the two in the middle.
 fn steps(table: &PublishedTable, along: TableColumn) -> Vec<TableStep<'_>> {
     let other = if along == MessageBytes { Threads } else { MessageBytes };
-    let mut lines: BTreeMap<(&str, &str, Option<u64>), BTreeMap<u64, Vec<LineEnd>>> = BTreeMap::new();
+    let mut lines: BTreeMap<_, EndsByPlace> = BTreeMap::new();
     for row in &table.rows {
         // Nothing was measured where there is none.
         let figure = row.figure(Throughput).filter(|figure| figure.value > 0.0);
