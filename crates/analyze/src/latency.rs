@@ -441,10 +441,4 @@ mod tests {
         assert_eq!(p99(&trust(&run)), Some((0, 2, TrustLevel::Fair)));
         assert_eq!(trust(&run).level, TrustLevel::Fair);
     }
-
-    #[test]
-    fn a_run_without_times_has_none() {
-        let found = latency(&synthetic::Synthetic::default().run());
-        assert!(found.cases.is_empty() && found.limits.is_empty());
-    }
 }

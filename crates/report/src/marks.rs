@@ -63,15 +63,3 @@ pub fn placed(canvas: &mut Canvas, marks: &[Mark], (x, y): (AxisScale, AxisScale
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_places_that_are_close_stand_one_below_the_other() {
-        let mut taken = [f64::NEG_INFINITY; ROWS];
-        let seats = [200.0, 570.0, 610.0, 900.0].map(|at| seat(at, 150.0, &mut taken));
-        assert_eq!(seats, [(false, 0), (true, 0), (true, 1), (true, 0)]);
-    }
-}

@@ -180,10 +180,9 @@ pub fn times_of_round(samples: &[&Sample]) -> Option<Histogram> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{self, Synthetic};
+    use crate::synthetic::{self, Synthetic, tell};
     use syscost_core::units::Unit;
     use syscost_experiment::plan::Plan;
-    use syscost_host::Fact;
 
     fn one_case(costs: &[(u32, &[f64])]) -> Run {
         let case = synthetic::case(0, synthetic::point("send", 1024, 1));
@@ -233,8 +232,7 @@ mod tests {
         let mut run = one_case(&[(0, &[100.0]), (1, &[120.0])]);
         let times = |run: &Run| Cells::of(run).iter().filter(|c| c.estimate.unit != Unit::Count).count();
         assert!(times(&run) > 0);
-        let (id, title, source) = ("emulated".to_string(), String::new(), String::new());
-        run.record.host.push(Fact { id, title, value: Some("TCG".into()), source });
+        tell(&mut run, "emulated", Some("TCG"));
         for sample in &mut run.samples {
             sample.quantities.insert("sender_system_calls".into(), Some(8.0));
         }

@@ -195,21 +195,6 @@ mod tests {
     }
 
     #[test]
-    fn several_crossovers_are_a_set_and_ties_widen() {
-        let twice = |p: &Point| match (p.text_at("mechanism").unwrap(), p.int_at("message_bytes").unwrap()) {
-            ("sendmsg", 64 | 65536 | 262144) => 700.0,
-            ("sendmsg", 1024) => 1400.0,
-            _ => 1000.0,
-        };
-        for line in found(Synthetic { noise: 0.01, ..planted(twice) }, "total_cpu_ns_per_byte") {
-            let CrossoverOutcome::Crossovers(intervals) = line.outcome else { panic!("{line:?}") };
-            let ends: Vec<(u64, u64)> = intervals.iter().map(|i| (i.low, i.high)).collect();
-            assert_eq!(ends, [(64, 1024), (1024, 65536)]);
-            assert_ne!(intervals[0].below, intervals[1].below);
-        }
-    }
-
-    #[test]
     fn none_found_says_why() {
         let better = |p: &Point| if p.text_at("mechanism") == Some("sendmsg") { 500.0 } else { 1000.0 };
         for line in found(planted(better), "throughput") {

@@ -96,26 +96,13 @@ fn told(metric: &TurnMetric, ratios: Vec<RoundRatio>) -> Option<Vec<RoundRatio>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::Synthetic;
+    use crate::synthetic::{Synthetic, turn};
     use syscost_experiment::run::SliceRow;
-    use syscost_measure::probe::Slice;
 
     /// One slice of each case in each of two passes of every round; case 1 costs 10 % more, the twin of 0 costs 21 % less.
     fn slices(round: u32) -> Vec<SliceRow> {
-        let costs = [(0, 1000), (1, 1100), (2, 1000), (3, 826)];
-        let row = |pass: u32, (case, cost): (usize, u64)| {
-            let slice = Slice {
-                pass,
-                position: case as u32,
-                length_ns: 1_000_000,
-                start_ns: 0,
-                wall_ns: 1_000_000,
-                messages: 10,
-                sender_cpu_ns: 10 * cost * u64::from(pass + 1),
-                receiver_cpu_ns: 0,
-            };
-            SliceRow { block: 0, round, case, slice }
-        };
+        let costs = [(0, 1000.0), (1, 1100.0), (2, 1000.0), (3, 826.0)];
+        let row = |pass: u32, (case, ns): (usize, f64)| turn(0, round, pass, case, ns * f64::from(pass + 1));
         (0..2).flat_map(|pass| costs.map(|one| row(pass, one))).collect()
     }
 

@@ -185,38 +185,6 @@ mod tests {
         Synthetic { cost_ns: cost, rounds: 10, noise: 0.01, ..Default::default() }
     }
 
-    fn name(run: &Run, case: usize) -> String {
-        run.case(case).unwrap().point.text_at("mechanism").unwrap().to_string()
-    }
-
-    #[test]
-    fn winners_are_where_they_were_planted() {
-        let run = planted().run();
-        for metric in ["total_cpu_ns_per_byte", "throughput"] {
-            let winners = best(&run, metric);
-            assert_eq!(winners.len(), 10);
-            for w in &winners {
-                match &w.outcome {
-                    Outcome::Wins(case) => {
-                        assert_eq!(name(&run, *case), "sendmsg");
-                        assert!(w.shared.int_at("message_bytes").unwrap() >= 16384);
-                    }
-                    Outcome::Same(cases) | Outcome::Undecided(cases) => {
-                        assert!(w.shared.int_at("message_bytes").unwrap() < 16384, "{metric} {w:?}");
-                        let mut names: Vec<_> = cases.iter().map(|c| name(&run, *c)).collect();
-                        names.sort();
-                        assert_eq!(names, ["send", "sendmsg"]);
-                    }
-                    other => panic!("{other:?}"),
-                }
-            }
-        }
-        assert!(
-            best(&run, "retransmits").iter().all(|w| matches!(w.outcome, Outcome::Same(_))),
-            "none at all"
-        );
-    }
-
     #[test]
     fn skipped_and_failed_mechanisms_do_not_win() {
         let mut run = planted().run();

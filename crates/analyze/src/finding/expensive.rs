@@ -253,7 +253,7 @@ fn mitigations(run: &Run) -> Option<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{clocks, makers};
+    use crate::synthetic::{clocks, tell};
     use crate::whole::Analysis;
     use syscost_core::sample::Sample;
 
@@ -267,17 +267,6 @@ mod tests {
         known
             .filter_map(|shown| if let Says::Expensive(one) = &shown.says { Some(one) } else { None })
             .collect()
-    }
-
-    #[test]
-    fn what_surely_costs_twice_its_prediction_is_dear() {
-        let dear = answer(&clocks(8, Some(1.0), 3.0));
-        assert_eq!(dear.verdict, AnswerVerdict::Yes);
-        let Expense::Dear { rows, dear, of, .. } = expenses(&dear)[0] else { panic!("rows first") };
-        assert!(dear == of && rows.len() == 1 && rows[0].ratio.low > 2.0, "one row for each operation");
-        let cheap = answer(&clocks(8, Some(10.0), 3.0));
-        assert_eq!(cheap.verdict, AnswerVerdict::No, "less than predicted is not dear");
-        assert_eq!(answer(&clocks(8, None, 3.0)).verdict, AnswerVerdict::NotMeasured);
     }
 
     #[test]
@@ -299,29 +288,16 @@ mod tests {
     }
 
     #[test]
-    fn another_way_is_named_where_it_is_decided_that_it_costs_less() {
-        let less = answer(&makers(8, 5, |how| if how == "vfork" { 1e3 } else { 4e3 }));
-        let ways: Vec<&CheaperWay> = expenses(&less)
-            .into_iter()
-            .filter_map(|one| if let Expense::OtherWay(way) = one { Some(way) } else { None })
-            .collect();
-        assert_eq!(ways.len(), 1, "posix_spawn saves nothing");
-        assert!(ways[0].to == Value::text("vfork") && (3.8..4.2).contains(&ways[0].ratio.value), "{ways:?}");
-        let more = answer(&makers(8, 5, |how| if how == "vfork" { 4e3 } else { 1e3 }));
-        assert!(expenses(&more).iter().all(|one| !matches!(one, Expense::OtherWay(_))), "{more:?}");
-    }
-
-    #[test]
     fn a_clock_of_the_kernel_a_governor_and_mitigations_are_told() {
         let mut run = clocks(8, Some(1.0), 1.0);
-        let mut set = |id: &str, value: &str| {
-            let (id, value) = (id.into(), Some(value.into()));
-            run.record.host.push(Fact { id, title: String::new(), value, source: String::new() });
-        };
-        set("clock_by_vdso", "no");
-        set("clocksource", "hpet");
-        set("vulnerability_meltdown", "Mitigation: PTI");
-        set("vulnerability_mds", "Not affected");
+        for (id, value) in [
+            ("clock_by_vdso", "no"),
+            ("clocksource", "hpet"),
+            ("vulnerability_meltdown", "Mitigation: PTI"),
+            ("vulnerability_mds", "Not affected"),
+        ] {
+            tell(&mut run, id, Some(value));
+        }
         let told = answer(&run);
         let source = "hpet".to_string();
         assert!(expenses(&told).contains(&&Expense::ClockByKernel { source }), "{told:?}");

@@ -203,7 +203,6 @@ fn added(without: &Estimate, with: f64, ratio: &Estimate) -> Estimate {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
-    use crate::trust::{TrustFact, TrustReason};
     use crate::whole::Analysis;
 
     /// What was made as mechanisms are paths: `send` is veth, `sendmsg` a bridge.
@@ -231,29 +230,6 @@ mod tests {
         Layers.said(&analysis.evidence(run))
     }
 
-    #[test]
-    fn what_a_layer_adds_is_told_within_its_interval_and_nothing_where_it_adds_nothing() {
-        let dear = planted(|p| if p.text_at("mechanism") == Some("sendmsg") { 1400.0 } else { 1000.0 });
-        let found = answer(&dear).unwrap();
-        assert_eq!(found.verdict, AnswerVerdict::Yes);
-        let Says::Layers(cost) = &found.shown[0].says else { panic!("{found:?}") };
-        let wanted = (&Value::text("bridge"), &Value::text(VETH), 2);
-        assert_eq!((&cost.layer, &cost.beside, cost.places.len()), wanted);
-        for place in &cost.places {
-            let share = place.added.value / place.without;
-            assert!((0.36..0.44).contains(&share), "{place:?}");
-            assert!(place.added.low < place.added.value && place.added.value < place.added.high);
-        }
-        let counted = |reason: &TrustReason| matches!(reason.fact, TrustFact::Decided { comparisons: 2, .. });
-        assert!(
-            Analysis::of(&dear).trust.reasons.iter().any(counted),
-            "both places of the layer are comparisons"
-        );
-        let free = answer(&planted(|_| 1000.0)).unwrap();
-        assert_ne!(free.verdict, AnswerVerdict::Yes, "{free:?}");
-        assert!(places_of(&free.shown[0]).unwrap().iter().all(|p| p.verdict != Verdict::More), "{free:?}");
-    }
-
     /// The experiments that vary one ask just this.
     #[test]
     fn a_setting_is_held_against_the_first_that_was_asked_for() {
@@ -267,11 +243,6 @@ mod tests {
         let Says::Layers(cost) = &found.shown[0].says else { panic!("{found:?}") };
         assert_eq!((cost.axis.as_str(), &cost.layer), ("placement", &Value::text("same")));
         assert!(found.shown.len() == 1 && cost.places.iter().all(|p| p.verdict == Verdict::Less), "{cost:?}");
-    }
-
-    #[test]
-    fn it_is_not_asked_of_a_run_over_one_path() {
-        assert!(answer(&Synthetic::default().run()).is_none());
     }
 
     #[test]

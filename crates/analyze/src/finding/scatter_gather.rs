@@ -87,7 +87,6 @@ fn calls_of(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<Shown> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::copies::CopyPlace;
     use crate::synthetic::{PLAIN, Synthetic, audit};
     use crate::whole::Analysis;
     use syscost_experiment::run::{Audit, Run};
@@ -118,27 +117,6 @@ mod tests {
 
     fn answer(run: &Run) -> Answer {
         ScatterGather.answered(&Analysis::of(run).evidence(run))
-    }
-
-    #[test]
-    fn the_copy_that_is_gone_and_the_calls_are_named() {
-        let answer = answer(&run());
-        assert_eq!(answer.verdict, AnswerVerdict::Yes);
-        let Says::ScatterGather(Gathering::Copies(copies)) = &answer.shown[0].says else {
-            panic!("{answer:?}")
-        };
-        assert_eq!((copies.ours.as_str(), copies.theirs.as_str()), ("sendmsg", "pack_send"));
-        let changed: Vec<(CopyPlace, f64, f64)> =
-            copies.changed.iter().map(|c| (c.place, c.ours, c.theirs)).collect();
-        assert_eq!(changed, [(CopyPlace::UserSpace, 0.0, 1.0)]);
-        assert_eq!((copies.ours_in_all, copies.theirs_in_all), (2.0, 3.0));
-        let Some(Says::ScatterGather(Gathering::Calls { other, gathering_calls, other_calls, .. })) =
-            answer.shown.last().map(|shown| &shown.says)
-        else {
-            panic!("{answer:?}")
-        };
-        assert_eq!((other.as_str(), *gathering_calls, *other_calls), ("send_fields", 1.0, 8.0));
-        assert!(answer.shown.iter().all(|shown| shown.cells.len() > 1));
     }
 
     #[test]

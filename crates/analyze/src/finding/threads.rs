@@ -196,11 +196,10 @@ fn verdict(scaling: &Scaling) -> AnswerVerdict {
 mod tests {
     use super::*;
     use crate::finding::along::MetricChange;
-    use crate::synthetic::Synthetic;
+    use crate::synthetic::{Synthetic, tell};
     use crate::whole::Analysis;
     use syscost_core::axis::Point;
     use syscost_experiment::run::Run;
-    use syscost_host::Fact;
 
     fn answer(run: &Run) -> Answer {
         let analysis = Analysis::of(run);
@@ -242,12 +241,7 @@ mod tests {
     #[test]
     fn where_scaling_stops_is_found_and_where_more_threads_lose() {
         let mut run = planted(stops_at_four);
-        run.record.host.push(Fact {
-            id: "cpus_allowed".into(),
-            title: String::new(),
-            value: Some("0-2,5".into()),
-            source: String::new(),
-        });
+        tell(&mut run, "cpus_allowed", Some("0-2,5"));
         let answer = answer(&run);
         let (scaling, changes) = told(&answer);
         let stop = ScalingStop { threads: 4, places: 4, rising: 0, slower: 2, undecided: 0 };

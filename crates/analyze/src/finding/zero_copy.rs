@@ -167,11 +167,9 @@ fn caveats(ways: &[DataPath], uncounted: Vec<String>) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::copies::CopyPlace;
-    use crate::synthetic::{PLAIN, Synthetic, audit};
+    use crate::synthetic::Synthetic;
     use crate::whole::Analysis;
     use syscost_experiment::run::Run;
-    use syscost_measure::ledger::Counts;
 
     /// Two ways; the one that asks has a completion and a quarter of a call more per message.
     fn run() -> Run {
@@ -192,43 +190,6 @@ mod tests {
 
     fn answer(run: &Run) -> Answer {
         ZeroCopy.answered(&Analysis::of(run).evidence(run))
-    }
-
-    fn copies(answer: &Answer) -> &CopiesBeside {
-        match &answer.shown[0].says {
-            Says::ZeroCopy(ZeroCopyChange::Copies(copies)) => copies,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn what_is_removed_and_added_is_told_from_bytes_and_counts() {
-        let mut run = run();
-        let lent = Counts { copied_in: 0, uncopied_in: 1000, orphan_copied: 1000, ..PLAIN };
-        run.record.audits =
-            vec![audit("sendmsg", Some(PLAIN), (0, 0)), audit("msg_zerocopy", Some(lent), (4, 4))];
-        let found = answer(&run);
-        assert_eq!((found.verdict, found.shown[0].cells.len()), (AnswerVerdict::No, 2), "no copy is saved");
-        let changed: Vec<_> = copies(&found).changed.iter().map(|c| (c.place, c.ours, c.theirs)).collect();
-        assert_eq!(changed, [(CopyPlace::IntoKernel, 0.0, 1.0), (CopyPlace::Orphan, 1.0, 0.0)]);
-        let Says::ZeroCopy(ZeroCopyChange::PerMessage { added, .. }) = &found.shown[1].says else {
-            panic!("{found:?}")
-        };
-        let added: Vec<_> = added.iter().map(|a| (a.metric, a.ours, a.theirs)).collect();
-        assert_eq!(
-            added,
-            [
-                ("completions_per_message", (1.0, 1.0), (0.0, 0.0)),
-                ("sender_system_calls_per_message", (1.25, 1.25), (1.0, 1.0))
-            ]
-        );
-        assert_eq!(found.caveats, [Caveat::PinsNotCounted { pages: 16 }, Caveat::OneMachine]);
-        // Over a device nothing is copied at all on the way.
-        let fetched = Counts { orphan_copied: 0, device_fetched: 1000, ..lent };
-        run.record.audits[1] = audit("msg_zerocopy", Some(fetched), (4, 0));
-        let found = answer(&run);
-        assert_eq!((copies(&found).ours_in_all, copies(&found).theirs_in_all), (1.0, 2.0));
-        assert_eq!((found.verdict, found.caveats.len()), (AnswerVerdict::Yes, 1));
     }
 
     #[test]

@@ -47,20 +47,14 @@ fn cpus(run: &Run, case: &Case, side: &str) -> Option<BTreeSet<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::Synthetic;
+    use crate::synthetic::{Synthetic, tell};
     use syscost_core::axis::Value;
-    use syscost_host::Fact;
     use syscost_measure::probe::transfer::axes::PATH;
 
     /// Of four threads a side, by what their sides recorded; four CPUs are allowed.
     fn of(sender: &str, receiver: &str, path: &str) -> (usize, usize, Option<usize>) {
         let mut run = Synthetic { threads: vec![4], ..Default::default() }.run();
-        run.record.host.push(Fact {
-            id: "cpus_allowed".into(),
-            title: String::new(),
-            value: Some("0-3".into()),
-            source: String::new(),
-        });
+        tell(&mut run, "cpus_allowed", Some("0-3"));
         let settings = run.record.settings.entry(0).or_default();
         settings.set("sender.cpus", sender.into());
         settings.set("receiver.cpus", receiver.into());

@@ -202,18 +202,6 @@ fn errors_are_factors_and_a_side_is_counted() {
     assert!(near(of.bias, (0.5f64 * 0.8).powf(0.25)), "{}", of.bias);
 }
 
-#[test]
-fn every_sum_is_that_of_its_terms_and_the_rest_is_what_is_missing() {
-    let (_, accounts) = accounts("send", &[64, 4096, 1 << 20]);
-    for account in &accounts {
-        let terms: f64 = account.items.iter().map(Item::ns).sum();
-        let sides = account.predicted_of(Side::Sender) + account.predicted_of(Side::Receiver);
-        assert!(near(account.predicted_ns(), terms) && near(sides, terms));
-        let measured = account.measured.total_ns;
-        assert!(near(account.not_explained_ns(), measured - terms));
-    }
-}
-
 /// Every time that goes into an account belongs to another probe; and what the case itself measured
 /// changes nothing but what is left unexplained.
 #[test]

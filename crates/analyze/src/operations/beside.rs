@@ -166,8 +166,7 @@ fn conversion(from: Unit, to: Unit) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::clocks;
-    use syscost_host::Fact;
+    use crate::synthetic::{clocks, tell};
 
     fn table() -> Beside {
         let row = |operation: &str, unit, measured| BesideRow {
@@ -211,13 +210,7 @@ mod tests {
     fn a_run_of_another_c_library_is_told_apart() {
         let linked_with = |library: Option<&str>| {
             let mut run = clocks(2, None, 1.0);
-            let value = library.map(String::from);
-            run.record.host.push(Fact {
-                id: C_LIBRARY.into(),
-                title: String::new(),
-                value,
-                source: String::new(),
-            });
+            tell(&mut run, C_LIBRARY, library);
             run
         };
         let (shared, musl, silent) = (Some("glibc 2.36, shared"), Some("musl, static"), None);

@@ -40,7 +40,7 @@ pub fn of_line(line: &CurveLine) -> Vec<Level> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syscost_host::Fact;
+    use crate::synthetic::tell;
 
     #[test]
     fn capacities_come_from_the_facts_of_the_machine() {
@@ -50,8 +50,7 @@ mod tests {
             ("cache_l1d_bytes", Some("32768")),
             ("cache_l3_bytes", None),
         ] {
-            let value = value.map(String::from);
-            run.record.host.push(Fact { id: id.into(), title: id.into(), value, source: String::new() });
+            tell(&mut run, id, value);
         }
         let names: Vec<&str> = capacities(&run).iter().map(|c| c.name).collect();
         assert_eq!(names, ["L1d", "L2"]);

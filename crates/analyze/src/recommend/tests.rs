@@ -5,13 +5,11 @@ use super::batching::BatchingVerdict;
 use super::*;
 use crate::answer::CopiedBy;
 use crate::compare::winners::Sure;
-use crate::synthetic::{Synthetic, audit, batched};
+use crate::synthetic::{Synthetic, audit, batched, turn};
 use crate::whole::Analysis;
 use syscost_core::axis::Value;
 use syscost_experiment::plan::Case;
-use syscost_experiment::run::SliceRow;
 use syscost_measure::ledger::Counts;
-use syscost_measure::probe::Slice;
 
 const SIZES: &[u64] = &[64, 1024, 4096, 16384, 65536, 1 << 20];
 
@@ -384,11 +382,8 @@ fn batches_that_cost_more_by_slices_and_less_by_windows_get_no_advice() {
     assert!(!verdicts(&run).contains(&BatchingVerdict::Costs), "{:?}", verdicts(&run));
     let cases = run.record.plan.cases.clone();
     let row = |round: u32, pass: u32, case: &Case| {
-        let cost: u64 = if mechanism::per_call(&case.point) > 1 { 1500 } else { 1000 };
-        let sender_cpu_ns = 10 * cost + u64::from((round * 5 + pass * 3) % 7);
-        let (length_ns, wall_ns, messages) = (1_000_000, 1_000_000, 10);
-        let slice = Slice { pass, length_ns, wall_ns, messages, sender_cpu_ns, ..Slice::default() };
-        SliceRow { block: 0, round, case: case.index, slice }
+        let cost = if mechanism::per_call(&case.point) > 1 { 1500.0 } else { 1000.0 };
+        turn(0, round, pass, case.index, cost + f64::from((round * 5 + pass * 3) % 7) / 10.0)
     };
     for round in 0..12 {
         let rows = (0..8).flat_map(|pass| cases.iter().map(move |case| row(round, pass, case)));

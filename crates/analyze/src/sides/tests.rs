@@ -3,11 +3,9 @@
 use super::facts::{Incomparable, differing, refusal};
 use super::gate::{BudgetState, Budgets, GateAnswer};
 use super::*;
-use crate::synthetic::Synthetic;
+use crate::synthetic::{Synthetic, tell, turn};
 use syscost_core::stats::random::Random;
 use syscost_experiment::run::SliceRow;
-use syscost_host::Fact;
-use syscost_measure::probe::Slice;
 
 /// Runs that scatter by 5 %, of one boot each side.
 pub(super) fn side(name: &str, runs: usize, boot: &str, factor: f64) -> Vec<RunFigures> {
@@ -15,30 +13,15 @@ pub(super) fn side(name: &str, runs: usize, boot: &str, factor: f64) -> Vec<RunF
     let run = |number| {
         let mut run = Synthetic { rounds: 4, ..Default::default() }.run();
         run.record.id = format!("{name}-{number}");
-        let fact = |id: &str, value: &str| Fact {
-            id: id.into(),
-            title: id.into(),
-            value: Some(value.into()),
-            source: String::new(),
-        };
-        run.record.host = vec![fact(BOOT, boot), fact("kernel_release", boot), fact("cpu_model", "x")];
+        for (id, value) in [(BOOT, boot), ("kernel_release", boot), ("cpu_model", "x")] {
+            tell(&mut run, id, Some(value));
+        }
         let mut figures = RunFigures::of(&run);
         let by = factor * (0.05 * random.normal()).exp();
         figures.figures.values_mut().for_each(|figure| figure.cost.value *= by);
         figures
     };
     (0..runs).map(run).collect()
-}
-
-#[test]
-fn a_planted_slowdown_is_worse_and_identical_runs_are_not() {
-    let base = side("base", 8, "one", 1.0);
-    let planted = SideComparison::of(&base, &side("candidate", 8, "one", 1.3));
-    assert_eq!((planted.replicate, planted.replicates), (Replicate::Run, [8, 8]));
-    assert!(!planted.changes.is_empty() && planted.changes.iter().all(|change| change.worse() == Some(true)));
-    let (first, second) = base.split_at(4);
-    let same = SideComparison::of(first, second);
-    assert!(same.changes.iter().all(|change| change.worse().is_none()));
 }
 
 /// Of runs side by side the slices of the same pass are compared: what moves between passes cancels, and passes that one run
@@ -60,10 +43,8 @@ fn runs_side_by_side_are_compared_slice_by_slice() {
                 for (pass, case) in
                     (0..9).filter(there).flat_map(|pass| (0..cases).map(move |case| (pass, case)))
                 {
-                    let spent = 1e6 * levels[pass] * *by * (0.02 * random.normal()).exp();
-                    let (pass, sender_cpu_ns) = (pass as u32, spent as u64);
-                    let slice = Slice { pass, sender_cpu_ns, length_ns: 1, messages: 10, ..Slice::default() };
-                    rows.push(SliceRow { block: 1, round, case, slice });
+                    let spent = 1e5 * levels[pass] * *by * (0.02 * random.normal()).exp();
+                    rows.push(turn(1, round, pass as u32, case, spent));
                 }
                 run.slices.saw(&rows);
                 run.record.plan.side_by_side = side_by_side;
@@ -127,17 +108,7 @@ fn with_slices(name: &str, factor: f64) -> Vec<RunFigures> {
             let row = |pass: u32, case: usize| {
                 let cost =
                     level * if case == 2 { factor } else { 1.0 } * (1.0 + 0.001 * (number * case) as f64);
-                let slice = Slice {
-                    pass,
-                    position: case as u32,
-                    length_ns: 1_000_000,
-                    start_ns: 0,
-                    wall_ns: 1_000_000,
-                    messages: 10,
-                    sender_cpu_ns: (10.0 * cost) as u64,
-                    receiver_cpu_ns: 0,
-                };
-                SliceRow { block: 0, round, case, slice }
+                turn(0, round, pass, case, cost)
             };
             let rows: Vec<SliceRow> =
                 (0..4).flat_map(|pass| (0..3).map(move |case| row(pass, case))).collect();
@@ -220,8 +191,9 @@ fn facts_that_each_run_measures_differ_by_a_fourth_or_not_at_all() {
     let told = |id: &str, values: [&str; 2]| {
         let [base, candidate] = values.map(|value| {
             let mut runs = side(value, 1, "one", 1.0);
-            let (title, value) = (id.to_string(), Some(value.to_string()));
-            runs[0].record.host.push(Fact { id: id.into(), title, value, source: String::new() });
+            let mut told = Synthetic { rounds: 0, ..Default::default() }.run();
+            tell(&mut told, id, Some(value));
+            runs[0].record.host.extend(told.record.host);
             runs
         });
         !differing(&base, &candidate).is_empty()

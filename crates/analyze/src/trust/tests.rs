@@ -1,10 +1,9 @@
 //! Synthetic runs that are to be believed, and others.
 
 use super::*;
-use crate::synthetic::{self, Synthetic};
+use crate::synthetic::{self, Synthetic, turn};
 use crate::whole::Analysis;
-use syscost_experiment::run::{SessionConditions, SliceRow};
-use syscost_measure::probe::Slice;
+use syscost_experiment::run::SessionConditions;
 
 fn trust(run: &Run) -> Trust {
     Analysis::of(run).trust
@@ -99,15 +98,11 @@ fn every_metric_says_what_it_decided_and_the_first_weighs_most() {
 
 #[test]
 fn slices_that_cost_far_more_than_a_steady_stream_need_care() {
-    let of = |cost: u64| {
+    let of = |cost: f64| {
         let mut run = planted().run();
         let cases: Vec<usize> = run.record.plan.cases.iter().map(|case| case.index).collect();
         for round in 0..12 {
-            let row = |case: &usize| {
-                let sender_cpu_ns = 10 * cost + u64::from(round % 3);
-                let slice = Slice { messages: 10, sender_cpu_ns, wall_ns: 1_000_000, ..Slice::default() };
-                SliceRow { block: 0, round, case: *case, slice }
-            };
+            let row = |case: &usize| turn(0, round, 0, *case, cost + f64::from(round % 3) / 10.0);
             run.slices.saw(&cases.iter().map(row).collect::<Vec<_>>());
         }
         trust(&run)
@@ -116,8 +111,8 @@ fn slices_that_cost_far_more_than_a_steady_stream_need_care() {
         let fact = found.reasons.iter().find(|r| matches!(r.fact, TrustFact::SlicesApart { .. }));
         fact.map(|reason| reason.level)
     };
-    assert_eq!(apart(&of(1200)), None);
-    assert_eq!(apart(&of(3000)), Some(TrustLevel::Fair));
+    assert_eq!(apart(&of(1200.0)), None);
+    assert_eq!(apart(&of(3000.0)), Some(TrustLevel::Fair));
 }
 
 /// Each of them has a narrow interval.

@@ -11,14 +11,15 @@ use syscost_core::stats::median_interval;
 use syscost_core::stats::random::Random;
 use syscost_core::units::Unit;
 use syscost_experiment::plan::{Case, Plan, Skip};
-use syscost_experiment::run::{Audit, Record, Run, SCHEMA, State, Tool};
+use syscost_experiment::run::{Audit, Record, Run, SCHEMA, SliceRow, State, Tool};
 use syscost_experiment::spec::Spec;
+use syscost_host::Fact;
 use syscost_measure::ledger::Counts;
 use syscost_measure::probe::path_steps::{self as steps, PathStep};
 use syscost_measure::probe::prediction::{CostAccount, Input, Prediction};
 use syscost_measure::probe::tcp_path;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, RECEIVER, THREADS};
-use syscost_measure::probe::{self, Timing};
+use syscost_measure::probe::{self, Slice, Timing};
 
 /// What one message of a case truly costs in total CPU time.
 pub type CostNs = fn(&Point) -> f64;
@@ -462,6 +463,20 @@ pub fn drawn_cells(
         metrics.iter().map(cell).collect()
     };
     Cells::from_cases(run.record.plan.cases.iter().map(&mut cells).collect())
+}
+
+/// A turn of ten messages that cost the sender so much each.
+pub fn turn(block: usize, round: u32, pass: u32, case: usize, message_ns: f64) -> SliceRow {
+    let (length_ns, wall_ns, messages) = (1_000_000, 1_000_000, 10);
+    let sender_cpu_ns = (10.0 * message_ns) as u64;
+    let slice = Slice { pass, length_ns, wall_ns, messages, sender_cpu_ns, ..Slice::default() };
+    SliceRow { block, round, case, slice }
+}
+
+/// Records a fact of the machine.
+pub fn tell(run: &mut Run, id: &str, value: Option<&str>) {
+    let (title, value) = (id.to_string(), value.map(str::to_string));
+    run.record.host.push(Fact { id: id.into(), title, value, source: String::new() });
 }
 
 /// 1000 bytes, copied in once and out once.

@@ -169,22 +169,3 @@ fn precision(m: &Material, case: &Case) -> String {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use syscost_analyze::synthetic::Synthetic;
-    use syscost_analyze::whole::Analysis;
-
-    #[test]
-    fn one_round_has_no_precision() {
-        let told = |rounds: u32| {
-            let run = Synthetic { rounds, ..Default::default() }.run();
-            let analysis = Analysis::of(&run);
-            precision(&Material::of(&run, &analysis, &[]), &run.record.plan.cases[0])
-        };
-        assert_eq!(told(0), "no sample");
-        assert_eq!(told(1), "no interval, too few rounds");
-        assert!(told(8).starts_with('±'), "{}", told(8));
-    }
-}

@@ -227,16 +227,3 @@ pub fn ratio_text(ratio: f64) -> String {
         r => format!("{r:.2}x"),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ratios_have_two_digits_or_two_decimals() {
-        assert_eq!(
-            ["1.07x", "2.0x", "7.9x", "24x"].map(String::from),
-            [1.0721, 1.999, 7.92, 24.2].map(ratio_text)
-        );
-    }
-}

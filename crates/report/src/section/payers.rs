@@ -139,22 +139,3 @@ fn charged<'a>(mut found: impl Iterator<Item = &'a CpuTimes>) -> Option<String> 
             .to_string()
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sentence_says_what_became_of_stolen_time() {
-        let said = |stolen, steal_ns| {
-            let wall_ns = 500_000_000;
-            stolen_sentence(&ThreadClock { stolen, steal_ns, wall_ns, ..ThreadClock::default() }, 0.123)
-        };
-        assert!(said(StolenTime::Included, 9).ends_with(": tried here, up to 12 % of it."));
-        assert!(said(StolenTime::Excluded, 9).contains("excludes time stolen by the hypervisor"));
-        let none = said(StolenTime::NotSeen, 0);
-        assert!(none.contains("is not known: none was stolen in the 500 ms"), "{none}");
-        assert!(said(StolenTime::NotSeen, 9).contains("too little was stolen"));
-        assert!(said(StolenTime::Unclear, 9).contains("is unclear"));
-    }
-}

@@ -101,18 +101,3 @@ pub fn lacking() -> Unavailable {
         remedy: format!("syscost run default (its spec has id = \"{}\" beside the transfer)", probe.id),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_small_error_is_not_rounded_to_none() {
-        let said =
-            accuracy(&Accuracy { cases: 20, median: 1.04, ninth_decile: 1.35, bias: 1.06, too_low: 7 });
-        assert!(
-            said.contains("within 1.04x in half of 20 cases. It is within 1.35x in nine of ten."),
-            "{said}"
-        );
-    }
-}

@@ -255,32 +255,3 @@ fn range(values: impl Iterator<Item = f64>, show: &dyn Fn(f64) -> String) -> Str
     let Some((low, high)) = ends.map(|(low, high)| (show(low), show(high))) else { return String::new() };
     if low == high { high } else { format!("{low} to {high}") }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn wide(half_width: f64) -> Problem {
-        let kind = ProblemKind::WideInterval { rounds: 9, half_width, asked: 0.05 };
-        Problem { kind, case: 0, cells: Vec::new() }
-    }
-
-    #[test]
-    fn problems_of_a_kind_are_one_sentence_with_their_range() {
-        let (one, other) = (wide(0.31), wide(0.08));
-        assert_eq!(
-            summary(&[&one, &other]),
-            "2 figures with enough rounds for an interval are imprecise: up to ±31 %, where ±5 % was asked."
-        );
-        assert_eq!(
-            summary(&[&one]),
-            "1 figure with enough rounds for an interval is imprecise: ±31 %, where ±5 % was asked."
-        );
-        assert_eq!(detail(&one.kind, None), "±31 % after 9 rounds");
-        let samples = SampleShare { samples: 1, of: 12 };
-        let kind = ProblemKind::Impossible { fault: Fault::Negative, samples, bound: None };
-        let refused = Problem { kind, case: 3, cells: Vec::new() };
-        let text = "2 of 24 samples of 2 cases were refused: a figure is negative.";
-        assert_eq!(summary(&[&refused, &refused]), text);
-    }
-}

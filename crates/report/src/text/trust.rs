@@ -161,42 +161,6 @@ fn sentence(fact: &TrustFact) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_headline_says_the_worst_first_in_few_words() {
-        let decided = TrustFact::Decided {
-            metric: "throughput",
-            decided: 46,
-            comparisons: 50,
-            minutes_needed: Some(3.0),
-        };
-        let twins = TrustFact::Twins {
-            metric: "throughput",
-            ratio: 1.002,
-            low: 0.997,
-            high: 1.007,
-            farthest: 0.02,
-            pairs: 5,
-        };
-        let much = "92 % of 50 comparisons of throughput decided";
-        let same = "identical cases within 0.7 % on average in throughput";
-        let good = |fact| TrustReason { level: TrustLevel::Good, fact };
-        let mut trust = Trust { level: TrustLevel::Good, reasons: vec![good(decided), good(twins)] };
-        assert_eq!(headline(&trust), format!("You can rely on this: {much}, {same}."));
-        let fact = TrustFact::Ended { state: State::Interrupted };
-        trust.reasons.push(TrustReason { level: TrustLevel::Fair, fact });
-        trust.level = TrustLevel::Fair;
-        assert_eq!(headline(&trust), format!("Rely on this with care: the run was interrupted. {much}."));
-        assert!(!facts(&trust).concat().contains("50 comparisons"), "the headline says so");
-        trust.reasons.pop();
-        trust.reasons[0].level = TrustLevel::Fair;
-        assert_eq!(headline(&trust), format!("Rely on this with care: {much}. {}.", capital(same)));
-        let fact = TrustFact::Ended { state: State::Interrupted };
-        trust.reasons.insert(0, TrustReason { level: TrustLevel::Fair, fact });
-        let told = facts(&trust);
-        assert!(told[0].contains("--resume"), "{told:?}");
-        assert!(told.iter().all(|text| text.split_whitespace().count() < 25));
-    }
-
     /// It was said: within 18 % on average, 4 pairs within 17 %.
     #[test]
     fn no_average_is_said_to_be_beyond_each_of_its_pairs() {

@@ -207,34 +207,4 @@ mod tests {
             "congestion_control cubic is not possible"
         );
     }
-    use std::path::Path;
-    use syscost_experiment::run::RunDir;
-
-    #[test]
-    fn places_name_what_decides_and_what_varies() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let run = RunDir::load(&root.join("docs/runs/default")).unwrap();
-        let words = Words::of(&run);
-        let cases = run.record.plan.cases.iter();
-        let mut points = cases.map(|case| &case.point).filter(|p| p.int(THREADS) == Some(1));
-        let p = points
-            .find(|p| p.text(MECHANISM) == Some("send") && p.int(MESSAGE_BYTES) == Some(65536))
-            .unwrap();
-        let place = words.place(p, &[MECHANISM.id]);
-        assert!(place.starts_with("64 KiB and 1 thread over veth"), "{place}");
-        assert!(words.place(p, &[MECHANISM.id, MESSAGE_BYTES.id]).starts_with("1 thread over veth"));
-        assert_eq!(words.name(p, MECHANISM.id, &p.without(MECHANISM.id)), "send");
-        assert_eq!(words.range(MESSAGE_BYTES.id, 64, 1 << 20), "64 B to 1 MiB");
-    }
-
-    #[test]
-    fn lists_and_shares() {
-        let list = ["a", "b", "c"].map(String::from);
-        assert_eq!([and(&list), and(&list[..2]), and(&list[..1])], ["a, b and c", "a and b", "a"]);
-        assert_eq!(
-            [&[1][..], &[1, 8]].map(|n| threads(&n.iter().map(|n| Value::Int(*n)).collect::<Vec<_>>())),
-            ["1 thread", "1 and 8 threads"]
-        );
-        assert_eq!([0.004, 0.015, 1.0].map(percent), ["0.4 %", "1.5 %", "100 %"]);
-    }
 }

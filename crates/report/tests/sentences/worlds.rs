@@ -1,12 +1,11 @@
 //! Synthetic runs whose truth is known, with the machine's drift. In the first nothing differs; each of the others has
 //! one truth, far beyond what its noise lets one see.
 
-use syscost_analyze::synthetic::{PLAIN, StepPrices, Synthetic, audit, clocks, count_events, makers};
+use syscost_analyze::synthetic::{PLAIN, StepPrices, Synthetic, audit, clocks, count_events, makers, turn};
 use syscost_core::axis::{Point, Value};
 use syscost_core::stats::random::Random;
-use syscost_experiment::run::{Audit, Run, SliceRow};
+use syscost_experiment::run::{Audit, Run};
 use syscost_measure::ledger::Counts;
-use syscost_measure::probe::Slice;
 
 /// A share of a share: noise of counts between windows.
 const COUNT_NOISE: f64 = 0.03;
@@ -60,18 +59,8 @@ fn sliced(run: &mut Run, random: &mut Random, rounds: u32, cost: &dyn Fn(&Point)
             let mut rows = Vec::new();
             for pass in 0..8 {
                 for case in transfers.iter().filter(|c| c.point.without("mechanism") == *place) {
-                    let mut spent = || 10.0 * cost(&case.point) * level * (0.03 * random.normal()).exp();
-                    let slice = Slice {
-                        pass,
-                        position: 0,
-                        length_ns: 1_000_000,
-                        start_ns: 0,
-                        wall_ns: spent() as u64,
-                        messages: 10,
-                        sender_cpu_ns: spent() as u64,
-                        receiver_cpu_ns: 0,
-                    };
-                    rows.push(SliceRow { block, round, case: case.index, slice });
+                    let ns = cost(&case.point) * level * (0.03 * random.normal()).exp();
+                    rows.push(turn(block, round, pass, case.index, ns));
                 }
             }
             run.slices.saw(&rows);

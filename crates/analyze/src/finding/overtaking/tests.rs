@@ -45,27 +45,6 @@ fn told(run: &Run, groups: &Groups, cells: &Cells) -> Vec<Overtaking> {
     [Class::OneCopy, Class::ZeroCopy].into_iter().flat_map(of).map(says).collect()
 }
 
-/// Every case costs the same in these runs, so any that is said to beat another is false. The two
-/// metrics are drawn apart: each may err in 5 % of runs.
-#[test]
-fn in_a_thousand_runs_without_a_difference_hardly_any_crossover_is_told() {
-    let run = plan(&[1]);
-    let groups = Groups::of(&run, RIVALS.id);
-    let mut random = Random::new(1_000);
-    let (runs, mut crossovers, mut erred) = (1_000, 0, 0);
-    for i in 0..runs {
-        let rounds = if i % 4 < 2 { 8 } else { 12 };
-        let cells = drawn_cells(&run, HEADLINES, rounds, &mut random, |_, _, _| 0.0, 0.02);
-        let told = told(&run, &groups, &cells);
-        assert_eq!(told.len(), 4, "two pairs by two metrics: {told:#?}");
-        let crosses = |one: &Overtaking| !matches!(one.overtakes, Overtakes::Always | Overtakes::Never);
-        crossovers += usize::from(told.iter().any(crosses));
-        erred += usize::from(told.iter().any(|one| one.better.len() + one.worse.len() > 0));
-    }
-    assert!(crossovers * 100 < runs, "{crossovers} of {runs} runs tell of a crossover");
-    assert!(erred * 100 <= runs * 2 * 5, "{erred} of {runs} runs tell of a difference");
-}
-
 /// One-copy costs 600 ns more and saves 0.3 ns/B of 0.8 at equal other cost: they cross at 2000 bytes.
 /// Zero-copy is dearer everywhere.
 fn crossing(case: &Case, metric: &'static str) -> f64 {
@@ -77,29 +56,6 @@ fn crossing(case: &Case, metric: &'static str) -> f64 {
     };
     // CPU per byte, and the throughput that one busy CPU gives.
     if metric == HEADLINES[0] { (cost / bytes).ln() } else { (8e9 * bytes / cost).ln() }
-}
-
-#[test]
-fn a_planted_crossover_is_found_at_the_stated_confidence() {
-    let run = plan(&[1, 4]);
-    let groups = Groups::of(&run, RIVALS.id);
-    let mut random = Random::new(7);
-    let (mut answers, mut found, mut right) = (0, 0, 0);
-    for _ in 0..50 {
-        let centre =
-            |case: &Case, metric, random: &mut Random| crossing(case, metric) + 0.002 * random.normal();
-        let cells = drawn_cells(&run, HEADLINES, 12, &mut random, centre, 0.02);
-        for one in told(&run, &groups, &cells).iter().filter(|one| is(one, Class::OneCopy)) {
-            answers += 1;
-            let Overtakes::From { low, high } = one.overtakes else { continue };
-            found += 1;
-            // 2000 bytes lie between two sizes; ties may widen the interval, not move it.
-            right += usize::from(low < 2000 && 2000 < high && high <= 65536);
-        }
-    }
-    assert!(answers >= 100, "both metrics in every run: {answers}");
-    assert!(found * 100 >= answers * 95, "{found} of {answers} found");
-    assert!(right * 100 >= found * 95, "{right} of {found} hold the truth");
 }
 
 fn is(one: &Overtaking, class: Class) -> bool {
@@ -144,17 +100,4 @@ fn ranges_that_come_back_are_a_set_and_what_is_missing_is_said() {
     let answer = super::answer(&analysis.evidence(&alone), "asked", Class::OneCopy);
     assert_eq!(answer.lacks, Some(Lack::ClassesAtOneSize { challenger: "one-copy" }));
     assert_eq!(answer.command.as_deref(), Some("syscost run --mechanism two-copy,one-copy"));
-}
-
-#[test]
-fn answers_stand_on_all_their_cases() {
-    let run = Synthetic { mechanisms: vec!["pack_send", "sendmsg"], ..Default::default() }.run();
-    let analysis = crate::whole::Analysis::of(&run);
-    let answer = super::answer(&analysis.evidence(&run), "asked", Class::OneCopy);
-    assert_eq!(answer.shown.len(), 2, "by both metrics");
-    for shown in &answer.shown {
-        assert_eq!((shown.comparisons.len(), shown.cells.len()), (5, 20));
-        assert!(shown.comparisons.iter().all(|row| row.a.len() == 2 && row.b.len() == 2));
-    }
-    assert!(matches!(answer.verdict, AnswerVerdict::No | AnswerVerdict::Undecided), "{:?}", answer.verdict);
 }

@@ -1,17 +1,12 @@
 //! Planted surprises are found; flat data have none.
 
 use super::*;
-use crate::cells::Cells;
-use crate::compare::groups::Groups;
-use crate::model::Model;
-use crate::synthetic::{Synthetic, drawn_cells};
+use crate::synthetic::{Synthetic, turn};
 use crate::whole::Analysis;
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
-use syscost_core::stats::random::Random;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::{Run, SliceRow};
-use syscost_measure::probe::Slice;
 
 fn answered(run: &Run) -> Answer {
     let analysis = Analysis::of(run);
@@ -113,17 +108,7 @@ fn a_step_of_cpu_time_is_one_of_slices() {
     let cases = run.record.plan.cases.clone();
     let slice = |case: &Case, round: u32| {
         let block = usize::from(case.point.int_at("message_bytes") == Some(1024));
-        let slice = Slice {
-            pass: 0,
-            position: 0,
-            length_ns: 1_000_000,
-            start_ns: 0,
-            wall_ns: 1_000_000,
-            messages: 1000,
-            sender_cpu_ns: (smooth(&case.point) * 1000.0) as u64 + u64::from(round),
-            receiver_cpu_ns: 0,
-        };
-        SliceRow { block, round, case: case.index, slice }
+        turn(block, round, 0, case.index, smooth(&case.point) + f64::from(round) / 1000.0)
     };
     for round in 0..12 {
         run.slices.saw(&cases.iter().map(|case| slice(case, round)).collect::<Vec<SliceRow>>());
@@ -133,20 +118,6 @@ fn a_step_of_cpu_time_is_one_of_slices() {
     for place in of_kind(&answer, Surprise::LargerIsWorse).into_iter().flatten() {
         assert_eq!(step(place).2, ["throughput"], "which is of windows");
     }
-}
-
-#[test]
-fn a_cliff_is_found_from_both_of_its_sides() {
-    let bare = answered(&shape(cliff).run());
-    let worse = of_kind(&bare, Surprise::LargerIsWorse);
-    let [[one]] = &worse[..] else { panic!("{bare:#?}") };
-    let (from, to, metrics) = step(one);
-    assert_eq!((from, to, one.place.text_at("mechanism")), (256, 1024, Some("sendmsg")));
-    assert!(metrics.contains(&"throughput") && metrics.contains(&"total_cpu_ns_per_byte"), "{metrics:?}");
-    let cheaper = of_kind(&bare, Surprise::LargerIsCheaper);
-    let [[other]] = &cheaper[..] else { panic!("{bare:#?}") };
-    assert_eq!(step(other), (1024, 4096, vec!["total_cpu_ns_per_message"]));
-    assert!(bare.shown[..2].iter().all(|shown| !shown.comparisons.is_empty()));
 }
 
 #[test]
@@ -163,62 +134,4 @@ fn surprises_of_one_kind_are_one_phenomenon_with_its_range() {
     assert!(matches!(kind, Surprise::LargerIsWorse | Surprise::LargerIsCheaper), "{kind:?}");
     assert_eq!((places.len(), places[0].place.text_at("mechanism")), (2, Some("send")));
     assert!(factors.1 > 1.8 * factors.0, "{factors:?}");
-}
-
-/// Every third round of one case is slow.
-fn bistable() -> Run {
-    let mut run = Synthetic { rounds: 20, ..shape(smooth) }.run();
-    // Without the rounds' shared noise.
-    for sample in &mut run.samples {
-        let wobble = 1.0 + 0.001 * f64::from((sample.round * 7 + sample.case as u32 * 3 + sample.index) % 5);
-        let slow = if slow_round(sample) { 0.3 } else { 1.0 };
-        let factor = 1e6 * wobble * slow / sample.ops;
-        (sample.ops, sample.bytes) = (sample.ops * factor, sample.bytes * factor);
-        for messages in ["sender_messages", "receiver_messages"] {
-            sample.quantities.insert(messages.into(), Some(sample.ops));
-        }
-    }
-    run
-}
-
-fn slow_round(sample: &Sample) -> bool {
-    sample.case == 3 && sample.round.is_multiple_of(3)
-}
-
-#[test]
-fn a_bistable_case_is_found() {
-    let answer = answered(&bistable());
-    let mut places = of_kind(&answer, Surprise::TwoLevels).into_iter().flatten();
-    let of_throughput =
-        |place: &&SurprisingPlace| matches!(place.seen, SurpriseSeen::Levels { metric: "throughput", .. });
-    assert_eq!(places.find(of_throughput).expect("bistable").case, 3);
-}
-
-/// Every cell draws from one distribution, so each step that is told is false. Sizes and threads are a family each.
-#[test]
-fn flat_data_have_hardly_any_surprise() {
-    let mut run = Synthetic { rounds: 0, threads: vec![1, 2], twin_every: 5, ..shape(smooth) }.run();
-    run.samples.clear();
-    let metrics = ["throughput", "total_cpu_ns_per_byte", "total_cpu_ns_per_message"];
-    let groups = Groups::of(&run, "mechanism");
-    let mut random = Random::new(99);
-    let runs = 400;
-    let surprised = (0..runs)
-        .filter(|_| {
-            let cells: Cells = drawn_cells(&run, &metrics, 10, &mut random, |_, _, _| 0.0, 0.02);
-            let evidence = Evidence {
-                run: &run,
-                cells: &cells,
-                groups: &groups,
-                studies: &[],
-                limiters: &[],
-                model: &Model::default(),
-                problems: &[],
-            };
-            let answer = Unexpected.answered(&evidence);
-            let kinds = [Surprise::LargerIsWorse, Surprise::LargerIsCheaper];
-            kinds.iter().any(|kind| !of_kind(&answer, *kind).is_empty())
-        })
-        .count();
-    assert!(surprised * 100 < runs * 5, "{surprised} of {runs}");
 }
