@@ -199,17 +199,6 @@ fn an_ordinary_user_is_told_what_is_not_verified() {
     assert!(!table.contains("exact"), "nothing that was not counted balances: {table}");
 }
 
-#[test]
-fn the_table_fits_eighty_columns() {
-    let _turn = turn();
-    let arguments =
-        ["audit", "--mechanism", "send,msg_zerocopy_sleep", "--threads", "1,2", "--path", "loopback"];
-    let output = Command::new(SYSCOST).args(arguments).output().expect("the binary starts");
-    let table = String::from_utf8_lossy(&output.stdout);
-    assert!(table.contains("msg_zerocopy_sleep"), "{}", said(&output));
-    assert!(table.lines().all(|line| line.len() <= 80), "{table}");
-}
-
 /// Programs of a ledger that the kernel holds.
 fn programs() -> BTreeSet<u32> {
     let ours = |name: Option<&str>| {

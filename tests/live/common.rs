@@ -230,14 +230,6 @@ impl Group {
         file.exists() && std::fs::write(file, value).is_ok()
     }
 
-    /// For how long the CPU quota has stopped what is inside.
-    pub fn throttled_ns(&self) -> Option<f64> {
-        let text = std::fs::read_to_string(self.0.join("cpu.stat")).ok()?;
-        let field =
-            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
-        field("throttled_usec ").map(|us| 1000.0 * us).or_else(|| field("throttled_time "))
-    }
-
     /// A command that runs inside.
     pub fn command(&self, program: &Path) -> Command {
         let enter = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());

@@ -38,7 +38,7 @@ fn all_of_them_on_loopback() {
     let all = names(&available("all_of_them_on_loopback"));
     all_verify(
         "transfer",
-        &[("path", "loopback"), ("mechanism", &all), ("size", "8,9,1000,65537"), ("threads", "2")],
+        &[("path", "loopback"), ("mechanism", &all), ("size", "8,9,64,1000,65537,1M"), ("threads", "1,3")],
     );
 }
 
@@ -56,20 +56,9 @@ fn all_of_them_between_namespaces() {
 
 #[test]
 fn several_messages_to_a_call() {
-    batches_verify("several_messages_to_a_call", "8,65537", "8,128");
-}
-
-#[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
-fn several_messages_to_a_call_at_more_sizes() {
-    batches_verify("several_messages_to_a_call_at_more_sizes", "8,1000,65537", "8,64,128");
-}
-
-fn batches_verify(test: &str, sizes: &str, batches: &str) {
-    let several = with(test, mechanism::MESSAGES_PER_CALL.id);
-    let threads = ("threads", "1");
-    let axes = [("path", "loopback"), ("mechanism", &several), ("size", sizes), threads, ("batch", batches)];
-    all_verify("transfer", &axes);
+    let several = with("several_messages_to_a_call", mechanism::MESSAGES_PER_CALL.id);
+    let axes = [("path", "loopback"), ("mechanism", &several), ("size", "8,1000,65537"), ("threads", "1")];
+    all_verify("transfer", &[&axes[..], &[("batch", "8,64,128")]].concat());
 }
 
 /// What is held back must neither be lost at the end nor make a sender wait for its own bytes.
@@ -91,23 +80,13 @@ fn more_that_never_follows() {
 
 #[test]
 fn pipes_and_lent_pages_keep_their_limits() {
-    pipes_verify("pipes_and_lent_pages_keep_their_limits", "65537");
-}
-
-#[test]
-#[ignore = "second tier: cargo test --release -- --ignored"]
-fn pipes_and_lent_pages_keep_their_limits_at_whole_pages() {
-    pipes_verify("pipes_and_lent_pages_keep_their_limits_at_whole_pages", "4096,65537");
-}
-
-fn pipes_verify(test: &str, sizes: &str) {
-    let piped = with(test, "pipe_bytes");
+    let piped = with("pipes_and_lent_pages_keep_their_limits", "pipe_bytes");
     all_verify(
         "transfer",
         &[
             ("path", "loopback"),
             ("mechanism", &piped),
-            ("size", sizes),
+            ("size", "4096,65537"),
             ("threads", "1"),
             ("alignment", "heap,page"),
             ("batch", "1,64"),

@@ -5,7 +5,6 @@
 use crate::common::{SYSCOST, executable, is_root};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -41,9 +40,6 @@ fn role() {
     let Ok(role) = std::env::var(ROLE) else {
         return;
     };
-    if role == "hold" {
-        hold_a_pair();
-    }
     let interfaces = std::fs::read_to_string("/proc/net/dev").unwrap();
     if let Some(address) = role.strip_prefix("listen ") {
         let listener = TcpListener::bind((address, 0)).unwrap();
@@ -62,56 +58,6 @@ fn role() {
     let links = interfaces.lines().filter(|line| line.contains(':')).count();
     let expected = std::env::var(LINKS).unwrap();
     assert_eq!(links.to_string(), expected, "loopback and what the layer needs: {interfaces}");
-}
-
-/// Makes a pair, says which namespaces it holds, and waits to be killed.
-fn hold_a_pair() {
-    program::set(binary());
-    let pair = NamespacePair::create("hold", &PairSettings::veth(1500, true)).unwrap();
-    for side in [&pair.sender, &pair.receiver] {
-        let link = format!("/proc/self/fd/{}", side.net_ns.as_raw_fd());
-        eprintln!("holds {}", std::fs::read_link(link).unwrap().display());
-    }
-    syscost_sys::sleep::sleep(std::time::Duration::from_secs(60));
-}
-
-/// Does any process that we may look at live in this namespace (`net:[4026532123]`) or hold it?
-fn is_held(namespace: &str) -> bool {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    let links = processes.flat_map(|process| {
-        let open = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-        open.map(|entry| entry.path()).chain([process.join("ns/net")]).collect::<Vec<_>>()
-    });
-    links.into_iter().any(|link| std::fs::read_link(link).is_ok_and(|to| to.as_os_str() == namespace))
-}
-
-/// Only descriptors hold a pair: with the last of them the kernel removes everything.
-#[test]
-fn nothing_is_left_after_kill_9() {
-    program::set(binary());
-    if let Err(why) = namespaces::available() {
-        return eprintln!("skipped: {}", why.reason);
-    }
-    let mut holder = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "namespaces::role", "--nocapture"])
-        .env(ROLE, "hold")
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(holder.stderr.take().unwrap()).lines();
-    let namespaces = [value(&mut lines, "holds "), value(&mut lines, "holds ")];
-    assert!(namespaces.iter().all(|namespace| is_held(namespace)), "{namespaces:?}");
-    holder.kill().unwrap();
-    holder.wait().unwrap();
-    // The numbers of dead namespaces are given out again, to the tests beside this one too: look
-    // more than once.
-    let gone = (0..20).any(|_| {
-        let held = namespaces.iter().any(|namespace| is_held(namespace));
-        syscost_sys::sleep::sleep(std::time::Duration::from_millis(if held { 50 } else { 0 }));
-        !held
-    });
-    assert!(gone, "{namespaces:?}");
 }
 
 fn value(lines: &mut impl Iterator<Item = std::io::Result<String>>, key: &str) -> String {

@@ -6,8 +6,7 @@ use crate::common::{SYSCOST, skipped};
 use crate::formula;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 use syscost_core::axis::{Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::topology::Topology;
@@ -117,62 +116,6 @@ fn on_one_cpu_what_needs_two_is_skipped_with_the_reason() {
         let said = |field: &str| skip[field].as_str().is_some_and(|text| !text.is_empty());
         assert!(said("reason") && said("remedy"), "{skip}");
     }
-}
-
-/// Processes by their parent, for all that are not yet reaped: (process, parent).
-fn parents() -> Vec<(u32, u32)> {
-    let processes = std::fs::read_dir("/proc").expect("/proc is mounted");
-    let parent = |entry: std::io::Result<std::fs::DirEntry>| {
-        let process: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The name before it may hold anything, but no later parenthesis.
-        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-        let (state, parent) = (fields.next()?, fields.next()?.parse().ok()?);
-        (state != "Z").then_some((process, parent))
-    };
-    processes.filter_map(parent).collect()
-}
-
-fn child_of(process: u32) -> Option<u32> {
-    parents().into_iter().find(|(_, parent)| *parent == process).map(|(child, _)| child)
-}
-
-/// What `of` finds within some seconds.
-fn soon<T>(mut of: impl FnMut() -> Option<T>) -> Option<T> {
-    let limit = Instant::now() + Duration::from_secs(10);
-    while Instant::now() < limit {
-        if let Some(found) = of() {
-            return Some(found);
-        }
-        syscost_sys::sleep::sleep(Duration::from_millis(5));
-    }
-    None
-}
-
-#[test]
-fn a_killed_run_leaves_no_other_end() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let spec = dir.path().join("spec.toml");
-    let case = "[[probe]]\nid = \"context_switch\"\nbetween = [\"process\"]\nplacement = [\"same\"]\ntoken = [\"eventfd\"]\n";
-    std::fs::write(&spec, format!("name = \"t\"\n[timing]\nwindow = \"5s\"\n{case}")).expect("written");
-    let mut harness = Command::new(SYSCOST)
-        .args(["run", "-q"])
-        .arg(&spec)
-        .arg("--out")
-        .arg(dir.path().join("run"))
-        .stderr(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("starts");
-    let ends = soon(|| {
-        let worker = child_of(harness.id())?;
-        Some((worker, child_of(worker)?))
-    });
-    harness.kill().expect("ours");
-    harness.wait().expect("ours");
-    let (worker, other) = ends.expect("a worker with its other end");
-    let gone = soon(|| parents().iter().all(|(process, _)| ![worker, other].contains(process)).then_some(()));
-    assert!(gone.is_some(), "worker {worker} or its other end {other} is still there");
 }
 
 /// What a program of binutils says of the binary; `None`: it is not here.

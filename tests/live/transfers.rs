@@ -5,21 +5,6 @@ use syscost_experiment::run::files::RunDir;
 use syscost_measure::probe;
 
 #[test]
-fn every_mechanism_on_loopback() {
-    all_verify(
-        "transfer",
-        &[("path", "loopback"), ("size", "8,9,64,1000,4096,65537,1M"), ("threads", "1,3")],
-    );
-}
-
-#[test]
-fn every_mechanism_between_namespaces() {
-    if common::namespaces_allowed("every_mechanism_between_namespaces") {
-        all_verify("transfer", &[("path", "veth"), ("size", "8,1000,65537"), ("threads", "1,2")]);
-    }
-}
-
-#[test]
 fn every_link_setting() {
     if common::namespaces_allowed("every_link_setting") {
         all_verify(

@@ -21,19 +21,6 @@ fn verify(axes: &[(&str, &str)]) -> (usize, usize) {
 }
 
 #[test]
-fn every_pair_verifies() {
-    let all = [COPYING, ZERO_COPY].concat().join(",");
-    let (done, skipped) = verify(&[
-        ("path", "loopback"),
-        ("mechanism", &format!("send,{all}")),
-        ("receiver", "recv,io_uring_recv"),
-        ("size", "8,1000,65537"),
-        ("threads", "1,2"),
-    ]);
-    assert_eq!(done + skipped, 5 * 2 * 3 * 2);
-}
-
-#[test]
 fn chains_and_their_switches_verify() {
     verify(&[
         ("path", "loopback"),
@@ -56,22 +43,6 @@ fn chains_and_their_switches_verify() {
         ("registered", "on,off"),
         ("socket-buffer", "0,16K"),
     ]);
-}
-
-#[test]
-fn chains_verify_between_namespaces() {
-    if common::namespaces_allowed("chains_verify_between_namespaces") {
-        let all = [COPYING, ZERO_COPY].concat().join(",");
-        verify(&[
-            ("path", "veth"),
-            ("mechanism", &all),
-            ("receiver", "io_uring_recv"),
-            ("size", "1000,65537"),
-            ("threads", "1"),
-            ("batch", "1,8"),
-            ("registered", "on,off"),
-        ]);
-    }
 }
 
 /// Loopback copies what was lent to it: the kernel says so of every message, and the run has it.

@@ -1,6 +1,6 @@
 //! Every file of the repository that the code makes: what it has to contain today.
 //!
-//! `cargo xtask regenerate` writes these files; tests/generated.rs compares them.
+//! `cargo xtask regenerate` writes these files; tests/program/generated.rs compares them.
 
 pub mod answers;
 pub mod deciding;

@@ -3,7 +3,7 @@
 //! Costs are logarithms. A host's effect is a median, so that a burst in a minority of its measurements moves nothing. Its
 //! error is what the hosts' effects scatter by, which holds drift and differences between healthy hosts; in a small fleet it
 //! is no less than what single measurements scatter by. Tails are heavy: a median of n values with the tails of t(3) has those of t(3
-//! ceil(n / 2)). Simulated in `tests/hosts.rs`.
+//! ceil(n / 2)). Simulated in `tests/deciding/hosts.rs`.
 
 use super::estimate::RoundsEvidence;
 use super::{Decision, Looks, family};

@@ -9,7 +9,7 @@
 //! Three answers, in this order: *the same* within [`MARGIN`] (the interval lies inside), *less* or *more* (it
 //! excludes 1), *undecided*. Everything is on log ratios, so that a / b and b / a say the same.
 //! The chance of any false answer of a kind is held over the family of questions and over every look ([`Looks`]).
-//! Pure numbers; simulated with the noise of real machines in `tests/deciding.rs`.
+//! Pure numbers; simulated with the noise of real machines in `tests/deciding`.
 
 mod estimate;
 mod family;

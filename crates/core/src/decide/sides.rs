@@ -2,7 +2,7 @@
 //!
 //! The replicates of a side are independent of those of the other. Replicates that share a stratum (a boot on which both sides ran)
 //! are compared within it. The scatter is the question's own: pooled over questions, or moderated, simulated comparisons
-//! erred in up to 40 % and 9 % where questions scatter differently (`tests/sides.rs` has the rule that is used).
+//! erred in up to 40 % and 9 % where questions scatter differently (`tests/deciding/sides.rs` has the rule that is used).
 
 use super::estimate::RoundsEvidence;
 use super::{Decision, Looks, family};

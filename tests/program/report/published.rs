@@ -5,7 +5,7 @@ use serde_json::Value;
 use syscost_measure::mechanism::Class;
 
 /// Table 1 of a course report: 4 threads, loopback, 5 s a cell, one run a cell.
-const FOUR_THREADS: &str = include_str!("../data/published/pa02-mt25057.csv");
+const FOUR_THREADS: &str = include_str!("../../data/published/pa02-mt25057.csv");
 
 fn analysed(file: &str) -> Value {
     let path = format!("{}/tests/data/published/{file}", env!("CARGO_MANIFEST_DIR"));

@@ -1,7 +1,7 @@
 //! The page in a real browser: the numbers it shows, and what it loads.
 
-use crate::common;
-use crate::loading::{Loaded, load};
+use crate::report::common;
+use crate::report::loading::{Loaded, load};
 use std::collections::HashMap;
 use std::fs;
 use syscost_analyze::whole::Analysis;

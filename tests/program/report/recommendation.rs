@@ -1,6 +1,6 @@
 //! What is recommended of recorded runs: short sentences, rows that exist, and nothing that a reader cannot use.
 
-use crate::common;
+use crate::report::common;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -15,7 +15,7 @@ const DATA: [&str; 4] = ["axes", "point", "settings", "spent_ns"];
 #[test]
 fn every_key_of_the_record_is_documented() {
     let text = fs::read_to_string(path()).expect("FORMAT.md");
-    let record = serde_json::to_value(crate::common::small_run().record).unwrap();
+    let record = serde_json::to_value(crate::report::common::small_run().record).unwrap();
     let mut keys = BTreeSet::new();
     walk(&record, &mut keys);
     // Under these the keys are data.

@@ -1,13 +1,13 @@
 //! findings.json is what its published schema says.
 
-use crate::schema::Schema;
+use crate::report::schema::Schema;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::{Run, RunDir};
 
 fn schema() -> Schema {
-    Schema::new(include_str!("../../docs/findings.schema.json"))
+    Schema::new(include_str!("../../../docs/findings.schema.json"))
 }
 
 fn findings(run: &Run) -> Value {
@@ -42,7 +42,7 @@ type Change = fn(&mut Value);
 
 #[test]
 fn what_the_schema_does_not_allow_is_found() {
-    let right = findings(&crate::common::small_run());
+    let right = findings(&crate::report::common::small_run());
     assert_eq!(schema().errors(&right), Vec::<String>::new());
     let wrong: [(&str, Change); 4] = [
         ("no run", |all| drop(all.as_object_mut().expect("a map").remove("run"))),

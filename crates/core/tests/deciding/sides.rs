@@ -129,7 +129,7 @@ fn a_difference_at_the_margin_is_called_the_same_in_a_twentieth_at_most() {
     }
 }
 
-/// The table of docs/comparing.md: `cargo test --release -p syscost-core --test sides -- --nocapture`.
+/// The table of docs/comparing.md: `cargo test --release -p syscost-core --test deciding sides:: -- --nocapture`.
 #[test]
 fn power_is_as_documented() {
     let mut last = 0.0;
@@ -155,7 +155,7 @@ fn power_is_as_documented() {
 
 /// Fourteen runs of one command (64 KiB on veth), in the order they ran: what a message costs both sides, in ns. Their
 /// 95 % intervals are disjoint in up to 29 of 100 pairs, and their costs fall by 4 % from the first half to the last.
-const IDENTICAL: &str = include_str!("../../../tests/data/aa14.csv");
+const IDENTICAL: &str = include_str!("../../../../tests/data/aa14.csv");
 
 #[test]
 fn identical_runs_are_silent_however_their_sides_alternate() {

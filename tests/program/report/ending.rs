@@ -1,12 +1,11 @@
 //! What a run ends with on a terminal: trust first, then the numbers that were asked for, in 40 lines of 80 columns.
 
-use crate::common::{self, Shape};
+use crate::report::common::{self, Shape};
 use syscost_analyze::whole::Analysis;
 use syscost_core::axis::Value;
 use syscost_core::sample::Sample;
 use syscost_experiment::run::{Run, Slices, Warning};
 use syscost_report::terminal::{self, LINES, TerminalLook};
-use syscost_report::text::ending::EndTable;
 use syscost_report::{Report, build};
 use textwrap::core::display_width;
 
@@ -51,18 +50,6 @@ fn a_few_cases_have_a_row_each_with_interval_and_verdict() {
     let cost = cells.cell(0, "total_cpu_ns_per_message").expect("measured").estimate;
     let shown: f64 = control.split_whitespace().nth(1).unwrap().parse().unwrap();
     assert!((shown / (cost.value / 1e3) - 1.0).abs() < 0.05, "{control}: {}", cost.value);
-}
-
-#[test]
-fn a_single_case_has_its_numbers() {
-    let mechanisms = vec!["send"];
-    let shape = Shape { mechanisms, sizes: vec![64], threads: vec![1], twins: false, ..common::small() };
-    let run = common::run(&shape);
-    assert_fits(&run);
-    let row = ending(&run, 80);
-    let row = line(&row, "send ");
-    assert_eq!(row.matches('±').count(), 2, "{row}");
-    assert!(row.contains(" us ±") && row.contains("Gbit/s ±"), "{row}");
 }
 
 #[test]
@@ -176,28 +163,4 @@ fn latency_has_its_quantiles_and_the_rate_that_was_reached() {
     assert!(figures.contains(&"40000") && figures.iter().any(|f| f.starts_with("20.")), "{kept}");
     assert!(line(&text, "sendmsg, 40").contains("30000!"), "{text}");
     assert!(text.contains("!: slower than asked"), "{text}");
-}
-
-#[test]
-fn a_run_of_named_values_names_the_command_that_measures_the_rulers() {
-    let run = common::small_run();
-    let text = ending(&run, 80);
-    assert!(text.contains("were not measured in this run"), "{text}");
-    assert!(text.replace('\n', " ").contains("syscost run default"), "{text}");
-}
-
-/// Two names differ only where the room for them has ended: their ends are shown, and no column goes for their sake.
-#[test]
-fn names_with_one_beginning_keep_their_ends_and_the_columns() {
-    let row = |threads: &str| {
-        let name = format!("Shared counter (atomic add to words on lines of their own, {threads})");
-        vec![name, "1.70 ns ±3 %".to_string(), "1.05x".to_string()]
-    };
-    let columns = ["operation", "measured", "ratio"].map(str::to_string).to_vec();
-    let table = EndTable { title: None, columns, rows: vec![row("1 thread"), row("2 threads")], note: None };
-    let text = terminal::table(&table, TerminalLook { width: 80, colour: false });
-    for told in ["own, 1 thread)", "own, 2 threads)", "1.05x"] {
-        assert!(text.contains(told), "{text}");
-    }
-    assert!(text.lines().all(|line| display_width(line) <= 80), "{text}");
 }

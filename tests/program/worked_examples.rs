@@ -105,7 +105,7 @@ fn rename_program(manifest: &Path) {
     fs::write(manifest, whole).expect("written");
 }
 
-/// The guide's one command, twice: what it writes is up to date, as tests/generated.rs asks.
+/// The guide's one command, twice: what it writes is up to date, as tests/program/generated.rs asks.
 fn regenerated(tree: &Path, cargo: impl Fn(&[&str]) -> Command) {
     let task = tree.join("tools/xtask/src/main.rs");
     let text = fs::read_to_string(&task).expect("readable");

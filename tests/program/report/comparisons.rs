@@ -1,6 +1,6 @@
 //! comparisons.csv: verdicts that agree with their intervals, and a row for everything that is compared.
 
-use crate::common;
+use crate::report::common;
 use std::collections::BTreeSet;
 use syscost_analyze::whole::Analysis;
 use syscost_report::comparisons::{self, COLUMNS};

@@ -1,7 +1,7 @@
 //! The page as a reader meets it, in a real browser: how long it is, what is in sight, whether anything is cut off, whether
 //! it can be read and reached.
 
-use crate::loading::{Loaded, load};
+use crate::report::loading::{Loaded, load};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

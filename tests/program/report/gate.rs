@@ -1,6 +1,6 @@
 //! What a gate writes for other programs, read by readers that are not ours.
 
-use crate::common;
+use crate::report::common;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};

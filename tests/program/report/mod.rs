@@ -1,11 +1,10 @@
-//! A run's directory and everything rebuilt from it: files, tables, pages. One binary, so that
-//! the recorded-looking run of [`common`] is made in one place.
+//! A run's directory and everything rebuilt from it: files, tables, pages. The recorded-looking run is that of [`common`].
 
 mod anatomy;
 mod browser;
-#[path = "../support/browser.rs"]
+#[path = "../../support/browser.rs"]
 mod loading;
-#[path = "../support/schema.rs"]
+#[path = "../../support/schema.rs"]
 mod schema;
 mod common;
 mod comparisons;

@@ -1,6 +1,6 @@
 //! The columns of `results.csv` that an audit fills, and the table of who pays for CPU time.
 
-use crate::common;
+use crate::report::common;
 use syscost_analyze::whole::Analysis;
 use syscost_measure::ledger::Tier;
 use syscost_report::{build, csv, html};

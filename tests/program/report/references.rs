@@ -1,6 +1,6 @@
 //! Every sentence of a report stands on something that exists, and can be clicked through to it.
 
-use crate::common::{self, Shape};
+use crate::report::common::{self, Shape};
 use std::path::Path;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::{Run, RunDir, State};

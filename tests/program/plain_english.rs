@@ -206,49 +206,6 @@ fn texts_of_the_code() {
     assert_none(&all);
 }
 
-/// So many words make a sentence.
-const SENTENCE: usize = 4;
-
-/// Texts of so many words; what stands for a value is none, and the id of a metric is one.
-fn sentences(source: &str) -> Vec<String> {
-    let is_word =
-        |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_alphabetic() || "-'_.,;:".contains(c));
-    let command = |text: &String| text.trim_start_matches("sudo ").starts_with("syscost ");
-    let long = |text: &String| !command(text) && text.split_whitespace().filter(is_word).count() >= SENTENCE;
-    literals(source).into_iter().filter(long).collect()
-}
-
-/// Answers are data: what analyses returns no English. An error and what `expect` says are for developers and users of
-/// broken files.
-#[test]
-fn what_analyses_says_no_sentence() {
-    let root = root();
-    let mut files = Vec::new();
-    sources(&root.join("crates/analyze/src"), &mut files);
-    assert!(files.len() > 50, "{}", files.len());
-    let mut found = Vec::new();
-    for file in files {
-        let place = file.strip_prefix(&root).expect("below").display().to_string();
-        // Reads other people's tables: its sentences are errors.
-        if place.ends_with("operations/beside.rs")
-            || place.ends_with("profile/functions.rs")
-            || place.ends_with("synthetic.rs")
-        {
-            continue;
-        }
-        let source = fs::read_to_string(&file).expect("a source");
-        found.extend(sentences(&source).into_iter().map(|text| format!("{place}: {text}")));
-    }
-    assert_none(&found);
-}
-
-#[test]
-fn a_sentence_is_found_and_a_command_is_none() {
-    let source =
-        "fn f() { (\"one of the sides waits, {n}\", \"syscost run --threads 1,2\", \"cpu_ns_per_message\") }";
-    assert_eq!(sentences(source), ["one of the sides waits, {n}"]);
-}
-
 #[test]
 fn a_phrase_is_found_where_users_read_it() {
     assert_eq!(found("here", "Nothing\nis claimed of it.").len(), 1);

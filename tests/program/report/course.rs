@@ -1,7 +1,7 @@
 //! Course layouts from recorded runs: tables that parse, files that open, a script whose values are the
 //! table's, and nothing overwritten that a person writes in.
 
-use crate::common::{self, Shape};
+use crate::report::common::{self, Shape};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,21 +58,6 @@ fn a_counter_that_the_machine_lacks_is_an_empty_cell_with_its_reason() {
     let table = laid_out(&counted);
     let rows = self::rows(text(named(&table, "Results.csv")));
     assert!(rows.iter().all(|row| row["cycles_per_byte"].parse::<f64>().unwrap() > 0.0));
-}
-
-#[test]
-fn the_table_is_one_that_analyse_reads() {
-    let dir = tempfile::tempdir().unwrap();
-    let files = laid_out(&common::small_run());
-    let path = dir.path().join("results.csv");
-    fs::write(&path, &named(&files, "Results.csv").content).unwrap();
-    let told =
-        Command::new(env!("CARGO_BIN_EXE_syscost")).args(["analyse", "--json"]).arg(&path).output().unwrap();
-    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
-    let document: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
-    assert_eq!(document[0]["rows"].as_array().map(Vec::len), Some(24));
-    let remarks = document[0]["remarks"].to_string();
-    assert!(!remarks.contains("impossible"), "{remarks}");
 }
 
 /// Compiles the script, reads its data without running it, and compares them with the table.
