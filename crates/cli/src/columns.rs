@@ -97,25 +97,3 @@ fn of_probes<T>(
     }
     meanings
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::ValueEnum;
-
-    #[test]
-    fn every_file_and_registry_has_meanings() {
-        for of in ColumnsOf::value_variants() {
-            let meanings = meanings(*of);
-            assert!(meanings.len() > 2);
-            assert!(meanings.iter().all(|meaning| !meaning.id.is_empty() && !meaning.help.is_empty()));
-        }
-    }
-
-    #[test]
-    fn probes_that_mean_the_same_share_an_entry() {
-        let axes = meanings(ColumnsOf::Axes);
-        let sizes: Vec<&Meaning> = axes.iter().filter(|axis| axis.id == "message_bytes").collect();
-        assert!(sizes.iter().any(|axis| axis.probes.len() > 1));
-    }
-}

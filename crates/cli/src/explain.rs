@@ -170,12 +170,4 @@ mod tests {
         let item = Item { about, count: Count::rule(1.0, CountSource::Unknown), unit };
         assert_eq!(cases(&item), "cases 9 and 0");
     }
-
-    #[test]
-    fn the_longest_titles_of_terms_leave_room_for_their_figures() {
-        for id in ["receive_further", "alternates", "sender_alternates", "segment"] {
-            let line = row(model::term(id), "0.00404 x 24.7 us", 100.0);
-            assert!(line.trim_end().chars().count() <= WIDTH, "{line}");
-        }
-    }
 }

@@ -370,29 +370,4 @@ mod tests {
         assert_eq!(counts.running, Some(1.0));
         drop(memory);
     }
-
-    #[test]
-    fn a_refusal_is_asked_for_once() {
-        let why = Unavailable { reason: "said before".into(), remedy: String::new() };
-        let mut refused: BTreeMap<&'static str, Unavailable> = ids().map(|id| (id, why.clone())).collect();
-        let (counters, missing) = open(members(0), &mut refused);
-        assert!(counters.is_empty());
-        assert_eq!(missing.len(), 4);
-        assert!(missing.iter().all(|(_, w)| *w == why));
-    }
-
-    #[test]
-    fn every_group_is_one_mode_of_four_events_and_all_are_in_some_group() {
-        let mut seen: Vec<&str> = Vec::new();
-        for group in 0..GROUPS {
-            let ids: Vec<&str> = members(group).map(|(id, ..)| id).collect();
-            assert_eq!(ids.len(), 4);
-            let mode = if members(group).any(|(.., kernel)| kernel) { "_kernel" } else { "_user" };
-            assert!(ids.iter().all(|id| id.ends_with(mode)), "{ids:?}");
-            seen.extend(ids);
-        }
-        assert!(ids().all(|id| seen.contains(&id)));
-        let refused = Counters::refused();
-        assert!(refused.iter().all(|(id, _)| ids().any(|known| known == id)));
-    }
 }

@@ -16,14 +16,3 @@ pub fn for_default_sizes() -> Option<u64> {
     static FOUND: OnceLock<Option<u64>> = OnceLock::new();
     *FOUND.get_or_init(|| available_bytes().into_iter().chain(memory_limit::bytes()).min())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn this_machine_says() {
-        assert!(available_bytes().is_some_and(|bytes| bytes > 1 << 20));
-        assert_eq!(for_default_sizes(), for_default_sizes(), "the same whenever it is asked");
-    }
-}

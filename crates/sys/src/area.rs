@@ -52,26 +52,3 @@ pub fn is_mapped(address: usize) -> bool {
     // SAFETY: the range is only looked up; one byte is written for its one page.
     unsafe { libc::mincore(page as *mut libc::c_void, page_bytes(), resident.as_mut_ptr().cast()) == 0 }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_area_is_there_until_it_is_unmapped() {
-        let bytes = 4 * page_bytes();
-        let mut area = AnonymousArea::map(bytes).unwrap();
-        area.touch();
-        let address = area.address();
-        assert!(is_mapped(address) && is_mapped(address + bytes - 1));
-        area.unmap().unwrap();
-        // Another thread may map something there meanwhile: then once more.
-        let gone = || {
-            let area = AnonymousArea::map(bytes).unwrap();
-            let address = area.address();
-            area.unmap().unwrap();
-            !is_mapped(address)
-        };
-        assert!((0..100).any(|_| gone()));
-    }
-}

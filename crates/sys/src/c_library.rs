@@ -28,20 +28,3 @@ fn library() -> String {
 
 #[cfg(not(any(target_env = "gnu", target_env = "musl")))]
 compile_error!("say here how this C library is called");
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Loaded libraries are mapped from files that are named after them.
-    #[test]
-    fn a_shared_library_is_mapped_and_a_static_one_is_not() {
-        let mapped = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let library =
-            |line: &str| line.contains("/libc.so") || line.contains("/libc-") || line.contains("musl");
-        assert_eq!(mapped.lines().any(library), !STATIC, "{}: {mapped}", name());
-        let version = name().split([' ', ',']).nth(1).map(str::to_string);
-        let number = version.is_some_and(|v| v.split('.').all(|part| part.parse::<u32>().is_ok()));
-        assert_eq!(number, cfg!(target_env = "gnu"), "{}", name());
-    }
-}

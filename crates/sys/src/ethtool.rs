@@ -176,22 +176,3 @@ fn request(interface: &str, command: &mut impl EthtoolCommand) -> io::Result<()>
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loopback_says_its_offloads() {
-        for offload in Offload::ALL {
-            get("lo", offload).expect("reading an offload needs no privilege");
-        }
-    }
-
-    #[test]
-    fn wrong_names_are_refused() {
-        for name in ["", "no-such-link0", "a-name-longer-than-the-kernel-takes"] {
-            assert_eq!(get(name, Offload::Tso).unwrap_err().raw_os_error(), Some(libc::ENODEV), "{name}");
-        }
-    }
-}

@@ -56,19 +56,3 @@ fn limit(resource: Resource) -> Option<Rlimit> {
     let known = |limit: u64| (limit != libc::RLIM_INFINITY).then_some(limit);
     (got == 0).then(|| Rlimit { current: known(limit.rlim_cur), maximum: known(limit.rlim_max) })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_changed_limit_comes_back() {
-        let kept = LockedMemory::keep();
-        let before = kept.0.expect("a limit");
-        let lower = before.current.map_or(1 << 20, |bytes| bytes / 2);
-        setrlimit(Resource::Memlock, Rlimit { current: Some(lower), ..before }).unwrap();
-        assert_ne!(limit(Resource::Memlock), Some(before));
-        drop(kept);
-        assert_eq!(limit(Resource::Memlock), Some(before));
-    }
-}

@@ -334,10 +334,4 @@ mod tests {
             assert_eq!(Netlink::open().unwrap().gateway_to(own.parse().unwrap()).unwrap(), None);
         }
     }
-
-    #[test]
-    fn an_unknown_link_is_an_error_with_the_kernels_number() {
-        let error = Netlink::open().unwrap().link("no-such-link0").unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{error}");
-    }
 }

@@ -149,20 +149,3 @@ impl Drop for NfsFile {
 fn c_string(text: &str) -> io::Result<CString> {
     CString::new(text).map_err(io::Error::from)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_that_is_not_there_is_an_error() {
-        if let Err(why) = available() {
-            assert!(why.contains("libnfs"), "{why}");
-            eprintln!("skipped: {why}");
-            return;
-        }
-        // Port 2049 of an address of this host that nothing listens on.
-        let error = NfsFile::open("127.77.0.1", "/nowhere", "data").err().expect("no server there");
-        assert!(error.to_string().contains("mount"), "{error}");
-    }
-}

@@ -44,21 +44,3 @@ fn by_clock(time: &Timespec) -> rustix::io::Result<()> {
 fn by_poll(time: &Timespec) -> rustix::io::Result<()> {
     poll(&mut [], Some(time)).map(drop)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_way_to_sleep_takes_its_time() {
-        const TIME: Duration = Duration::from_millis(3);
-        let sleeps: [fn(); 3] =
-            [|| sleep(TIME), || by_clock(&timespec(TIME)).unwrap(), || by_poll(&timespec(TIME)).unwrap()];
-        for sleep in sleeps {
-            let start = Instant::now();
-            sleep();
-            assert!(start.elapsed() >= TIME);
-        }
-        sleep(Duration::ZERO);
-    }
-}

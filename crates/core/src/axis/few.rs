@@ -206,9 +206,4 @@ mod tests {
             assert!(serde_json::from_str::<Point>(bad).is_err(), "{bad}");
         }
     }
-
-    #[test]
-    fn it_is_small() {
-        assert_eq!(size_of::<(Name, Value)>(), 32);
-    }
 }

@@ -143,15 +143,6 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_below_a_writer_of_csv_is_one() {
-        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut writer = csv::WriterBuilder::new().buffer_capacity(1).from_writer(full);
-        let error: io::Error = writer.write_record(["more than fits"]).unwrap_err().into();
-        let text = write_error(Path::new("/x/results.csv"), error).to_string();
-        assert!(text.contains("no space is left"), "{text}");
-    }
-
-    #[test]
     fn a_limit_on_the_size_of_files_is_named() {
         let text = write_error(Path::new("/x/run"), io::Error::from_raw_os_error(libc::EFBIG)).to_string();
         assert!(text.contains("ulimit -f") && text.contains("--resume"), "{text}");

@@ -196,16 +196,6 @@ mod tests {
     }
 
     #[test]
-    fn half_a_header_is_written_again() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join(HISTOGRAMS), "case,rou").unwrap();
-        append(dir.path(), &[sample(0, 0, Some("10:3"))]).unwrap();
-        let mut read = vec![sample(0, 0, None)];
-        attach(dir.path(), &mut read).unwrap();
-        assert_eq!(read, [sample(0, 0, Some("10:3"))]);
-    }
-
-    #[test]
     fn runs_without_the_file_have_none_and_strange_rows_in_it_are_left_out_and_said() {
         let dir = tempfile::tempdir().unwrap();
         let mut samples = vec![sample(0, 0, None)];

@@ -19,18 +19,6 @@ fn every_built_in_spec_reads_and_says_what_it_is() {
 }
 
 #[test]
-fn the_default_spec_holds_the_defaults() {
-    let spec = Spec::named(DEFAULT).unwrap();
-    let empty = Spec::empty(DEFAULT);
-    assert_eq!(
-        Spec { seed: 1, ..spec.clone() },
-        Spec { seed: 1, title: spec.title.clone(), probes: spec.probes.clone(), ..empty }
-    );
-    // What the study compares takes its defaults; what accounts are made from may name a few values.
-    assert!(spec.probes[0].axes.is_empty());
-}
-
-#[test]
 fn values_go_through_their_axis_and_repetitions_are_dropped() {
     let text = format!("seed = 7\n{PROBE}message_bytes = [64, \"4K\", 4096]\nthreads = 2\nnodelay = true\n");
     let spec = Spec::from_toml(&text, "mine.toml").unwrap();

@@ -57,22 +57,6 @@ mod tests {
     use crate::doctor::Status;
 
     #[test]
-    fn a_path_is_described_by_what_is_known_of_it() {
-        let facts = [
-            ("receiver_interface", "eth0"),
-            ("receiver_address", "10.0.0.2"),
-            ("mtu", "1500"),
-            ("path_clock_offset_ns", "-1500000"),
-            ("path_clock_uncertainty_ns", "32000"),
-        ];
-        let facts = facts.map(|(name, value)| (name.to_string(), value.to_string()));
-        let check = judged("ssh://lab", Ok(BTreeMap::from(facts)));
-        assert_eq!(check.status, Status::Good);
-        let wanted = "to 10.0.0.2 by eth0; MTU 1500; its clock is -1.500 ms ahead, within 0.032 ms";
-        assert_eq!(check.observed, wanted);
-    }
-
-    #[test]
     fn a_path_that_cannot_be_used_says_what_to_do() {
         let why = Unavailable { reason: "no".into(), remedy: "do".into() };
         let check = judged("ssh://lab", Err(why));

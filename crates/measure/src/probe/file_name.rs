@@ -172,30 +172,3 @@ fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
     inputs.constant("rest", 150.0, Unit::Count, rest);
     Some(inputs.software("root_name + names * each_name + rest / instructions_per_cycle / frequency"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::probe::{Task, Timing};
-    use syscost_core::axis::Value;
-
-    #[test]
-    fn every_call_does_its_work_or_says_why_not() {
-        let folder = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")).unwrap();
-        let folder = folder.path().to_str().unwrap();
-        if NamedFile::below(folder, 1).is_err() {
-            return eprintln!("skipped: no cleaner can be started from a test");
-        }
-        for (call, depth) in CALLS.iter().zip([16, 1, 1, 1, 1]) {
-            let mut point = Point::default();
-            point.set(FILE_CALL.id, Value::text(call.id));
-            point.set(DEPTH.id, Value::Int(depth));
-            point.set(directory::ID.id, Value::text(folder));
-            let task = Task::of(point, Timing { warmup_ns: 0, window_ns: 100_000, windows: 2 });
-            match FILE_NAME.play_alone(task) {
-                Ok(report) => assert_eq!(report.windows.len(), 2, "{}", call.id),
-                Err(why) => assert!(why.is::<Unavailable>(), "{}: {why}", call.id),
-            }
-        }
-    }
-}

@@ -57,14 +57,3 @@ impl NamedFile {
         statat(&self.top, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_that_takes_no_directory_is_unavailable() {
-        let why = NamedFile::below("/proc/nowhere", 1).err().unwrap();
-        assert!(why.is::<Unavailable>(), "{why}");
-    }
-}

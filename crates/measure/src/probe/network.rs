@@ -113,16 +113,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_axes_are_those_of_a_transfer() {
-        let (path, placement) = (path_axis(), placement_axis());
-        assert_eq!((path.flag, placement.flag), ("path", "placement"));
-        for value in path.default().iter().chain(&placement.default()) {
-            let axis = if value.as_text() == Some("different") { &placement } else { &path };
-            assert!(axis.parse(&value.to_string()).is_ok() || value.as_text() == Some("different"));
-        }
-    }
-
-    #[test]
     fn two_sides_that_count_differently_are_an_error() {
         let report = |n: f64| RoleReport {
             totals: BTreeMap::from([("connections".to_string(), n)]),

@@ -309,22 +309,6 @@ impl SystemOperation {
     pub fn play_alone(&'static self, task: Task) -> Result<RoleReport> {
         std::thread::spawn(move || self.play(&task, &mut crate::fixture::Begun)).join().unwrap()
     }
-
-    /// Plays every variant that this machine has, for a moment.
-    pub fn play_every_variant(&'static self) {
-        for variant in self.variants.1 {
-            let mut point = Point::default();
-            point.set(self.variants.0.id, Value::text(variant.id));
-            if self.available(&point).is_err() {
-                continue;
-            }
-            let task = Task::of(point, Timing { warmup_ns: 0, window_ns: 200_000, windows: 2 });
-            match self.play_alone(task) {
-                Ok(report) => assert_eq!(report.windows.len(), 2, "{}", variant.id),
-                Err(why) => assert!(why.is::<Unavailable>(), "{}: {why:#}", variant.id),
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -149,22 +149,3 @@ impl Probe for PeakBandwidth {
         Some(inputs.account(formula, copying.map(bits_per_second), None, predicted))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_is_a_whole_point_of_the_transfer() {
-        for path in [LOOPBACK, "veth"] {
-            let mut point = Point::default();
-            point.set("path", Value::text(path));
-            let whole = as_transfer(&point);
-            assert_eq!((whole.text_at("path"), whole.int_at("threads")), (Some(path), Some(1)));
-            for axis in Transfer.axes() {
-                let applies = Transfer.applies(axis.id, &whole);
-                assert_eq!(whole.get(axis.id).is_some(), applies, "{path} {}", axis.id);
-            }
-        }
-    }
-}

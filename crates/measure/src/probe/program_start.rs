@@ -122,8 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_program_that_is_there_runs_and_another_status_is_an_error() {
-        PROGRAM_START.play_every_variant();
+    fn another_status_is_an_error() {
         if Path::new("/bin/true").exists() {
             let wrong = start(&[c"/bin/true"], 99, no_program).unwrap_err();
             assert!(wrong.to_string().contains("not 99"), "{wrong}");

@@ -85,12 +85,6 @@ mod tests {
     use crate::probe::Probe;
     use syscost_core::axis::{Point, Value};
 
-    /// One test: signals and handlers are the process's.
-    #[test]
-    fn every_act_does_its_work() {
-        SIGNAL_TO_SELF.play_every_variant();
-    }
-
     #[test]
     fn a_short_call_is_an_entry_and_a_delivery_is_not_predicted() {
         let known = Costs::of(&[("system_call", 120.0)]);

@@ -227,43 +227,12 @@ pub fn run<W: Wire>(round: &mut PlayedRound<'_>, processes: bool) -> Result<Swit
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire::{Eventfds, Futexes, Pipes};
+    use super::super::wire::Pipes;
     use super::*;
     use syscost_host::topology::{Placement, Topology};
 
     fn pins(placement: &Placement) -> Option<Pinned> {
         Topology::read().place(placement, 1).ok().map(|pins| pins[0])
-    }
-
-    /// The wire's own state of a lost token, or of ends that are not where they were asked to be,
-    /// is an error of `between`: it is enough that it succeeds.
-    fn switches<W: Wire>(processes: bool, placement: &Placement) {
-        let Some(pins) = pins(placement) else {
-            return eprintln!("skipped: one CPU only");
-        };
-        // A thread of its own: `between` moves the calling thread to a CPU.
-        let told = std::thread::spawn(move || {
-            between::<W, _>(processes, pins, |ends| {
-                (0..500).for_each(|_| ends.round_trip());
-                ends.operations_alone();
-                Ok(())
-            })
-        });
-        let told = told.join().unwrap().unwrap();
-        assert_eq!(told.round_trips, 500);
-        let cpus = format!("{} and {}", pins.sender.unwrap(), pins.receiver.unwrap());
-        assert_eq!(told.facts["cpus"], cpus);
-    }
-
-    #[test]
-    fn both_ends_are_on_the_cpus_asked_for_and_see_every_token() {
-        for placement in [Placement::Same, Placement::Different] {
-            for processes in [false, true] {
-                switches::<Pipes>(processes, &placement);
-                switches::<Eventfds>(processes, &placement);
-                switches::<Futexes>(processes, &placement);
-            }
-        }
     }
 
     #[test]

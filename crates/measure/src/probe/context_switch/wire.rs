@@ -176,27 +176,3 @@ impl Wire for Yields {
         call::refused()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn passes<W: Wire>() {
-        let wire = W::new(false).unwrap();
-        assert!(wire.alone());
-        for (way, token, before) in
-            [(TokenPath::There, 1, 0), (TokenPath::Back, 9, 0), (TokenPath::There, 2, 1)]
-        {
-            assert!(wire.give(way, token));
-            assert_eq!(wire.take(way, before), Some(token), "{way:?}");
-        }
-    }
-
-    #[test]
-    fn a_token_arrives_as_it_was_given() {
-        passes::<Pipes>();
-        passes::<Eventfds>();
-        passes::<Futexes>();
-        passes::<Yields>();
-    }
-}

@@ -199,29 +199,11 @@ fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::Probe;
+    
 
     fn task() -> Task {
         let timing = crate::probe::Timing { warmup_ns: 1000, window_ns: 100_000, windows: 2 };
         Task { role: "asker".into(), ..Task::of(Point::default(), timing) }
-    }
-
-    /// A question unanswered, or an end on another CPU than asked for, is an error of `between`.
-    #[test]
-    fn every_question_is_answered_from_the_other_cpu() {
-        let mut point = Point::default();
-        point.set("cpus", pairs::by_default().swap_remove(0));
-        let (here, there) = pair(&point).unwrap();
-        if let Err(why) = CORE_TO_CORE.available(&point) {
-            return eprintln!("skipped: {why}");
-        }
-        // A thread of its own: it is moved to a CPU.
-        let windows = std::thread::spawn(move || between(&task(), here, there, &mut crate::fixture::Begun))
-            .join()
-            .unwrap()
-            .unwrap();
-        assert_eq!(windows.len(), 2);
-        assert!(windows.iter().all(|window| window.ops >= 1.0));
     }
 
     #[test]

@@ -253,18 +253,4 @@ mod tests {
         course.check().unwrap();
         assert_eq!(course.chain.line(), 0, "it stands where it began");
     }
-
-    #[test]
-    fn the_sizes_are_whole_lines_and_ascend() {
-        let sizes: Vec<u64> = sizes().iter().filter_map(Value::as_int).collect();
-        assert!(sizes.len() > 10 && sizes.windows(2).all(|w| w[0] < w[1]), "{sizes:?}");
-        assert!(sizes.iter().all(|size| size.is_multiple_of(1024)));
-        assert!(!quick_sizes().is_empty());
-    }
-
-    #[test]
-    fn memory_with_base_pages_has_no_huge_ones() {
-        let (_, huge) = memory_of(8 * MIB as usize, false).unwrap();
-        assert!(huge.is_none_or(|bytes| bytes == 0), "{huge:?}");
-    }
 }

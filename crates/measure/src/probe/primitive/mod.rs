@@ -158,11 +158,6 @@ mod tests {
     use crate::probe::Task;
 
     #[test]
-    fn every_part_that_is_offered_does_its_work() {
-        PRIMITIVE.play_every_variant();
-    }
-
-    #[test]
     fn a_slope_is_the_difference_for_each_unit() {
         let task = Task::of(Point::default(), Timing { warmup_ns: 0, window_ns: 0, windows: 1 });
         static SLOPE: SystemOperation = SystemOperation {

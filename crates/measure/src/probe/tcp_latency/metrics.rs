@@ -128,14 +128,3 @@ pub fn metrics() -> Vec<Metric> {
     let of_times = |id: &str| OF_TIMES.iter().find(|(of, _)| *of == id).map(|(_, figure)| *figure);
     TIMES.iter().chain(shared).map(|metric| Metric { of_times: of_times(metric.id), ..*metric }).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shared_figures_exist() {
-        assert_eq!(metrics().len(), TIMES.len() + SHARED.len());
-        assert_eq!(metrics().iter().filter(|m| m.of_times.is_some()).count(), OF_TIMES.len());
-    }
-}
