@@ -6,6 +6,7 @@ use aya::programs::loaded_programs;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::MutexGuard;
 use syscost_experiment::run::Audit;
 use syscost_experiment::run::audit::Balance;
 use syscost_host::namespaces;
@@ -32,14 +33,23 @@ fn every_mechanism() -> String {
     available.map(|m| m.about().id).collect::<Vec<_>>().join(",")
 }
 
+/// A turn in which this program counts, where this machine lets it.
+pub fn counting(test: &str) -> Option<MutexGuard<'static, ()>> {
+    let turn = turn();
+    ledger(test)?;
+    program::set(SYSCOST);
+    Some(turn)
+}
+
+pub fn assert_balances(audit: &Audit) {
+    let nothing_missing = Some(Balance { sent: 0, delivered: 0, readings: 0 });
+    assert_eq!(audit.balance(), nothing_missing, "{}: {audit:?}", audit.point);
+}
+
 #[test]
 fn every_mechanism_is_counted_to_the_byte() {
     const TEST: &str = "every_mechanism_is_counted_to_the_byte";
-    let _turn = turn();
-    if ledger(TEST).is_none() {
-        return;
-    }
-    program::set(SYSCOST);
+    let Some(_turn) = counting(TEST) else { return };
     let mut paths = vec!["loopback"];
     match namespaces::available() {
         Ok(_) => paths.push("veth"),
@@ -54,11 +64,7 @@ fn every_mechanism_is_counted_to_the_byte() {
             let place = audit.point.to_string();
             let (all, counts) = (audit.delivered_bytes, audit.counts.expect("counted"));
             assert!(all > 0, "{place}");
-            assert_eq!(
-                audit.balance(),
-                Some(Balance { sent: 0, delivered: 0, readings: 0 }),
-                "{place}: {audit:?}"
-            );
+            assert_balances(audit);
             // The second reading is there, or it is said why not; there is no third case.
             let second =
                 if audit.no_functions.is_some() { (Tier::Traced, false) } else { (Tier::Agreed, true) };
@@ -111,18 +117,14 @@ fn every_mechanism_is_counted_to_the_byte() {
 #[test]
 fn threads_and_links_without_offloads_balance_too() {
     const TEST: &str = "threads_and_links_without_offloads_balance_too";
-    let _turn = turn();
-    if ledger(TEST).is_none() {
-        return;
-    }
-    program::set(SYSCOST);
+    let Some(_turn) = counting(TEST) else { return };
     if let Err(why) = namespaces::available() {
         return skipped(TEST, &why.reason);
     }
     let arguments = ["--mechanism", "send,msg_zerocopy", "--path", "veth", "--threads", "1,3"];
     let links = ["--mtu", "1500,4148", "--offloads", "on,off"];
-    for audit in audits(&mut Command::new(SYSCOST), &[&arguments[..], &links].concat()) {
-        assert_eq!(audit.balance(), Some(Balance { sent: 0, delivered: 0, readings: 0 }), "{audit:?}");
+    for audit in &audits(&mut Command::new(SYSCOST), &[&arguments[..], &links].concat()) {
+        assert_balances(audit);
     }
 }
 
@@ -130,21 +132,16 @@ fn threads_and_links_without_offloads_balance_too() {
 #[test]
 fn every_layer_between_namespaces_balances_too() {
     const TEST: &str = "every_layer_between_namespaces_balances_too";
-    let _turn = turn();
-    if ledger(TEST).is_none() {
-        return;
-    }
-    program::set(SYSCOST);
+    let Some(_turn) = counting(TEST) else { return };
     for layer in namespaces::layer::ALL.iter().map(|layer| layer.id) {
         if let Err(why) = namespaces::layer_available(layer) {
             skipped(TEST, &why.reason);
             continue;
         }
         let arguments = ["--mechanism", "send,msg_zerocopy", "--size", "4K,64K", "--path", layer];
-        for audit in audits(&mut Command::new(SYSCOST), &arguments) {
+        for audit in &audits(&mut Command::new(SYSCOST), &arguments) {
             let counts = audit.counts.expect("counted");
-            let balance = audit.balance();
-            assert_eq!(balance, Some(Balance { sent: 0, delivered: 0, readings: 0 }), "{audit:?}");
+            assert_balances(audit);
             assert_eq!(counts.copied_in + counts.uncopied_in, audit.delivered_bytes, "{audit:?}");
         }
     }
@@ -152,19 +149,14 @@ fn every_layer_between_namespaces_balances_too() {
 
 #[test]
 fn several_connections_of_a_thread_balance_too() {
-    const TEST: &str = "several_connections_of_a_thread_balance_too";
-    let _turn = turn();
-    if ledger(TEST).is_none() {
-        return;
-    }
-    program::set(SYSCOST);
+    let Some(_turn) = counting("several_connections_of_a_thread_balance_too") else { return };
     let mechanisms = every_mechanism();
     let many = ["--mechanism", &mechanisms, "--path", "loopback", "--threads", "2", "--connections", "8"];
     let audits = audits(&mut Command::new(SYSCOST), &[&many[..], &["--size", "64K"]].concat());
     assert_eq!(audits.len(), mechanisms.split(',').count());
     for audit in &audits {
         let (all, counts) = (audit.delivered_bytes, audit.counts.expect("counted"));
-        assert_eq!(audit.balance(), Some(Balance { sent: 0, delivered: 0, readings: 0 }), "{audit:?}");
+        assert_balances(audit);
         assert!(all > 0 && counts.copied_out == all, "{audit:?}");
         let lends = audit.completions > 0;
         assert!(!lends || counts.uncopied_in == all, "every byte that was lent is counted: {audit:?}");
@@ -173,8 +165,7 @@ fn several_connections_of_a_thread_balance_too() {
 
 #[test]
 fn an_ordinary_user_is_told_what_is_not_verified() {
-    const TEST: &str = "an_ordinary_user_is_told_what_is_not_verified";
-    if !is_root(TEST) {
+    if !is_root("an_ordinary_user_is_told_what_is_not_verified") {
         return;
     }
     let (_directory, program) = open_to_all();
@@ -212,9 +203,8 @@ fn programs() -> BTreeSet<u32> {
 
 #[test]
 fn nothing_stays_in_the_kernel_after_kill_9() {
-    const TEST: &str = "nothing_stays_in_the_kernel_after_kill_9";
     let _turn = turn();
-    if ledger(TEST).is_none() {
+    if ledger("nothing_stays_in_the_kernel_after_kill_9").is_none() {
         return;
     }
     soon("end of that ledger", || programs().is_empty());
@@ -235,12 +225,7 @@ fn nothing_stays_in_the_kernel_after_kill_9() {
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn every_pair_balances_also_with_several_messages_a_call() {
-    const TEST: &str = "every_pair_balances_also_with_several_messages_a_call";
-    let _turn = turn();
-    if ledger(TEST).is_none() {
-        return;
-    }
-    program::set(SYSCOST);
+    let Some(_turn) = counting("every_pair_balances_also_with_several_messages_a_call") else { return };
     let path = if namespaces::available().is_ok() { "veth" } else { "loopback" };
     let arguments =
         ["--mechanism", "all", "--receiver", "all", "--batch", "8", "--size", "4K", "--path", path];
@@ -250,11 +235,7 @@ fn every_pair_balances_also_with_several_messages_a_call() {
     for audit in &audits {
         let place = audit.point.to_string();
         let counts = audit.counts.expect("counted");
-        assert_eq!(
-            audit.balance(),
-            Some(Balance { sent: 0, delivered: 0, readings: 0 }),
-            "{place}: {audit:?}"
-        );
+        assert_balances(audit);
         let receiver = audit.point.text_at("receiver").and_then(receiver::find).expect("it has a receiver");
         if !receiver.delivers() {
             assert_eq!((counts.copied_out, audit.uncopied_out), (0, audit.delivered_bytes), "{place}");
@@ -269,8 +250,7 @@ fn every_pair_balances_also_with_several_messages_a_call() {
 
 #[test]
 fn a_kernel_that_hides_its_types_is_no_count_of_zero() {
-    const TEST: &str = "a_kernel_that_hides_its_types_is_no_count_of_zero";
-    if !is_root(TEST) {
+    if !is_root("a_kernel_that_hides_its_types_is_no_count_of_zero") {
         return;
     }
     let mut command = Command::new(SYSCOST);

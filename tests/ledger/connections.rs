@@ -68,6 +68,31 @@ fn read(stream: &mut TcpStream) -> usize {
 
 const ALL: u64 = BYTES as u64;
 
+/// One connection is watched while it is served so: what is counted of it.
+fn moves(
+    test: &str,
+    wanted: Moved,
+    send: impl FnOnce(&TcpStream) + Send,
+    receive: impl Fn(&mut TcpStream) -> usize,
+) {
+    let _turn = turn();
+    let Some(mut ledger) = ledger(test) else { return };
+    let mut ours = connect("127.0.0.1").expect("loopback");
+    watch(&mut ledger, ours.port);
+    move_all(&mut ours, send, receive);
+    assert_eq!(counted(&ledger), counts(wanted), "{test}");
+}
+
+/// Bytes that were copied in, taken in uncopied and copied out; nothing else was counted.
+type Moved = [u64; 3];
+const COPIED: Moved = [ALL, 0, ALL];
+const UNCOPIED: Moved = [0, ALL, ALL];
+const NOT_OUT: Moved = [ALL, 0, 0];
+
+fn counts([copied_in, uncopied_in, copied_out]: Moved) -> Counts {
+    Counts { copied_in, uncopied_in, copied_out, ..Counts::default() }
+}
+
 /// What was counted; a busy machine may send a segment twice, which is none of these tests' matter.
 fn counted(ledger: &Ledger) -> Counts {
     Counts { retransmitted: 0, ..ledger.counts().expect("counts") }
@@ -86,8 +111,7 @@ fn both_families_are_counted_and_strangers_are_not() {
         move_all(&mut strange, write, read);
         assert_eq!(counted(&ledger), Counts::default(), "a connection to another port");
         move_all(&mut ours, write, read);
-        let counts = counted(&ledger);
-        assert_eq!(counts, Counts { copied_in: ALL, copied_out: ALL, ..Counts::default() }, "{address}");
+        assert_eq!(counted(&ledger), counts(COPIED), "{address}");
     }
 }
 
@@ -105,16 +129,10 @@ fn another_namespace_is_not_ours() {
 
 #[test]
 fn pages_of_a_file_are_sent_without_a_copy() {
-    let _turn = turn();
-    let Some(mut ledger) = ledger("pages_of_a_file_are_sent_without_a_copy") else { return };
     let mut file = tempfile::tempfile().expect("a scratch file");
     file.write_all(&vec![7; BYTES]).expect("written");
-    let mut ours = connect("127.0.0.1").expect("loopback");
-    watch(&mut ledger, ours.port);
     // The file stays open until all is received: pages of one that is gone would look like the kernel's.
-    move_all(&mut ours, |stream| send_file(&file, stream), read);
-    let counts = counted(&ledger);
-    assert_eq!(counts, Counts { uncopied_in: ALL, copied_out: ALL, ..Counts::default() });
+    moves("pages_of_a_file_are_sent_without_a_copy", UNCOPIED, |stream| send_file(&file, stream), read);
 }
 
 fn send_file(file: &File, stream: &TcpStream) {
@@ -129,17 +147,11 @@ fn send_file(file: &File, stream: &TcpStream) {
 
 #[test]
 fn a_receiver_that_drops_is_not_copied_to() {
-    let _turn = turn();
-    let Some(mut ledger) = ledger("a_receiver_that_drops_is_not_copied_to") else { return };
-    let mut ours = connect("127.0.0.1").expect("loopback");
-    watch(&mut ledger, ours.port);
-    move_all(&mut ours, write, |stream| {
+    moves("a_receiver_that_drops_is_not_copied_to", NOT_OUT, write, |stream| {
         // SAFETY: with MSG_TRUNC the kernel writes nothing to the buffer, which may then be null.
         let got = unsafe { libc::recv(stream.as_raw_fd(), std::ptr::null_mut(), 100_000, libc::MSG_TRUNC) };
         usize::try_from(got).expect("received")
     });
-    let counts = counted(&ledger);
-    assert_eq!(counts, Counts { copied_in: ALL, ..Counts::default() });
 }
 
 /// Both ends of a pipe, closed when it is dropped.
@@ -178,8 +190,7 @@ const PIPED: usize = 64 << 10;
 
 #[test]
 fn pages_of_memory_that_is_spliced_are_sent_without_a_copy() {
-    let _turn = turn();
-    let Some(mut ledger) = ledger("pages_of_memory_that_is_spliced_are_sent_without_a_copy") else { return };
+    const TEST: &str = "pages_of_memory_that_is_spliced_are_sent_without_a_copy";
     // A user's pages (vmsplice), and those of a file in memory: neither is lent until a completion.
     let memory = vec![7; BYTES];
     // SAFETY: the name is a string of C.
@@ -209,22 +220,12 @@ fn pages_of_memory_that_is_spliced_are_sent_without_a_copy() {
             pipe.empty_into(stream, usize::try_from(put).expect("spliced"));
         }
     };
-    let senders: [&(dyn Fn(&TcpStream) + Sync); 2] = [&user, &cached];
-    for send in senders {
-        let mut ours = connect("127.0.0.1").expect("loopback");
-        watch(&mut ledger, ours.port);
-        move_all(&mut ours, send, read);
-        let counts = counted(&ledger);
-        assert_eq!(counts, Counts { uncopied_in: ALL, copied_out: ALL, ..Counts::default() });
-    }
+    moves(TEST, UNCOPIED, user, read);
+    moves(TEST, UNCOPIED, cached, read);
 }
 
 #[test]
 fn what_was_written_into_a_pipe_was_copied_in() {
-    let _turn = turn();
-    let Some(mut ledger) = ledger("what_was_written_into_a_pipe_was_copied_in") else { return };
-    let mut ours = connect("127.0.0.1").expect("loopback");
-    watch(&mut ledger, ours.port);
     let written = |stream: &TcpStream| {
         let pipe = Pipe::new();
         let mut into = File::from(pipe.into.try_clone().expect("one more"));
@@ -236,20 +237,14 @@ fn what_was_written_into_a_pipe_was_copied_in() {
             sent += piece;
         }
     };
-    move_all(&mut ours, written, read);
-    let counts = counted(&ledger);
-    assert_eq!(counts, Counts { copied_in: ALL, copied_out: ALL, ..Counts::default() });
+    moves("what_was_written_into_a_pipe_was_copied_in", COPIED, written, read);
 }
 
 #[test]
 fn what_a_receiver_splices_on_is_not_copied() {
-    let _turn = turn();
-    let Some(mut ledger) = ledger("what_a_receiver_splices_on_is_not_copied") else { return };
-    let mut ours = connect("127.0.0.1").expect("loopback");
-    watch(&mut ledger, ours.port);
     let pipe = Pipe::new();
     let nowhere = File::options().write(true).open("/dev/null").expect("/dev/null");
-    move_all(&mut ours, write, |stream| {
+    moves("what_a_receiver_splices_on_is_not_copied", NOT_OUT, write, |stream| {
         let got = splice(stream.as_raw_fd(), pipe.into.as_raw_fd(), PIPED);
         let mut left = got;
         while left > 0 {
@@ -257,6 +252,4 @@ fn what_a_receiver_splices_on_is_not_copied() {
         }
         got
     });
-    let counts = counted(&ledger);
-    assert_eq!(counts, Counts { copied_in: ALL, ..Counts::default() });
 }

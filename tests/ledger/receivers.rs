@@ -1,22 +1,15 @@
 //! What each receiver takes is counted to the byte: copied to its memory, or by its own word not.
 
-use crate::audits::audits;
+use crate::audits::{assert_balances, audits, counting};
 use crate::support::{SYSCOST, skipped};
-use crate::{ledger, turn};
 use std::process::Command;
-use syscost_experiment::run::audit::Balance;
 use syscost_host::namespaces;
 use syscost_measure::receiver;
-use syscost_sys::program;
 
 #[test]
 fn every_receiver_is_counted_to_the_byte() {
     const TEST: &str = "every_receiver_is_counted_to_the_byte";
-    let _turn = turn();
-    if ledger(TEST).is_none() {
-        return;
-    }
-    program::set(SYSCOST);
+    let Some(_turn) = counting(TEST) else { return };
     let mut paths = "loopback".to_string();
     match namespaces::available() {
         Ok(_) => paths += ",veth",
@@ -28,11 +21,7 @@ fn every_receiver_is_counted_to_the_byte() {
     for audit in &audits {
         let (place, all) = (audit.point.to_string(), audit.delivered_bytes);
         let counts = audit.counts.expect("counted");
-        assert_eq!(
-            audit.balance(),
-            Some(Balance { sent: 0, delivered: 0, readings: 0 }),
-            "{place}: {audit:?}"
-        );
+        assert_balances(audit);
         assert!(all > 0 && counts.copied_out + audit.uncopied_out == all, "{place}: {audit:?}");
         let receive = audit.point.text_at("receiver").and_then(receiver::find).expect("it was named");
         if !receive.delivers() {
