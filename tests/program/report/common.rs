@@ -5,18 +5,19 @@
 //! invented and are published nowhere.
 
 use std::collections::BTreeMap;
+use syscost_analyze::synthetic;
 use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Sample;
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{
-    Audit, CpuTimes, Failure, KernelThreadTimes, LengthTried, MissingQuantities, Pilot, Record, Run, SCHEMA,
-    Slices, State, Tool, Warning,
+    Audit, CpuTimes, Failure, KernelThreadTimes, LengthTried, MissingQuantities, Pilot, Record, Run, Slices,
+    State, Tool, Warning,
 };
 use syscost_experiment::spec::{ProbeSpec, Spec};
 use syscost_host::thread_clock::{StolenTime, ThreadClock};
 use syscost_host::{Fact, Unavailable};
-use syscost_measure::ledger::{Counts, Spent, Tier};
+use syscost_measure::ledger::{Counts, Spent};
 use syscost_measure::probe::Timing;
 
 /// Sender ns per message, sender ns per byte; calls per message.
@@ -32,33 +33,24 @@ const MODEL: &[(&str, f64, f64, f64)] = &[
 fn audits(plan: &Plan) -> Vec<Audit> {
     let mut audits: Vec<Audit> = Vec::new();
     for case in &plan.cases {
-        if audits.iter().any(|a| a.point.text_at("mechanism") == case.point.text_at("mechanism")) {
+        let mechanism = case.point.text_at("mechanism");
+        if audits.iter().any(|a| a.point.text_at("mechanism") == mechanism) {
             continue;
         }
         let all = 1_000_000;
-        let (mechanism, asked) =
-            (case.point.text_at("mechanism"), case.point.text_at("mechanism") == Some("msg_zerocopy"));
         let part = |is: bool| if is { all } else { 0 };
+        let lent = part(mechanism == Some("msg_zerocopy"));
+        let counts = Counts {
+            copied_in: all - lent,
+            uncopied_in: lent,
+            orphan_copied: lent,
+            copied_out: all,
+            ..Counts::default()
+        };
         audits.push(Audit {
-            probe: case.probe.clone(),
-            point: case.point.clone(),
-            delivered_bytes: all,
-            tier: Tier::Traced,
             user_copied: part(mechanism == Some("pack_send")),
-            framing_bytes: 0,
-            uncopied_out: 0,
-            completions: part(asked) / 1000,
-            completions_copied: part(asked) / 1000,
-            counts: Some(Counts {
-                copied_in: part(!asked),
-                uncopied_in: part(asked),
-                orphan_copied: part(asked),
-                copied_out: all,
-                ..Counts::default()
-            }),
-            uncounted: None,
-            functions: None,
-            no_functions: None,
+            completions: lent / 1000,
+            completions_copied: lent / 1000,
             kernel_threads: Some(KernelThreadTimes {
                 bytes: 1 << 20,
                 data_threads_ns: 900_000,
@@ -71,8 +63,7 @@ fn audits(plan: &Plan) -> Vec<Audit> {
                 softirqs: Spent { sender_net_rx_ns: 60_000, receiver_net_rx_ns: 15_000, ..Spent::default() },
                 softirqs_charged: Some(true),
             }),
-            marks: Vec::new(),
-            incomplete_rounds: 0,
+            ..Audit::of(&case.probe, case.point.clone(), all, Some(counts))
         });
     }
     audits
@@ -166,28 +157,16 @@ fn push(plan: &mut Plan, point: Point, twin_of: Option<usize>) {
 }
 
 fn point(mechanism: &str, size: u64, threads: u64, path: &str, nodelay: &str) -> Point {
-    let mut point = Point::default();
+    let mut point = synthetic::point(mechanism, size, threads);
     let names = [
-        ("mechanism", mechanism),
-        ("receiver", "recv"),
         ("path", path),
         ("nodelay", nodelay),
         ("congestion_control", "cubic"),
         ("alignment", "heap"),
         ("placement", "different"),
     ];
-    for (axis, value) in names {
-        point.set(axis, Value::text(value));
-    }
-    for (axis, value) in [
-        ("message_bytes", size),
-        ("threads", threads),
-        ("connections", 1),
-        ("socket_buffer_bytes", 0),
-        ("read_bytes", 0),
-    ] {
-        point.set(axis, Value::Int(value));
-    }
+    names.into_iter().for_each(|(axis, value)| point.set(axis, Value::text(value)));
+    point.set("socket_buffer_bytes", Value::Int(0));
     if path == "veth" {
         point.set("mtu", Value::Int(1500));
         point.set("offloads", Value::text("on"));
@@ -246,14 +225,13 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
         case: case.index,
         round,
         index,
-        start_ns: None,
         elapsed_ns: elapsed,
         ops: messages,
         bytes: messages * size,
         verified: true,
         marks: if marked { vec!["steal".into()] } else { Vec::new() },
         quantities: q.into(),
-        histogram: None,
+        ..Sample::default()
     }
 }
 
@@ -279,16 +257,14 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             remedy: "run on the bare machine, or give the guest a virtual PMU".into(),
         },
     };
+    let synthetic = synthetic::record(Plan::default(), Vec::new()).record;
     Record {
-        schema: SCHEMA,
         id: "20261121-synthetic".into(),
         tool: Tool { version: "0.1.0".into(), profile: "release".into(), binary_sha256: "5c".repeat(32) },
         started_unix_ns: 1_795_300_000_000_000_000,
         elapsed_ns: 281_000_000_000,
-        sessions: 1,
         state: State::TimeLimit,
         command: ["syscost", "run", "--size", "64,1K,16K,256K"].map(String::from).to_vec(),
-        names: Default::default(),
         host: vec![
             fact("cpu_model", "CPU model", Some("AMD EPYC 9R14"), "/proc/cpuinfo"),
             fact("cpus", "CPUs online", Some("2"), "sched_getaffinity(2)"),
@@ -297,19 +273,14 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             fact("governor", "frequency governor", None, "/sys/devices/system/cpu/cpu0/cpufreq"),
         ],
         spec: Spec {
-            rsh: None,
             name: "study".into(),
             title: "What moving a message costs".into(),
             probes: vec![ProbeSpec { axes, ..ProbeSpec::of("transfer") }],
-            precision: 0.05,
-            confidence: 0.95,
-            min_rounds: 6,
             max_rounds: 30,
             time_limit_ns: 280_000_000_000,
             seed: 42,
             timing: Timing { warmup_ns: 10_000_000, window_ns: 25_000_000, windows: shape.samples },
-            quick: false,
-            refine: None,
+            ..synthetic.spec
         },
         settings: plan
             .cases
@@ -317,9 +288,6 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             .map(|c| (c.index, syscost_experiment::run::settings::like(None, settings.clone())))
             .collect(),
         audits: audits(&plan),
-        time_spent: None,
-        conditions: Vec::new(),
-        own_cost: Vec::new(),
         thread_clock: Some(ThreadClock {
             wall_ns: 400_000_000,
             cpu_ns: 395_000_000,
@@ -339,8 +307,8 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             cases: Vec::new(),
         }],
         failures: vec![Failure { case: 3, round: 2, message: "the receiver closed early".into() }],
-        predictions: Vec::new(),
         pilot: Some(Pilot { slice_ns: 250_000, rounds: 1, lengths: vec![LengthTried::default()] }),
+        ..synthetic
     }
 }
 

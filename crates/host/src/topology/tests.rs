@@ -113,23 +113,14 @@ fn big_little_goes_by_capacity() {
 }
 
 #[test]
-fn two_cpus_give_one_to_each_side() {
-    let machine = machine(&[plain(0), plain(1)]);
-    let topology = read(&machine, 2);
-    assert_eq!(place(&topology, 8), [(0, 1); 8]);
-}
-
-#[test]
-fn two_threads_of_one_core_are_used() {
-    let machine = machine(&[plain(0), plain(0)]);
-    let topology = read(&machine, 2);
-    assert_eq!(place(&topology, 2), [(0, 1); 2]);
-}
-
-#[test]
-fn three_cpus_are_shared_evenly() {
-    let machine = machine(&[plain(0), plain(1), plain(2)]);
-    assert_eq!(place(&read(&machine, 3), 4), [(0, 1), (2, 0), (1, 2), (0, 1)]);
+fn few_cpus_are_shared_evenly() {
+    let placed = |cores: &[usize], threads| {
+        let cpus: Vec<Spec> = cores.iter().map(|core| plain(*core)).collect();
+        place(&read(&machine(&cpus), cpus.len()), threads)
+    };
+    assert_eq!(placed(&[0, 1], 8), [(0, 1); 8], "one to each side");
+    assert_eq!(placed(&[0, 0], 2), [(0, 1); 2], "two threads of one core");
+    assert_eq!(placed(&[0, 1, 2], 4), [(0, 1), (2, 0), (1, 2), (0, 1)]);
 }
 
 #[test]

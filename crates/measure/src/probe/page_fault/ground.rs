@@ -241,14 +241,6 @@ mod tests {
         Ok(())
     }
 
-    #[test]
-    fn every_touch_of_fresh_memory_is_a_fault() {
-        let bytes = 256 * page_bytes();
-        let memory = Mapping::anonymous(bytes, Pages::Base).unwrap();
-        let mut ground = Anonymous { memory, huge_page_bytes: None };
-        turn(&mut ground, bytes, page_bytes()).unwrap();
-    }
-
     /// The trap: memory that is there already costs nothing to touch.
     #[test]
     fn touches_that_are_no_faults_are_an_error() {
@@ -345,12 +337,5 @@ mod tests {
         // The first turn may find the pages of the turn before; the second always does.
         let _ = toucher.turn();
         assert!(toucher.turn().unwrap_err().to_string().contains("mapped already"));
-    }
-
-    #[test]
-    fn every_touch_of_a_cached_file_is_a_fault() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut cached = MappedFile::new(file_of(dir.path()), FileState::Copied).unwrap();
-        turn(&mut cached, FILE_BYTES as usize, page_bytes()).unwrap();
     }
 }
