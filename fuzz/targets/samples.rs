@@ -3,6 +3,7 @@
 
 use super::{HISTOGRAMS_FOLLOW, SLICES_FOLLOW, Seen, cut};
 use std::path::Path;
+use syscost_experiment::run::SliceFigure;
 use syscost_experiment::run::files::{RECORD, RunDir, SAMPLES};
 use syscost_experiment::run::histograms::HISTOGRAMS;
 use syscost_experiment::run::slices::SLICES;
@@ -26,7 +27,7 @@ pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
             assert_eq!(of_cases.sum::<usize>(), run.samples.tally().samples);
             assert_eq!(run.samples.len(), run.samples.tally().samples);
             run.samples.intact().expect("nobody changed the files");
-            let ratios = run.slices.log_ratios(&[1], &[0]);
+            let ratios = run.slices.log_ratios(&[1], &[0], SliceFigure::TotalCpu);
             assert!(ratios.iter().all(|ratio| ratio.log.is_finite()), "{ratios:?}");
             Seen::Understood
         }

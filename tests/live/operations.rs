@@ -196,7 +196,7 @@ fn predictions_are_written_before_samples_and_from_other_rows() {
     for prediction in &record.predictions {
         let began = prediction.first_round_unix_ns.expect("every case was measured");
         assert!(record.started_unix_ns < prediction.made_unix_ns && prediction.made_unix_ns < began);
-        for case in prediction.account.inputs.iter().filter_map(|i| i.case) {
+        for case in prediction.cost.inputs.iter().filter_map(|i| i.case) {
             let other = record.predictions.iter().find(|p| p.case == case);
             assert_ne!(case, prediction.case, "its own samples");
             let earlier =
@@ -204,8 +204,8 @@ fn predictions_are_written_before_samples_and_from_other_rows() {
             assert!(other.is_none_or(earlier), "an input that was measured later: {prediction:?}");
         }
     }
-    assert!(record.predictions.iter().any(|p| p.account.predicted.is_some()));
-    assert!(record.predictions.iter().any(|p| p.account.inputs.iter().any(|i| i.case.is_some())));
+    assert!(record.predictions.iter().any(|p| p.cost.predicted.is_some()));
+    assert!(record.predictions.iter().any(|p| p.cost.inputs.iter().any(|i| i.case.is_some())));
 }
 
 #[test]
@@ -226,6 +226,6 @@ fn a_prediction_that_lacks_an_input_is_unknown_and_names_it() {
     assert!(output.status.success(), "{}", common::said(&output));
     let record = RunDir::load(&out).expect("a valid run").record;
     let [prediction] = record.predictions.as_slice() else { panic!("{:?}", record.predictions) };
-    assert_eq!(prediction.account.predicted, None);
-    assert!(prediction.account.inputs.iter().any(|i| i.name == "trap" && i.value.is_none()));
+    assert_eq!(prediction.cost.predicted, None);
+    assert!(prediction.cost.inputs.iter().any(|i| i.name == "trap" && i.value.is_none()));
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use syscost_core::axis::{Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::topology::Topology;
-use syscost_measure::probe::prediction::{CostAccount, Found, Inputs, Known, RowRef};
+use syscost_measure::probe::prediction::{Found, Inputs, Known, PredictedCost, RowRef};
 use syscost_measure::probe::{self, Probe};
 use syscost_sys::affinity;
 
@@ -197,39 +197,39 @@ fn points(probe: &dyn Probe) -> Vec<Point> {
     points
 }
 
-/// What the formula gives for the account's own inputs, in nanoseconds.
-fn by_formula(account: &CostAccount) -> Result<f64, String> {
+/// What the formula gives for its own inputs, in nanoseconds.
+fn by_formula(cost: &PredictedCost) -> Result<f64, String> {
     let value = |name: &str| {
-        let input = account.inputs.iter().find(|input| input.name == name)?;
+        let input = cost.inputs.iter().find(|input| input.name == name)?;
         // Cycles over cycles per nanosecond are nanoseconds.
         let scale = if input.unit == Unit::Hertz { 1e-9 } else { 1.0 };
         Some(input.value? * scale)
     };
-    formula::evaluate(&account.formula, &value)
+    formula::evaluate(&cost.formula, &value)
 }
 
 #[test]
 fn a_formula_says_what_was_computed_and_names_every_input() {
-    let mut accounts = 0;
+    let mut predictions = 0;
     for probe in predicting() {
         let id = probe.about().id;
         for point in points(probe) {
-            let Some(account) = probe.predict(&point, Inputs::new(&Everything)) else { continue };
-            accounts += 1;
-            let predicted = account.predicted.unwrap_or_else(|| panic!("{id} {point}: everything is known"));
-            let value = by_formula(&account).unwrap_or_else(|error| panic!("{id} {point}: {error}"));
+            let Some(cost) = probe.predict(&point, Inputs::new(&Everything)) else { continue };
+            predictions += 1;
+            let predicted = cost.predicted.unwrap_or_else(|| panic!("{id} {point}: everything is known"));
+            let value = by_formula(&cost).unwrap_or_else(|error| panic!("{id} {point}: {error}"));
             assert!(
                 (value / predicted - 1.0).abs() < 1e-9,
                 "{id} {point}: {} = {value}, not {predicted}",
-                account.formula
+                cost.formula
             );
-            for input in &account.inputs {
-                let named = formula::names(&account.formula).contains(&input.name);
-                assert!(named, "{id} {point}: {} is not in {}", input.name, account.formula);
+            for input in &cost.inputs {
+                let named = formula::names(&cost.formula).contains(&input.name);
+                assert!(named, "{id} {point}: {} is not in {}", input.name, cost.formula);
             }
         }
     }
-    assert!(accounts > 20, "{accounts} predictions were made");
+    assert!(predictions > 20, "{predictions} predictions were made");
 }
 
 #[test]

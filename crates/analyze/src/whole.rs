@@ -84,6 +84,7 @@ impl Analysis {
             groups: &groups,
             studies: &studies,
             limiters: &limiters,
+            latency: &latency,
             model: &model,
             problems: &problems,
         };
@@ -117,6 +118,7 @@ impl Analysis {
             groups: &self.groups,
             studies: &self.studies,
             limiters: &self.limiters,
+            latency: &self.latency,
             model: &self.model,
             problems: &self.problems,
         }

@@ -179,8 +179,9 @@ Examples:
   syscost explain '64 KiB sendmsg'        its row and column in the newest run
   syscost explain 'sendmsg 64K 1 thread' syscost-runs/DIR
 
-Each term is a count times a unit cost. Unit costs come from other probes of the
-run, never from the case itself. The run needs the steps of the path, as `syscost run` does.";
+An account is a sum of counts times unit costs. Unit costs come from other probes
+of the run. Counts come from rules, or from the counters of the case itself: an
+account is no forecast. The run needs the steps of the path, as `syscost run` does.";
 
 const ANALYSE_EXAMPLES: &str = "\
 Examples:

@@ -69,8 +69,8 @@ fn name(point: &Point, words: &Words) -> String {
 }
 
 fn text(account: &Account, words: &Words, paint: Paint) -> String {
-    let mut out =
-        format!("{}\n", paint.bold(&format!("Case {}: {}", account.case, name(&account.point, words))));
+    let title = format!("Case {}: {}", account.case, name(&account.point, words));
+    let mut out = format!("{}\n", paint.bold(&title));
     out += "CPU time of one message: a sum of counts times unit costs.\n";
     if account.paced {
         out += &format!("{}\n", paint.yellow(&format!("Note: {}.", model::PACED)));
@@ -89,12 +89,12 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
                 format!("{}; {} ({})", model::source(&item.count.from), item.unit.formula, cases(item));
             out += &entry("", INDENT, &from);
         }
-        out += &sum(&format!("{}, predicted", side.name()), account.predicted_of(side));
+        out += &sum(&format!("{}, accounted for", side.name()), account.accounted_of(side));
         let ns = if side == Side::Sender { measured.sender_ns } else { measured.receiver_ns };
         out += &sum(&format!("{}, measured", side.name()), ns);
     }
     out += "\n";
-    out += &sum("predicted", account.predicted_ns());
+    out += &sum("accounted for", account.accounted_ns());
     out += &sum("measured (a steady stream)", measured.total_ns);
     let left = account.not_explained_ns();
     out + &sum(&format!("{} ({})", model::NOT_EXPLAINED, percent(left / measured.total_ns)), left)
@@ -143,10 +143,10 @@ fn document(account: &Account) -> serde_json::Value {
     let measured = account.measured;
     json!({
         "case": account.case, "point": account.point,
-        "terms": items, "caveats": account.paced.then_some(model::PACED).as_slice(),
-        "predicted_sender_ns": account.predicted_of(Side::Sender),
-        "predicted_receiver_ns": account.predicted_of(Side::Receiver),
-        "predicted_ns": account.predicted_ns(),
+        "terms": items, "caveats": account.paced.then_some(model::PACED).into_iter().collect::<Vec<_>>(),
+        "accounted_sender_ns": account.accounted_of(Side::Sender),
+        "accounted_receiver_ns": account.accounted_of(Side::Receiver),
+        "accounted_ns": account.accounted_ns(),
         "measured_sender_ns": measured.sender_ns,
         "measured_receiver_ns": measured.receiver_ns,
         "measured_ns": measured.total_ns,

@@ -10,7 +10,7 @@ pub mod rows;
 pub use ids::Ids;
 
 use crate::axis::Point;
-use crate::stats::{self, histogram::Histogram, pooled::TimesFigure};
+use crate::stats::{self, histogram::Histogram, times::TimesFigure};
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -175,8 +175,7 @@ pub struct Metric {
     pub of: fn(&Sample, &Point) -> Option<f64>,
     /// It comes from rounds that count and are not timed.
     pub counted: bool,
-    /// It is a figure of single times: that of a case is of all its usable samples' times together, because the
-    /// median of short samples hides what is rarer than one of them.
+    /// It is a figure of single times: a round's is that of all times of its usable samples together.
     #[serde(skip)]
     pub of_times: Option<TimesFigure>,
 }

@@ -47,6 +47,7 @@ pub fn create(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
         audits: Vec::new(),
         time_spent: Some(TimeSpent::default()),
         conditions: Vec::new(),
+        slice_rounds: 0,
         thread_clock: None,
         own_cost: Vec::new(),
     };

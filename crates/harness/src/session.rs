@@ -58,7 +58,8 @@ pub struct Session<'a> {
     end: Instant,
     before_ns: u64,
     visits: u64,
-    /// See [`forecast::stages`].
+    /// See [`forecast::sizes_beside`] and [`forecast::stages`].
+    beside: forecast::SizesBeside,
     stages: Vec<usize>,
     /// Cases whose prediction was asked for, whatever the answer.
     forecast: BTreeSet<usize>,
@@ -85,10 +86,12 @@ impl<'a> Session<'a> {
         let counting = CountingSchedule::new(schedule.plan, &run);
         note_missing(&mut run.record.missing, counting.missing().to_vec());
         let far = schedule.plan.cases.iter().any(|case| another_host(&case.point).is_some());
+        let beside = forecast::sizes_beside(schedule.plan);
         Session {
             plan: schedule.plan,
             spec: schedule.spec,
-            stages: forecast::stages(schedule.plan, &run.record.host),
+            stages: forecast::stages(schedule.plan, &run.record.host, &beside),
+            beside,
             counting,
             schedule,
             watch,
@@ -281,7 +284,7 @@ impl<'a> Session<'a> {
         for case in self.plan.cases.iter().filter(|c| self.stages[c.index] == stage && c.twin_of.is_none()) {
             // Marked whether it has samples or not: in a run that goes on nothing is looked for twice.
             if self.forecast.insert(case.index) && !self.run.samples.has(case.index) {
-                let prediction = forecast::predict(&self.run, case, now);
+                let prediction = forecast::predict(&self.run, case, &self.beside, now);
                 self.run.record.predictions.extend(prediction);
             }
         }
@@ -426,6 +429,7 @@ impl<'a> Session<'a> {
             own.during = self.conditions.seen();
             disturbance::forget_the_other(self.baton.is_some(), &mut own.during);
         }
+        self.run.record.slice_rounds = self.run.slices.block_rounds();
         self.dir.write_record(&self.run.record)?;
         Ok(())
     }

@@ -132,16 +132,28 @@ pub fn clock_reading() -> ClockReading {
 }
 
 /// The frequency at which this core runs now, by a chain of one-cycle steps: what a prediction in
-/// cycles is converted with. The fastest of some tries: a disturbance only ever adds.
+/// cycles is converted with. Several looks, apart from each other: a neighbour on the core can fill one of them.
 pub fn core_hertz() -> Option<f64> {
+    const APART: Duration = Duration::from_millis(3);
     const STEPS: u64 = 100_000;
     let rate = || {
         let start = monotonic_ns();
         timer::count_down(STEPS)?;
         Some(STEPS as f64 * 1e9 / (monotonic_ns() - start).max(1) as f64)
     };
-    let rates: Option<Vec<f64>> = (0..30).map(|_| rate()).collect();
-    rates?.into_iter().max_by(f64::total_cmp)
+    fastest(rate, || sleep(APART))
+}
+
+/// Of several looks of several tries each: a disturbance only ever adds. `None`: this machine has no such chain.
+fn fastest(rate: impl Fn() -> Option<f64>, pause: impl Fn()) -> Option<f64> {
+    const LOOKS: usize = 6;
+    const TRIES: usize = 6;
+    let look = |_| {
+        pause();
+        (0..TRIES).map(|_| rate()).collect::<Option<Vec<f64>>>()
+    };
+    let looks: Option<Vec<Vec<f64>>> = (0..LOOKS).map(look).collect();
+    looks?.into_iter().flatten().max_by(f64::total_cmp)
 }
 
 pub fn clocksource(root: &Root) -> Option<String> {
@@ -165,6 +177,7 @@ fn cost(read: fn() -> u64) -> f64 {
 mod tests {
     use super::*;
     use crate::files::fixture::Machine;
+    use std::cell::Cell;
 
     #[test]
     fn a_rate_is_ticks_over_time() {
@@ -200,5 +213,26 @@ mod tests {
         assert_eq!(invariant(&machine.root()), Some(true));
         machine.write("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu constant_tsc xtopology\n");
         assert_eq!(invariant(&machine.root()), Some(false));
+    }
+
+    /// It was said: 66 GB/s of a cache that gives 118, because all tries fell into one disturbed millisecond.
+    #[test]
+    fn a_disturbed_look_at_the_core_does_not_halve_its_frequency() {
+        // A neighbour is on the core for the first two looks.
+        let looks = Cell::new(0);
+        let rate = || Some(if looks.get() <= 2 { 2.06e9 } else { 3.69e9 });
+        assert_eq!(fastest(rate, || looks.set(looks.get() + 1)), Some(3.69e9));
+        assert_eq!(fastest(|| None, || ()), None);
+    }
+
+    #[test]
+    fn the_core_runs_at_a_processors_frequency() {
+        assert!(core_hertz().is_none_or(|hertz| (1e8..1e10).contains(&hertz)), "{:?}", core_hertz());
+    }
+
+    #[test]
+    fn a_reading_of_the_clock_costs_something() {
+        let reading = clock_reading();
+        assert!(reading.cost_ns > 0.0 && reading.system_call_cost_ns > 0.0, "{reading:?}");
     }
 }

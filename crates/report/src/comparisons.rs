@@ -18,7 +18,7 @@ use syscost_measure::probe::transfer::axes::THREADS;
 pub const COLUMNS: &[CsvColumn] = &[
     column(
         "family",
-        "what the two sides differ in: the id of an axis, `ways` (everything that is chosen), or `steps of` an axis (neighbours on it). Rows of a family, metric and scope are corrected for one another; steps of all metrics together",
+        "what the two sides differ in: the id of an axis, `ways` (everything that is chosen), `steps of` an axis (neighbours on it), or `latency` (the first and the last of threads, size or rate). Rows of a family, metric and scope are corrected for one another; steps, and latencies, of all metrics together",
     ),
     column(
         "scope",

@@ -3,7 +3,7 @@
 use super::Series;
 use std::collections::BTreeSet;
 use syscost_analyze::CellRef;
-use syscost_analyze::cells::Cells;
+use syscost_analyze::cells::{Cells, Pooled};
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::Metric;
 use syscost_core::stats::Estimate;
@@ -149,6 +149,11 @@ impl<'a> Layout<'a> {
     pub fn estimate(&self, case: usize, metric: &str) -> Option<(Estimate, CellRef)> {
         let cell = self.cells.cell(case, metric)?;
         Some((cell.estimate, CellRef { case, metric: cell.metric }))
+    }
+
+    /// The same figure of all times together, where it is of single times.
+    pub fn pooled(&self, case: usize, metric: &str) -> Option<Pooled> {
+        self.cells.cell(case, metric)?.pooled
     }
 
     /// The figure to show beside a verdict.

@@ -7,12 +7,12 @@ use crate::escape;
 use crate::text::words;
 use std::collections::BTreeMap;
 use std::io;
-use syscost_analyze::cells::{Behind, Cells};
+use syscost_analyze::cells::{Cells, Pooled};
 use syscost_analyze::{copies, operations};
 use syscost_experiment::run::rows::{CsvColumn, column};
 use syscost_experiment::run::{Audit, Run};
 use syscost_host::fingerprint::MACHINE;
-use syscost_measure::probe::prediction::CostAccount;
+use syscost_measure::probe::prediction::PredictedCost;
 
 /// Columns before those of the axes.
 pub const BEFORE: &[CsvColumn] =
@@ -24,16 +24,16 @@ pub const AFTER: &[CsvColumn] = &[
     column("unit", "unit of `value`, `ci_low` and `ci_high`"),
     column(
         "value",
-        "median over rounds of the round's median over its usable samples; a figure of single times (a latency) is that of all times of all usable samples together",
+        "median over rounds of the round's own: the median over its usable samples, or of single times (a latency) the figure of all times of its usable samples; the longest time is that of all rounds",
     ),
     column(
         "ci_low",
-        "lower end of the interval of the median; the smallest round where there are too few for the confidence asked; of single times, a bootstrap that draws whole rounds",
+        "lower end of the interval of the median; the smallest round where there are too few for the confidence asked",
     ),
     column("ci_high", "upper end of the interval of the median; the largest round where there are too few"),
     column(
         "ci_level",
-        "confidence that the interval really has: at least the one asked, or less where there are too few rounds; 0 for one round, for fewer than six where whole rounds are drawn, and for the longest time",
+        "confidence that the interval really has: at least the one asked, or less where there are too few rounds; 0 for one round, and for the longest time",
     ),
     column("rounds", "rounds (independent replicates) behind the value"),
     column(
@@ -60,10 +60,11 @@ pub const AFTER: &[CsvColumn] = &[
         "bytes per byte of payload that the ledger leaves unexplained; beyond 0.001 either way it is an error",
     ),
     column(
-        "times",
-        "single times behind the value, of all usable samples together; empty where it is not of single times",
+        "pooled",
+        "the same figure of all times of all rounds together; this and the next two are empty where the metric is not of single times",
     ),
-    column("times_above", "how many of them lie above the value"),
+    column("times", "single times behind `pooled`"),
+    column("times_above", "how many of them lie above `pooled`"),
     column("run", "id of the run, as in `run.json`"),
     column("machine", "keyed hash of the machine's id; empty where the machine has none, and in older runs"),
 ];
@@ -82,7 +83,7 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
     let before = BEFORE.iter().map(|c| c.id);
     let header = before.chain(axes.iter().map(|a| a.id)).chain(AFTER.iter().map(|c| c.id));
     writer.write_record(header)?;
-    let predictions: BTreeMap<(usize, &str), &CostAccount> = predictions(run);
+    let predictions: BTreeMap<(usize, &str), &PredictedCost> = predictions(run);
     let origin = [run.record.id.as_str(), run.record.fact(MACHINE).unwrap_or_default()];
     let origin = origin.map(|text| escape::cell(text).into_owned());
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
@@ -98,17 +99,17 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
             let fields = place.iter().map(String::as_str).chain([cell.metric, e.unit.symbol()]);
             let fields = fields.chain(figures.iter().map(String::as_str)).chain([rounds.as_str()]);
             let fields = fields.chain(foreseen.iter().chain(&copied).map(String::as_str));
-            let behind = behind(cell.behind);
-            writer.write_record(fields.chain(behind.iter().chain(&origin).map(String::as_str)))?;
+            let pooled = pooled(cell.pooled);
+            writer.write_record(fields.chain(pooled.iter().chain(&origin).map(String::as_str)))?;
         }
     }
     writer.flush()
 }
 
-/// The accounts that were made in time, by case and metric.
-fn predictions(run: &Run) -> BTreeMap<(usize, &str), &CostAccount> {
+/// Costs that were predicted in time, by case and metric.
+fn predictions(run: &Run) -> BTreeMap<(usize, &str), &PredictedCost> {
     let in_time = run.record.predictions.iter().rev().filter(|p| !operations::late(p));
-    in_time.map(|p| ((p.case, p.metric.as_str()), &p.account)).collect()
+    in_time.map(|p| ((p.case, p.metric.as_str()), &p.cost)).collect()
 }
 
 /// The columns of an audit.
@@ -128,15 +129,15 @@ fn copied(audit: Option<&Audit>) -> [String; 7] {
 }
 
 /// The columns of single times.
-fn behind(behind: Option<Behind>) -> [String; 2] {
-    let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
-    [number(behind.map(|b| b.times)), number(behind.and_then(|b| b.above))]
+fn pooled(pooled: Option<Pooled>) -> [String; 3] {
+    let Some(Pooled { value, times, above, .. }) = pooled else { return Default::default() };
+    [value.to_string(), times.to_string(), above.map_or(String::new(), |above| above.to_string())]
 }
 
 /// The columns of a prediction.
-fn foreseen(account: Option<&CostAccount>, value: f64) -> [String; 4] {
+fn foreseen(cost: Option<&PredictedCost>, value: f64) -> [String; 4] {
     let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
-    let part = |part: fn(&CostAccount) -> Option<f64>| account.and_then(part);
+    let part = |part: fn(&PredictedCost) -> Option<f64>| cost.and_then(part);
     let predicted = part(|a| a.predicted);
     [
         number(predicted),

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use std::io;
 use syscost_analyze::finding::Answer;
+use syscost_analyze::latency::{Latency, StalledCase};
 use syscost_analyze::problem::Problem;
 use syscost_analyze::recommend::Recommendation;
 use syscost_analyze::trust::Trust;
@@ -28,16 +29,18 @@ struct FindingsFile<'a> {
     problems: &'a [Problem],
 }
 
-/// What has the lowest quantiles.
+/// What has the lowest quantiles, and whose tail few rounds make.
 #[derive(Serialize)]
 struct LatencyAdvice<'a> {
     by_rate: &'a Recommendation,
     by_size: &'a Recommendation,
+    stalls: &'a [StalledCase],
 }
 
 pub fn write(run: &Run, analysis: &Analysis, out: &mut dyn io::Write) -> io::Result<()> {
     let of_latency = &analysis.latency;
-    let latency = LatencyAdvice { by_rate: &of_latency.by_rate, by_size: &of_latency.by_size };
+    let Latency { by_rate, by_size, stalls, .. } = of_latency;
+    let latency = LatencyAdvice { by_rate, by_size, stalls };
     let file = FindingsFile {
         schema: SCHEMA,
         run: &run.record.id,

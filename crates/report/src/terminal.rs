@@ -173,7 +173,7 @@ impl Sheet<'_> {
         out.extend(table.title.as_ref().map(|title| self.bold(&cut(title, self.width))));
         out.extend(lines().map(|line| aligned(&line[..shown], &widths, shorten)));
         let hidden = table.columns.len() - shown;
-        out.extend(table.note.as_ref().map(|note| cut(note, self.width)));
+        out.extend(table.note.iter().flat_map(|note| note.lines()).map(|note| cut(note, self.width)));
         if hidden > 0 {
             out.push(cut(&format!("{} {}", count(hidden, "more column"), self.elsewhere), self.width));
         }

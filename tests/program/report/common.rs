@@ -11,8 +11,7 @@ use syscost_core::sample::Sample;
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{
-    Audit, CpuTimes, Failure, KernelThreadTimes, LengthTried, MissingQuantities, Pilot, Record, Run, Slices,
-    State, Tool, Warning,
+    Audit, CpuTimes, Failure, KernelThreadTimes, MissingQuantities, Record, Run, Slices, State, Tool, Warning,
 };
 use syscost_experiment::spec::{ProbeSpec, Spec};
 use syscost_host::thread_clock::{StolenTime, ThreadClock};
@@ -114,9 +113,7 @@ pub fn run(shape: &Shape) -> Run {
         }
     }
     let record = record(shape, plan);
-    let mut slices = Slices::default();
-    record.pilot.iter().for_each(|pilot| slices.use_lengths(pilot));
-    Run { record, samples: samples.into(), slices, profiles: Vec::new() }
+    Run { record, samples: samples.into(), slices: Slices::default(), profiles: Vec::new() }
 }
 
 fn plan(shape: &Shape) -> Plan {
@@ -307,7 +304,6 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             cases: Vec::new(),
         }],
         failures: vec![Failure { case: 3, round: 2, message: "the receiver closed early".into() }],
-        pilot: Some(Pilot { slice_ns: 250_000, rounds: 1, lengths: vec![LengthTried::default()] }),
         ..synthetic
     }
 }

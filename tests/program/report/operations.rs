@@ -14,7 +14,7 @@ use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::{Run, State};
 use syscost_host::Fact;
 use syscost_host::fingerprint::C_LIBRARY;
-use syscost_measure::probe::prediction::{CostAccount, Input, Prediction};
+use syscost_measure::probe::prediction::{Input, PredictedCost, Prediction};
 use syscost_measure::probe::{self, Probe};
 use syscost_report::terminal::{self, TerminalLook};
 use syscost_report::{Report, build, csv, html, svg};
@@ -96,7 +96,7 @@ fn prediction(case: &Case, probe: &dyn Probe, text: &str) -> Prediction {
         unit: metric.unit,
         made_unix_ns: 1,
         first_round_unix_ns: Some(2),
-        account: CostAccount {
+        cost: PredictedCost {
             formula: format!("trap{text} + 20"),
             base_hardware: Some(20.0),
             software_overhead: known.then_some(60.0),

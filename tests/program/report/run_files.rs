@@ -11,8 +11,7 @@ fn made() -> (tempfile::TempDir, PathBuf, syscost_experiment::run::Run) {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("deep/run");
     let mut run = common::small_run();
-    // A run that compared lengths of slices has slices.
-    (run.record.pilot, run.slices) = (None, Default::default());
+    (run.record.slice_rounds, run.slices) = (0, Default::default());
     let mut dir = RunDir::create(&path, &run.record).unwrap();
     dir.append(&run.samples).unwrap();
     (scratch, path, run)
@@ -135,7 +134,7 @@ fn every_valid_row_of_a_damaged_file_is_kept_and_the_rest_is_said() {
 #[test]
 fn what_is_lost_or_damaged_beside_the_samples_is_said() {
     let (_scratch, path, mut run) = made();
-    run.record.pilot = common::small_run().record.pilot;
+    run.record.slice_rounds = 3;
     fs::write(path.join("run.json"), serde_json::to_vec(&run.record).unwrap()).unwrap();
     let warned = |path: &Path, id: &str| {
         let read = RunDir::load(path).unwrap_or_else(|error| panic!("{id}: {error}"));

@@ -62,7 +62,7 @@ pub fn artefacts(run: &Run, analysis: &Analysis) -> Result<Vec<Artefact>, Unsuit
 
 /// Nanoseconds are shown by magnitude elsewhere; a table's cells are bare numbers in one unit.
 fn row(m: &Material, o: &Operation) -> Vec<String> {
-    let account = o.prediction.as_ref().map(|p| &p.account);
+    let cost = o.prediction.as_ref().map(|p| &p.cost);
     let measured = o.measured;
     let cycles = m.layouts.iter().find(|l| l.probe.about().id == o.probe).and_then(|l| l.tsc_cycles(o.case));
     let why = match (o.predicted(), o.prediction.is_some()) {
@@ -75,8 +75,8 @@ fn row(m: &Material, o: &Operation) -> Vec<String> {
         o.title.to_string(),
         o.row.label.clone(),
         if o.metric.unit == Unit::Ratio { "ratio".into() } else { o.metric.unit.symbol().to_string() },
-        number(account.and_then(|a| a.base_hardware)),
-        number(account.and_then(|a| a.software_overhead)),
+        number(cost.and_then(|a| a.base_hardware)),
+        number(cost.and_then(|a| a.software_overhead)),
         number(o.predicted()),
         number(measured.map(|e| e.value)),
         number(measured.map(|e| e.low)),
@@ -86,7 +86,7 @@ fn row(m: &Material, o: &Operation) -> Vec<String> {
         measured.map_or(String::new(), |e| e.n.to_string()),
         number(o.ratio.map(|r| r.value)),
         number(cycles),
-        account.map_or(String::new(), |a| a.formula.clone()),
+        cost.map_or(String::new(), |a| a.formula.clone()),
         why,
     ]
 }

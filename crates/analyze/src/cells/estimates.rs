@@ -3,16 +3,16 @@
 //! The value of a round is the median over its usable samples (those that [`crate::cells::sanity`] finds
 //! impossible are refused); the estimate is the median over
 //! rounds with its order-statistic interval, because rounds (fresh processes), not samples, are
-//! independent. A figure of single times (a latency) is that of all times of all usable samples together, with an
-//! interval that draws whole rounds: see [`syscost_core::stats::pooled`]. A round without a usable sample has no value; a metric that no sample supports has
-//! no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
+//! independent. A round's figure of single times (a latency) is that of all its usable samples' times; what all rounds'
+//! times make together stands beside the estimate ([`Pooled`]). A round without a usable sample has no value; a metric that no
+//! sample supports has no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
 
 use crate::cells::rounds::Rounds;
 use crate::cells::turns::{of_steady, steady_id};
 use syscost_core::axis::Name;
 use syscost_core::sample::{Metric, Sample, round_value};
 use syscost_core::stats::histogram::Histogram;
-use syscost_core::stats::pooled::{TimesFigure, pooled_estimates};
+use syscost_core::stats::times::{Stall, TimesFigure};
 use syscost_core::stats::{Estimate, median_interval};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::{Record, Run};
@@ -29,16 +29,18 @@ pub struct Cell {
     /// The metric's value in each round that has one: the median over its usable samples.
     pub rounds: Rounds,
     /// Of a figure of single times.
-    pub behind: Option<Behind>,
+    pub pooled: Option<Pooled>,
 }
 
-/// What a figure of single times stands on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Behind {
-    /// Times, of all usable samples together.
+/// A figure of all times of all usable samples together, beside the median of the rounds' own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pooled {
+    pub value: f64,
     pub times: u64,
-    /// How many of them lie above the figure.
+    /// How many of them lie above it.
     pub above: Option<u64>,
+    /// Where few rounds make it.
+    pub stall: Option<Stall>,
 }
 
 /// All cells of a run, by case and in the order of the probe's metrics.
@@ -112,21 +114,29 @@ pub(super) fn cells_of_case(case: &Case, samples: &[&Sample], record: &Record) -
     let counts_only = record.emulator().is_some();
     let all = probe.metrics();
     let metrics: Vec<&Metric> = all.iter().filter(|metric| metric.is_count() || !counts_only).collect();
-    let pooled = PooledTimes::of(&of_rounds, &metrics, record.spec.confidence);
+    let of_times = metrics.iter().any(|metric| metric.of_times.is_some());
+    let times = CaseTimes::of(if of_times { &of_rounds } else { &[] });
     let (mut found, mut table) = (Vec::new(), Vec::new());
     for metric in metrics {
-        let values = of_rounds.iter().map(|round| round_value(round, metric, &case.point));
-        let row: Vec<f64> = values.map(|value| value.unwrap_or(f64::NAN)).collect();
+        let value = |(place, round): (usize, &&[&Sample])| {
+            let own = metric.of_times.filter(|_| !times.whole.is_empty()).zip(times.rounds.get(place));
+            own.map_or_else(|| round_value(round, metric, &case.point), |(of, times)| of.of_round(times))
+        };
+        let row: Vec<f64> = of_rounds.iter().enumerate().map(|r| value(r).unwrap_or(f64::NAN)).collect();
         let known: Vec<f64> = row.iter().copied().filter(|value| !value.is_nan()).collect();
         let of_rounds = || Some((median_interval(&known, record.spec.confidence, metric.unit)?, None));
-        if let Some((estimate, behind)) = pooled.figure(metric).or_else(of_rounds) {
-            found.push((metric.id, estimate, behind));
+        let figure = match metric.of_times.filter(|_| !times.whole.is_empty()) {
+            Some(of) => times.figure(of, record.spec.confidence),
+            None => of_rounds(),
+        };
+        if let Some((estimate, pooled)) = figure {
+            found.push((metric.id, estimate, pooled));
             table.extend(row);
         }
     }
     let rounds = Rounds::of_metrics(of_rounds.iter().map(|round| round[0].round).collect(), table);
     let cell =
-        |((metric, estimate, behind), rounds)| Cell { case: case.index, metric, estimate, rounds, behind };
+        |((metric, estimate, pooled), rounds)| Cell { case: case.index, metric, estimate, rounds, pooled };
     found.into_iter().zip(rounds).map(cell).collect()
 }
 
@@ -140,33 +150,29 @@ fn with_rate(samples: &[&Sample], rate: f64) -> Vec<Sample> {
     samples.iter().map(with).collect()
 }
 
-/// The single times of a case, and what its metrics make of them.
-#[derive(Default)]
-struct PooledTimes {
+/// The single times of a case, by round and together.
+struct CaseTimes {
+    /// Empty where a round kept none.
+    rounds: Vec<Histogram>,
     whole: Histogram,
-    figures: Vec<TimesFigure>,
-    estimates: Vec<Option<Estimate>>,
 }
 
-impl PooledTimes {
-    /// Empty where no metric is of single times, or no sample kept them.
-    fn of(of_rounds: &[&[&Sample]], metrics: &[&Metric], confidence: f64) -> PooledTimes {
-        let figures: Vec<TimesFigure> = metrics.iter().filter_map(|metric| metric.of_times).collect();
-        if figures.is_empty() {
-            return PooledTimes::default();
-        }
-        let rounds: Vec<Histogram> = of_rounds.iter().filter_map(|round| times_of_round(round)).collect();
-        let whole = Histogram::merged(&rounds);
-        let estimates = pooled_estimates(&rounds.iter().collect::<Vec<_>>(), &whole, &figures, confidence);
-        PooledTimes { whole, figures, estimates }
+impl CaseTimes {
+    fn of(of_rounds: &[&[&Sample]]) -> CaseTimes {
+        let rounds: Vec<Histogram> =
+            of_rounds.iter().map(|round| times_of_round(round).unwrap_or_default()).collect();
+        CaseTimes { whole: Histogram::merged(&rounds), rounds }
     }
 
-    /// `None` where the rounds' own values have to do: the metric is not of single times, or a run kept none.
-    fn figure(&self, metric: &Metric) -> Option<(Estimate, Option<Behind>)> {
-        let figure = metric.of_times?;
-        let place = self.figures.iter().position(|known| *known == figure)?;
-        let behind = Behind { times: self.whole.count(), above: figure.above(&self.whole) };
-        Some(((*self.estimates.get(place)?)?, Some(behind)))
+    fn figure(&self, of: TimesFigure, confidence: f64) -> Option<(Estimate, Option<Pooled>)> {
+        let estimate = of.over_rounds(&self.rounds, &self.whole, confidence)?;
+        let pooled = Pooled {
+            value: of.pooled(&self.whole)?,
+            times: self.whole.count(),
+            above: of.above(&self.whole),
+            stall: of.stall(&self.rounds, &self.whole, &estimate),
+        };
+        Some((estimate, Some(pooled)))
     }
 }
 

@@ -9,4 +9,4 @@ pub mod quality;
 pub mod seen;
 pub mod turns;
 
-pub use estimates::{Behind, Cell, Cells, metric, times_of_round};
+pub use estimates::{Cell, Cells, Pooled, metric, times_of_round};

@@ -151,7 +151,7 @@ impl Told {
         };
         let rounds: Rounds =
             self.rounds.iter().map(|(round, log)| (*round, metric.value(*log, bytes))).collect();
-        Cell { case, metric: metric.id, estimate, rounds, behind: None }
+        Cell { case, metric: metric.id, estimate, rounds, pooled: None }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::cells::Cells;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::compare::study::Study;
+use crate::latency::Latency;
 use crate::limits::limiter::Limiter;
 use crate::model::Model;
 use serde::Serialize;
@@ -33,6 +34,7 @@ pub struct Evidence<'a> {
     pub groups: &'a Groups,
     pub studies: &'a [Study],
     pub limiters: &'a [Limiter],
+    pub latency: &'a Latency,
     pub model: &'a Model,
     pub problems: &'a [Problem],
 }
@@ -106,6 +108,7 @@ pub enum Says {
     CacheLevels(cache_levels::LevelMisses),
     Threads(threads::Scaling),
     Along(along::AlongChanges),
+    Latency(latency_along::LatencyChange),
     Unexpected(unexpected::Unforeseen),
     Expensive(expensive::Expense),
     Layers(layers::LayerCost),
@@ -182,6 +185,7 @@ syscost_core::registry! {
         pub cache_levels::CacheLevels,
         pub threads::Threads,
         connections::Connections,
+        pub latency_along::LatencyAlong,
         one_copy::OneCopy,
         zero_copy_from::ZeroCopyFrom,
         pub unexpected::Unexpected,

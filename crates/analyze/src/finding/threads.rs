@@ -14,7 +14,7 @@ use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::finding::{Answer, Says, Shown};
 use crate::limits::limiter::Limit;
-use crate::model::allowed_cpus;
+use crate::limits::side_cpus::allowed_cpus;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::IntAxis;

@@ -2,4 +2,4 @@
 
 pub mod limiter;
 pub mod own_cost;
-mod side_cpus;
+pub mod side_cpus;

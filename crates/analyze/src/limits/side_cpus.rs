@@ -3,10 +3,10 @@
 //! Threads that are pinned to one CPU fill that CPU together, whichever side they are of. Each side recorded where its threads
 //! ran.
 
-use crate::model::allowed_cpus;
 use std::collections::BTreeSet;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_host::files::parse_list;
 use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::probe::transfer::far;
 
@@ -32,6 +32,12 @@ impl SideCpus {
         };
         SideCpus { sender, receiver, joint: joint.filter(|all| *all < sender + receiver) }
     }
+}
+
+/// The CPUs that the run was allowed.
+pub fn allowed_cpus(run: &Run) -> Option<Vec<usize>> {
+    let fact = run.record.host.iter().find(|fact| fact.id == "cpus_allowed")?;
+    parse_list(fact.value.as_deref()?)
 }
 
 /// The CPUs on which a side's threads may run; `None`: not known.

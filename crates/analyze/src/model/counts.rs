@@ -1,7 +1,6 @@
 //! How often each thing happens for one message: by a rule where there is one, else as counted.
 //!
-//! A count is no time: how often the receiver was called or slept is the case's own counter. Of a case
-//! that was not run it is what lies between its neighbours' counters.
+//! A count is no time: how often the receiver was called or slept is the case's own counter.
 
 use crate::CellRef;
 use crate::cells::Cells;

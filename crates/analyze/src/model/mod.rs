@@ -1,18 +1,19 @@
-//! The cost model: what a message of a transfer should cost, as a sum of named terms.
+//! The account of a transfer: what a message costs, as a sum of named terms; and how near forecasts came.
 //!
 //! A term is a count times a unit cost. Unit costs come from other probes of the same run: the steps
 //! of the path, timed one by one, and memory copies; no time of a transfer is used, and nothing is
-//! fitted. Counts come from rules, and where there is none from the case's own counters, which are
-//! counts. What the sum misses is "not explained", and may be negative. docs/model.md explains the
-//! terms.
+//! fitted. Counts come from rules, and where there is none from the case's own counters: so it is an account, no
+//! forecast. What the sum misses is "not explained", and may be negative. docs/model.md explains the terms.
+//!
+//! A forecast ([`syscost_measure::probe::transfer::forecast`]) uses nothing of its case and is in the record of the run.
 
 pub mod counts;
 pub mod figure;
 pub mod steps;
 pub(crate) mod terms;
 
-use crate::CellRef;
 use crate::cells::Cells;
+use crate::operations;
 use counts::{Count, Subject};
 use figure::Figure;
 use steps::Steps;
@@ -20,11 +21,11 @@ use syscost_core::axis::Point;
 use syscost_core::stats::{median, quantile};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
-use syscost_host::files::parse_list;
 use syscost_measure::mechanism::connections;
+use syscost_measure::probe::prediction::Prediction;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{CONGESTION_CONTROL, RECEIVER};
-use syscost_measure::probe::transfer::far;
+use syscost_measure::probe::transfer::{far, forecast};
 use syscost_measure::probe::{Alternatives, Probe};
 
 /// Whose CPU time it is.
@@ -115,33 +116,28 @@ pub struct Account {
     pub point: Point,
     pub items: Vec<Item>,
     pub measured: Measured,
-    /// Segments wait for timers of the congestion control, which are in no term.
+    /// Segments wait for timers, which are in no term.
     pub paced: bool,
 }
 
 impl Account {
-    pub fn predicted_ns(&self) -> f64 {
+    pub fn accounted_ns(&self) -> f64 {
         self.items.iter().map(Item::ns).sum()
     }
 
-    pub fn predicted_of(&self, side: Side) -> f64 {
+    pub fn accounted_of(&self, side: Side) -> f64 {
         self.items.iter().filter(|item| item.about.side == side).map(Item::ns).sum()
     }
 
-    /// Measured less predicted.
+    /// Measured less accounted for.
     pub fn not_explained_ns(&self) -> f64 {
-        self.measured.total_ns - self.predicted_ns()
+        self.measured.total_ns - self.accounted_ns()
     }
 
-    /// Predicted over measured.
+    /// Accounted for over measured.
     pub fn ratio(&self) -> Option<f64> {
-        let (measured, predicted) = (self.measured.total_ns, self.predicted_ns());
-        (measured > 0.0 && predicted > 0.0).then(|| predicted / measured)
-    }
-
-    /// The cells that its times come from: never those of a transfer.
-    pub fn inputs(&self) -> impl Iterator<Item = &CellRef> {
-        self.items.iter().flat_map(|item| &item.unit.cells)
+        let (measured, accounted) = (self.measured.total_ns, self.accounted_ns());
+        (measured > 0.0 && accounted > 0.0).then(|| accounted / measured)
     }
 }
 
@@ -151,22 +147,24 @@ pub struct Model {
     pub accounts: Vec<Account>,
     /// The run has transfers, and no steps of their path.
     pub lacks_steps: bool,
+    /// Each transfer's cost that was forecast before its first sample, over the measured one, by case.
+    pub forecasts: Vec<(usize, f64)>,
 }
 
-/// How far predictions are from what was measured, as factors: the larger over the smaller.
+/// How far accounts or forecasts are from what was measured, as factors: the larger over the smaller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy {
     pub cases: usize,
     pub median: f64,
     pub ninth_decile: f64,
-    /// Predicted over measured, the geometric mean.
+    /// Theirs over measured, the geometric mean.
     pub bias: f64,
-    /// Cases that were predicted too low.
+    /// Cases of which it was too low.
     pub too_low: usize,
 }
 
 impl Accuracy {
-    /// Of predicted over measured; `None`: no case.
+    /// Of theirs over measured; `None`: no case.
     pub fn of(ratios: &[f64]) -> Option<Accuracy> {
         let factors: Vec<f64> = ratios.iter().map(|ratio| ratio.max(1.0 / ratio)).collect();
         let logs: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
@@ -180,8 +178,8 @@ impl Accuracy {
     }
 }
 
-/// The metric that an account predicts.
-pub const TOTAL: &str = "total_cpu_ns_per_message";
+/// What is accounted for, and forecast.
+pub const TOTAL: &str = forecast::METRIC;
 const SENDER: &str = "sender_cpu_ns_per_message";
 const RECEIVER_CPU: &str = "receiver_cpu_ns_per_message";
 
@@ -192,16 +190,26 @@ impl Model {
             run.record.plan.cases.iter().filter(|c| c.probe == transfer && c.twin_of.is_none()).collect();
         let sources = steps::sources(run);
         let accounts: Vec<Account> = cases.iter().filter_map(|case| of_case(&sources, cells, case)).collect();
-        Model { lacks_steps: accounts.is_empty() && !cases.is_empty(), accounts }
+        Model {
+            lacks_steps: accounts.is_empty() && !cases.is_empty(),
+            accounts,
+            forecasts: forecasts(run, cells),
+        }
     }
 
     pub fn account(&self, case: usize) -> Option<&Account> {
         self.accounts.iter().find(|account| account.case == case)
     }
+}
 
-    pub fn accuracy(&self) -> Option<Accuracy> {
-        Accuracy::of(&self.accounts.iter().filter_map(Account::ratio).collect::<Vec<_>>())
-    }
+/// Those that were made in time and have a measured cost.
+fn forecasts(run: &Run, cells: &Cells) -> Vec<(usize, f64)> {
+    let of = |prediction: &Prediction| {
+        let measured = cells.cell(prediction.case, TOTAL)?.estimate.value;
+        let ratio = prediction.cost.predicted.filter(|forecast| *forecast > 0.0)? / measured;
+        (prediction.metric == TOTAL && !operations::late(prediction)).then_some((prediction.case, ratio))
+    };
+    run.record.predictions.iter().filter_map(of).collect()
 }
 
 fn of_case(sources: &[steps::PricedCase<'_>], cells: &Cells, case: &Case) -> Option<Account> {
@@ -225,15 +233,13 @@ fn of_case(sources: &[steps::PricedCase<'_>], cells: &Cells, case: &Case) -> Opt
         point: case.point.clone(),
         items,
         measured,
-        // BBR, of any version, lets a segment go when a timer says so.
-        paced: case.point.text(CONGESTION_CONTROL).is_some_and(|name| name.starts_with("bbr")),
+        paced: is_paced(&case.point),
     })
 }
 
-/// The CPUs that the run was allowed.
-pub fn allowed_cpus(run: &Run) -> Option<Vec<usize>> {
-    let fact = run.record.host.iter().find(|fact| fact.id == "cpus_allowed")?;
-    parse_list(fact.value.as_deref()?)
+/// BBR, of any version, lets a segment go when a timer says so.
+fn is_paced(point: &Point) -> bool {
+    point.text(CONGESTION_CONTROL).is_some_and(|control| control.starts_with("bbr"))
 }
 
 /// The terms that happen at all; `None`: the run lacks the unit cost of one.

@@ -5,10 +5,11 @@ use crate::synthetic;
 use crate::whole::Analysis;
 use syscost_core::axis::Value;
 use syscost_core::sample::Sample;
+use syscost_core::units::Unit;
 use syscost_experiment::plan::Plan;
 use syscost_measure::probe::Prices;
 use syscost_measure::probe::memory_bandwidth;
-use syscost_measure::probe::path_steps as steps;
+use syscost_measure::probe::prediction::PredictedCost;
 use syscost_measure::probe::tcp_path;
 
 const CALL: f64 = 2000.0;
@@ -130,7 +131,7 @@ fn accounts(mechanism: &str, sizes: &[u64]) -> (Run, Vec<Account>) {
     (run, model.accounts)
 }
 
-/// A run with one account for each of these ratios of measured over predicted.
+/// A run with one account for each of these ratios of measured over accounted for.
 pub(crate) fn with_accounts(ratios: &[f64]) -> (Run, Analysis) {
     let sizes: Vec<u64> = (0..ratios.len()).map(|i| 64 << i).collect();
     let run = run("send", &sizes, 10_000.0);
@@ -159,23 +160,23 @@ fn known_primitives_add_up() {
     let (_, small) = accounts("send", &[64]);
     let wanted = CALL + 64.0 * IN + 100.0 + 64.0 * OUT + around;
     assert!(
-        near(small[0].predicted_ns(), wanted),
+        near(small[0].accounted_ns(), wanted),
         "{} is not {wanted}: {:#?}",
-        small[0].predicted_ns(),
+        small[0].accounted_ns(),
         small[0]
     );
     let (_, large) = accounts("send", &[1 << 20]);
     let (segments, bytes) = (17.0, (1 << 20) as f64);
     let wanted = CALL + 300.0 + 16.0 * 900.0 + bytes * (IN + OUT) + segments * 100.0 + around;
-    assert!(near(large[0].predicted_ns(), wanted), "{} is not {wanted}", large[0].predicted_ns());
+    assert!(near(large[0].accounted_ns(), wanted), "{} is not {wanted}", large[0].accounted_ns());
     let (_, gathered) = accounts("sendmsg", &[64]);
-    assert!(near(gathered[0].predicted_ns() - small[0].predicted_ns(), 7.0 * 30.0));
+    assert!(near(gathered[0].accounted_ns() - small[0].accounted_ns(), 7.0 * 30.0));
     let (_, lent) = accounts("msg_zerocopy", &[64]);
     let lending = 800.0 + 7.0 * 200.0 + 64.0 * 0.2 + 0.25 * 600.0;
     // Its sender sleeps half as often: so often the two take turns, which costs 9000 and 8000 ns less a call each.
     let turns = 0.125 * (9000.0 + 8000.0 - (4000.0 + 6000.0));
     let wanted = CALL + lending + 100.0 + 64.0 * 0.08 + around + turns;
-    assert!((lent[0].predicted_ns() - wanted).abs() < 1.0, "{} is not {wanted}", lent[0].predicted_ns());
+    assert!((lent[0].accounted_ns() - wanted).abs() < 1.0, "{} is not {wanted}", lent[0].accounted_ns());
 }
 
 #[test]
@@ -202,6 +203,17 @@ fn errors_are_factors_and_a_side_is_counted() {
     assert!(near(of.bias, (0.5f64 * 0.8).powf(0.25)), "{}", of.bias);
 }
 
+#[test]
+fn every_sum_is_that_of_its_terms_and_the_rest_is_what_is_missing() {
+    let (_, accounts) = accounts("send", &[64, 4096, 1 << 20]);
+    for account in &accounts {
+        let terms: f64 = account.items.iter().map(Item::ns).sum();
+        let sides = account.accounted_of(Side::Sender) + account.accounted_of(Side::Receiver);
+        assert!(near(account.accounted_ns(), terms) && near(sides, terms));
+        assert!(near(account.not_explained_ns(), account.measured.total_ns - terms));
+    }
+}
+
 /// Every time that goes into an account belongs to another probe; and what the case itself measured
 /// changes nothing but what is left unexplained.
 #[test]
@@ -209,8 +221,9 @@ fn no_time_of_a_transfer_is_an_input() {
     for mechanism in ["send", "sendmsg", "msg_zerocopy", "send_fields"] {
         let (run, accounts) = accounts(mechanism, &[64, 65536]);
         for account in &accounts {
-            assert!(account.inputs().count() > 0);
-            for cell in account.inputs() {
+            let inputs = || account.items.iter().flat_map(|item| &item.unit.cells);
+            assert!(inputs().count() > 0);
+            for cell in inputs() {
                 let probe = &run.record.plan.cases[cell.case].probe;
                 assert_ne!(cell.case, account.case);
                 assert_ne!(probe, Transfer.about().id, "{cell:?}");
@@ -222,10 +235,36 @@ fn no_time_of_a_transfer_is_an_input() {
         let slower = super::tests::run(mechanism, &[64, 65536], 30_000.0);
         let again = Model::of(&slower, &Cells::of(&slower)).accounts;
         for (one, other) in accounts.iter().zip(&again) {
-            assert!(near(one.predicted_ns(), other.predicted_ns()), "a slower case is predicted as before");
+            assert!(
+                near(one.accounted_ns(), other.accounted_ns()),
+                "a slower case is accounted for as before"
+            );
             assert!(other.measured.total_ns > 2.0 * one.measured.total_ns);
         }
     }
+}
+
+#[test]
+fn forecasts_in_time_are_judged_and_late_ones_are_not() {
+    let mut run = run("send", &[64, 4096, 1 << 20], 10_000.0);
+    let forecast = |case: usize, ns: f64, made: u64| Prediction {
+        case,
+        metric: TOTAL.into(),
+        unit: Unit::Nanoseconds,
+        made_unix_ns: made,
+        first_round_unix_ns: Some(100),
+        cost: PredictedCost {
+            formula: String::new(),
+            base_hardware: None,
+            software_overhead: None,
+            predicted: Some(ns),
+            inputs: Vec::new(),
+        },
+    };
+    run.record.predictions = vec![forecast(0, 12_500.0, 99), forecast(1, 8_000.0, 98), forecast(2, 1.0, 101)];
+    let model = Model::of(&run, &Cells::of(&run));
+    let [(0, high), (1, low)] = model.forecasts[..] else { panic!("{:?}", model.forecasts) };
+    assert!((high - 1.25).abs() < 0.02 && (low - 0.8).abs() < 0.02, "{high} {low}");
 }
 
 #[test]
@@ -245,6 +284,6 @@ fn a_congestion_control_that_paces_is_said_and_no_other() {
 fn a_run_without_the_steps_says_what_it_lacks() {
     let run = synthetic::Synthetic::default().run();
     let model = Model::of(&run, &Cells::of(&run));
-    assert!(model.accounts.is_empty() && model.accuracy().is_none());
+    assert!(model.accounts.is_empty() && model.forecasts.is_empty());
     assert!(model.lacks_steps);
 }

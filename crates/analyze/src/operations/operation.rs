@@ -64,12 +64,12 @@ impl Operation {
     }
 
     pub fn predicted(&self) -> Option<f64> {
-        self.prediction.as_ref().and_then(|p| p.account.predicted)
+        self.prediction.as_ref().and_then(|p| p.cost.predicted)
     }
 
     /// Inputs that the prediction would need.
     pub fn needs(&self) -> Vec<&str> {
-        let inputs = self.prediction.iter().flat_map(|p| &p.account.inputs);
+        let inputs = self.prediction.iter().flat_map(|p| &p.cost.inputs);
         inputs.filter(|i| i.value.is_none()).map(|i| i.name.as_str()).collect()
     }
 }
@@ -99,7 +99,7 @@ pub fn operations(run: &Run, cells: &Cells) -> Vec<Operation> {
         let unresolved = measured.and_then(|measured| unresolved(cells, case.index, measured));
         let prediction = predictions.get(&case.index).filter(|p| p.metric == metric.id && !late(p));
         let prediction = prediction.map(|p| Prediction::clone(p));
-        let predicted = prediction.as_ref().and_then(|p| p.account.predicted);
+        let predicted = prediction.as_ref().and_then(|p| p.cost.predicted);
         let limits = Limits::of(case, run.record.spec.timing);
         let own = run.samples.of_case(case.index);
         let sound: Vec<&Sample> = own.iter().filter(|s| s.usable() && limits.fault(s).is_none()).collect();

@@ -16,7 +16,7 @@ use syscost_experiment::spec::Spec;
 use syscost_host::Fact;
 use syscost_measure::ledger::Counts;
 use syscost_measure::probe::path_steps::{self as steps, PathStep};
-use syscost_measure::probe::prediction::{CostAccount, Input, Prediction};
+use syscost_measure::probe::prediction::{Input, PredictedCost, Prediction};
 use syscost_measure::probe::tcp_path;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, RECEIVER, THREADS};
 use syscost_measure::probe::{self, Slice, Timing};
@@ -330,6 +330,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         audits: Vec::new(),
         time_spent: None,
         conditions: Vec::new(),
+        slice_rounds: 0,
         thread_clock: None,
         own_cost: Vec::new(),
     };
@@ -405,7 +406,7 @@ fn single_operations(
         unit: Unit::Nanoseconds,
         made_unix_ns: 10,
         first_round_unix_ns: Some(20),
-        account: CostAccount {
+        cost: PredictedCost {
             formula: "10 / frequency".into(),
             base_hardware: ghz,
             software_overhead: Some(0.0),
@@ -458,7 +459,7 @@ pub fn drawn_cells(
             let rounds: Vec<(u32, f64)> = (0..rounds).map(|round| (round, value(round, random))).collect();
             let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
             let estimate = median_interval(&values, 0.95, Unit::BitsPerSecond).expect("there are rounds");
-            Cell { case: case.index, metric, estimate, rounds: rounds.into_iter().collect(), behind: None }
+            Cell { case: case.index, metric, estimate, rounds: rounds.into_iter().collect(), pooled: None }
         };
         metrics.iter().map(cell).collect()
     };
@@ -467,8 +468,9 @@ pub fn drawn_cells(
 
 /// A turn of ten messages that cost the sender so much each.
 pub fn turn(block: usize, round: u32, pass: u32, case: usize, message_ns: f64) -> SliceRow {
-    let (length_ns, wall_ns, messages) = (1_000_000, 1_000_000, 10);
+    let (length_ns, messages) = (1_000_000, 10);
     let sender_cpu_ns = (10.0 * message_ns) as u64;
+    let wall_ns = sender_cpu_ns;
     let slice = Slice { pass, length_ns, wall_ns, messages, sender_cpu_ns, ..Slice::default() };
     SliceRow { block, round, case, slice }
 }

@@ -112,11 +112,17 @@ impl Histogram {
 
     /// The value at a quantile; `None` where too few lie beyond it.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
-        if self.beyond(quantile) < ENOUGH {
-            None
-        } else {
-            self.at_rank(Histogram::rank(quantile, self.count()))
-        }
+        self.quantile_with(quantile, ENOUGH)
+    }
+
+    /// The same with one value beyond it: one look of many.
+    pub fn seen_quantile(&self, quantile: f64) -> Option<u64> {
+        self.quantile_with(quantile, 1)
+    }
+
+    fn quantile_with(&self, quantile: f64, beyond: u64) -> Option<u64> {
+        let enough = self.beyond(quantile) >= beyond;
+        enough.then(|| self.at_rank(Histogram::rank(quantile, self.count())))?
     }
 
     pub fn max(&self) -> Option<u64> {

@@ -11,13 +11,13 @@ mod multiple;
 mod order;
 mod outlier;
 pub mod polish;
-pub mod pooled;
 pub mod random;
 mod rank_sum;
 mod ratio;
 mod signed_rank;
 mod steady;
 pub mod student;
+pub mod times;
 mod two_modes;
 
 pub use interval::{median_interval, needs_more};

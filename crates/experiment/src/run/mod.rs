@@ -165,12 +165,19 @@ pub struct Record {
     /// How quiet the machine was, by session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<SessionConditions>,
+    /// Rounds of blocks that were written to `slices.csv`: what is lost of it is seen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slice_rounds: u32,
     /// What a thread's CPU time holds here; absent where nothing was audited, or this machine does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_clock: Option<ThreadClock>,
     /// What the harness's own code took of the CPU time of each case; empty where nothing was timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_cost: Vec<OwnShare>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Record {

@@ -12,9 +12,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use syscost_core::decide::Contrast;
 use syscost_core::stats;
+use syscost_core::units::count;
 use syscost_measure::probe::Slice;
 
 pub const SLICES: &str = "slices.csv";
+/// A warning: rounds of that file are gone.
+const LOST: &str = "lost_slices";
 
 pub const COLUMNS: &[CsvColumn] = &[
     column("block", "which rivals took turns: the index of the first case that no other block has"),
@@ -180,6 +183,11 @@ impl Slices {
         self.rounds.values().flatten()
     }
 
+    /// How many rounds of blocks there are.
+    pub fn block_rounds(&self) -> u32 {
+        self.rounds.len() as u32
+    }
+
     /// The rounds in which a case had a turn.
     pub fn rounds_of(&self, case: usize) -> impl Iterator<Item = u32> {
         self.of_case.get(&case).into_iter().flatten().map(|(_, round)| *round)
@@ -290,7 +298,20 @@ pub(super) fn append(dir: &Path, rows: &[SliceRow]) -> Result<(), WriteError> {
 }
 
 pub(super) fn read(dir: &Path, record: &mut Record) -> Result<Slices, LoadError> {
-    read_rows(dir, record.plan.cases.len(), &mut record.warnings)
+    let slices = read_rows(dir, record.plan.cases.len(), &mut record.warnings)?;
+    record.warnings.retain(|warning| warning.id != LOST);
+    record.warnings.extend(lost(slices.rounds.len(), record.slice_rounds as usize));
+    Ok(slices)
+}
+
+fn lost(rounds: usize, written: usize) -> Option<Warning> {
+    (rounds < written).then(|| Warning {
+        id: LOST.into(),
+        observed: format!("{SLICES} has {} of slices, and {written} were written", count(rounds, "round")),
+        consequence: "rivals are compared by the rounds that are left, or by windows: less is decided".into(),
+        remedy: "put the file back, or measure again: syscost run --out NEW_DIR".into(),
+        cases: Vec::new(),
+    })
 }
 
 fn read_rows(dir: &Path, cases: usize, warnings: &mut Vec<Warning>) -> Result<Slices, LoadError> {

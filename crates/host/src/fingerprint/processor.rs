@@ -120,7 +120,7 @@ impl Facts {
             self.tell("cpu_base_hertz", nominal.source, format!("{:.0}", nominal.hertz));
         }
         let core = clock::core_hertz().map(|hertz| format!("{hertz:.0}"));
-        let how = "a chain of one-cycle steps, timed at the start of the run";
+        let how = "the fastest of several looks at a chain of one-cycle steps, at the start of the run";
         self.add("core_hertz", "core frequency while measuring, Hz", how, core);
         let reading = clock::clock_reading();
         let how = "clock_gettime(2) timed against the bare system call";

@@ -5,7 +5,7 @@
 
 use super::named_file::{FILE_BYTES, MADE, NamedFile};
 use super::operation::{Applies, OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs};
+use super::prediction::{PredictedCost, Inputs};
 use super::row::Row;
 use super::{Window, directory, primitive};
 use anyhow::{Context, Result, bail, ensure};
@@ -153,7 +153,7 @@ fn row(point: &Point) -> Option<Row> {
 }
 
 /// What the file system writes down is in no primitive: of a look-up alone is it known what it costs, and of a descriptor.
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let call = point.text(FILE_CALL)?;
     if ![STAT, OPEN_CLOSE].contains(&call) {
         return None;

@@ -5,7 +5,7 @@
 
 use super::network::{self, CLIENT};
 use super::operation::{NetworkSides, SystemOperation};
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::rights::{RAW_ICMP, Rights};
 use super::row::Row;
 use super::{Channel, RoleReport, Task, Timing, batch, system_call};
@@ -62,7 +62,7 @@ fn available(point: &Point) -> Result<(), Unavailable> {
 
 /// Two system calls, and the way of two packets through the stack, which no fact of a machine
 /// tells: until one does the prediction is unknown.
-fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     inputs.row("read_call", system_call::cost_of("read"));
     inputs.row("write_call", system_call::cost_of("write"));
     inputs.fact("packet_through_stack", "network_stack_ns", Unit::Nanoseconds);

@@ -5,7 +5,7 @@
 //! operations" (SOSP 2019), LEBench.
 
 use super::operation::{OS_MORE_SUITE, PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::row::{Drawing, Row};
 use super::{Needs, Window, page_fault, primitive};
 use anyhow::{Context, Result, ensure};
@@ -130,7 +130,7 @@ fn row(point: &Point) -> Option<Row> {
 
 /// Of memory that nobody touches there is nothing but its description, whatever its size. A touched page is a
 /// fault, and is given back.
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let bytes = point.int(AREA_BYTES)?;
     if !point.on(TOUCHED) && bytes == LEAST_BYTES {
         return None;
@@ -169,7 +169,7 @@ mod tests {
             let mut point = Point::default();
             point.set(TOUCHED.id, Value::text(touched));
             point.set(AREA_BYTES.id, Value::Int(bytes));
-            MEMORY_MAP.predict(&point, Inputs::new(&known)).map(|account| account.predicted.unwrap())
+            MEMORY_MAP.predict(&point, Inputs::new(&known)).map(|cost| cost.predicted.unwrap())
         };
         assert_eq!(predicted("off", LEAST_BYTES), None);
         assert_eq!(predicted("off", 64 << 20), Some(1000.0));

@@ -38,7 +38,7 @@ pub(crate) use figures::{metrics, quantities};
 pub use operation::OS_MORE_SUITE;
 pub use task::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Timing, Window, samples_of_one_role};
 
-use prediction::{CostAccount, Inputs};
+use prediction::{Inputs, PredictedCost};
 use rights::Rights;
 use row::{Drawing, Row};
 
@@ -151,7 +151,7 @@ pub trait Probe: Sync {
     }
 
     /// What the case should cost, from hardware facts and other rows; `None`: nobody can say.
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<PredictedCost> {
         let _ = (point, inputs);
         None
     }

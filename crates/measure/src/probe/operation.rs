@@ -4,7 +4,7 @@
 //!
 //! The timed loops are generic over what they run: no call goes through a pointer between two operations of a batch.
 
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::rights::Rights;
 use super::row::{Drawing, Row};
 use super::{
@@ -53,7 +53,7 @@ pub struct SystemOperation {
     pub sides: Option<NetworkSides>,
     pub rights: fn(&str) -> Rights,
     pub row: Option<fn(&Point) -> Option<Row>>,
-    pub predict: Option<fn(&Point, Inputs<'_>) -> Option<CostAccount>>,
+    pub predict: Option<fn(&Point, Inputs<'_>) -> Option<PredictedCost>>,
     pub drawings: &'static [Drawing],
     pub other_ways: &'static [OtherWay],
     pub prices: Option<Prices>,
@@ -84,7 +84,7 @@ pub struct OperationRow {
     /// Windows are so many times longer where one operation takes long.
     pub stretch: u64,
     pub measure: MeasureOperation,
-    pub predict: fn(Inputs<'_>) -> Option<CostAccount>,
+    pub predict: fn(Inputs<'_>) -> Option<PredictedCost>,
 }
 
 impl OperationRow {
@@ -226,7 +226,7 @@ impl Probe for SystemOperation {
         }
     }
 
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<PredictedCost> {
         match self.predict {
             Some(predict) => predict(point, inputs),
             None => (self.variant(point)?.predict)(inputs),

@@ -5,7 +5,7 @@
 
 use super::network::{self, LOOPBACK};
 use super::operation::OS_SUITE;
-use super::prediction::{CostAccount, Inputs};
+use super::prediction::{PredictedCost, Inputs};
 use super::rights::Rights;
 use super::row::Row;
 use super::transfer::Transfer;
@@ -134,7 +134,7 @@ impl Probe for PeakBandwidth {
     /// the other finds in the shared cache. Every segment goes through the stack once, as each of an
     /// echo's two packets does, in the sender's context. On two cores the copies overlap; on one they
     /// take turns.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
         let shared = as_transfer(point).text(PLACEMENT) == Some("same");
         let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", SHARED_CACHE_BYTES, 1));
         let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));
@@ -146,6 +146,6 @@ impl Probe for PeakBandwidth {
         let copying = rate.map(|rate| copies * segment * 1e9 / rate);
         let predicted = copying.zip(echo).map(|(copying, echo)| bits_per_second(copying + echo / 2.0));
         let formula = "8 * segment / (copies_on_a_core * segment / copy_rate + icmp_echo / 2)";
-        Some(inputs.account(formula, copying.map(bits_per_second), None, predicted))
+        Some(inputs.predicted(formula, copying.map(bits_per_second), None, predicted))
     }
 }

@@ -28,7 +28,7 @@ pub struct Input {
 
 /// What theory says a case costs, in the unit of its headline metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CostAccount {
+pub struct PredictedCost {
     /// Over the inputs' names: `2 * write_1_byte + l1_miss`.
     pub formula: String,
     /// The part that the hardware alone would take.
@@ -40,7 +40,7 @@ pub struct CostAccount {
     pub inputs: Vec<Input>,
 }
 
-/// An account of a case of a plan, and when it was made.
+/// What a case of a plan should cost, and when it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     pub case: usize,
@@ -51,7 +51,7 @@ pub struct Prediction {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_round_unix_ns: Option<u64>,
     #[serde(flatten)]
-    pub account: CostAccount,
+    pub cost: PredictedCost,
 }
 
 /// Another row's result: the first case of a probe with these coordinates.
@@ -204,19 +204,19 @@ impl<'a> Inputs<'a> {
     }
 
     /// A cost that software makes, by this formula over the inputs.
-    pub fn software(self, formula: &str) -> CostAccount {
+    pub fn software(self, formula: &str) -> PredictedCost {
         let software = self.value(formula);
         self.sum(formula, Some(0.0), software)
     }
 
     /// A cost that the hardware makes.
-    pub fn hardware(self, formula: &str) -> CostAccount {
+    pub fn hardware(self, formula: &str) -> PredictedCost {
         let hardware = self.value(formula);
         self.sum(formula, hardware, Some(0.0))
     }
 
     /// Their sum: the hardware's part comes first.
-    pub fn hardware_and_software(self, hardware: &str, software: &str) -> CostAccount {
+    pub fn hardware_and_software(self, hardware: &str, software: &str) -> PredictedCost {
         let parts = (self.value(hardware), self.value(software));
         self.sum(&format!("{hardware} + {software}"), parts.0, parts.1)
     }
@@ -227,20 +227,20 @@ impl<'a> Inputs<'a> {
         formula: &str,
         base_hardware: Option<f64>,
         software_overhead: Option<f64>,
-    ) -> CostAccount {
+    ) -> PredictedCost {
         let predicted = base_hardware.zip(software_overhead).map(|(a, b)| a + b);
-        self.account(formula, base_hardware, software_overhead, predicted)
+        self.predicted(formula, base_hardware, software_overhead, predicted)
     }
 
-    /// Any account: a rate, say, whose parts do not add up.
-    pub fn account(
+    /// Any: a rate, say, whose parts do not add up.
+    pub fn predicted(
         self,
         formula: &str,
         base_hardware: Option<f64>,
         software_overhead: Option<f64>,
         predicted: Option<f64>,
-    ) -> CostAccount {
-        CostAccount {
+    ) -> PredictedCost {
+        PredictedCost {
             formula: formula.into(),
             base_hardware,
             software_overhead,
@@ -274,10 +274,10 @@ mod tests {
         let mut inputs = Inputs::new(&OneFact);
         let hertz = inputs.fact("frequency", "hertz", Unit::Hertz);
         let call = inputs.row("call", RowRef { probe: "other", coordinates: Vec::new(), metric: "cost" });
-        let account = inputs.sum("10 / frequency + call", hertz.map(|hz| 10e9 / hz), call);
-        assert_eq!((account.base_hardware, account.predicted), (Some(5.0), None));
+        let cost = inputs.sum("10 / frequency + call", hertz.map(|hz| 10e9 / hz), call);
+        assert_eq!((cost.base_hardware, cost.predicted), (Some(5.0), None));
         let missing: Vec<&str> =
-            account.inputs.iter().filter(|i| i.value.is_none()).map(|i| i.name.as_str()).collect();
+            cost.inputs.iter().filter(|i| i.value.is_none()).map(|i| i.name.as_str()).collect();
         assert_eq!(missing, ["call"]);
     }
 
@@ -287,8 +287,8 @@ mod tests {
         let both = [(guide::AMD_19H, 32.0), (guide::INTEL_SKYLAKE, 64.0)];
         assert_eq!(inputs.guided("filled", Unit::Bytes, &both), Some(64.0));
         assert_eq!(inputs.guided("call", Unit::Count, &[(guide::FOG_ZEN, 2.0)]), None);
-        let account = inputs.sum("call", None, None);
-        let [filled, call] = &account.inputs[..] else { panic!("two were asked for") };
+        let cost = inputs.sum("call", None, None);
+        let [filled, call] = &cost.inputs[..] else { panic!("two were asked for") };
         assert!(filled.source.starts_with("Intel, "), "{}", filled.source);
         assert_eq!(
             call.source,

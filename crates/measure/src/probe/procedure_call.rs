@@ -7,7 +7,7 @@
 
 use super::guide::{AMD_19H, FOG_SKYLAKE, FOG_ZEN};
 use super::operation::{PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::row::Row;
 use super::{Figures, Window, batch};
 use anyhow::{Context, Result, ensure};
@@ -82,7 +82,7 @@ fn row(point: &Point) -> Option<Row> {
     Some(row.as_published("procedure_call", format!("args={arguments}")))
 }
 
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let arguments = point.int(ARGUMENTS)?;
     inputs.fact("frequency", "core_hertz", Unit::Hertz);
     if arguments == 0 {

@@ -7,7 +7,7 @@
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; fork(2), vfork(2), posix_spawn(3).
 
 use super::operation::{OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::row::{Drawing, Row};
 use super::{Needs, OtherWay, Window, memory_latency, page_fault, primitive, trap};
 use anyhow::{Context, Result, ensure};
@@ -171,7 +171,7 @@ fn row(point: &Point) -> Option<Row> {
     Some(row.as_published("process_create", how.id).told_as("fork, exit and wait (1 MiB resident)"))
 }
 
-fn predict(point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, inputs: Inputs<'_>) -> Option<PredictedCost> {
     let resident_bytes = point.int(RESIDENT_BYTES)?;
     match point.text(HOW)? {
         "fork" => Some(predict_fork(resident_bytes, inputs)),
@@ -182,14 +182,14 @@ fn predict(point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
 }
 
 /// A task, which here has tables of files and signals of its own, and a wait that collects it.
-fn predict_vfork(mut inputs: Inputs<'_>) -> CostAccount {
+fn predict_vfork(mut inputs: Inputs<'_>) -> PredictedCost {
     inputs.row("task", primitive::cost_of("task"));
     inputs.row("trap", trap());
     inputs.software("task + trap")
 }
 
 /// Fork of a process without memory beside its own, and each page's entry copied, write-protected and dropped.
-fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> CostAccount {
+fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> PredictedCost {
     inputs.row("fork_base", primitive::cost_of("fork_base"));
     inputs.row("fork_page", primitive::cost_of("fork_page"));
     let pages = (resident_bytes / page_bytes()) as f64;
@@ -210,7 +210,7 @@ fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> CostAccount {
 }
 
 /// The child, and a dynamically linked program that it becomes.
-fn predict_program(made: RowRef, mut inputs: Inputs<'_>) -> CostAccount {
+fn predict_program(made: RowRef, mut inputs: Inputs<'_>) -> PredictedCost {
     inputs.row("child", made);
     inputs.constant(
         "faults",

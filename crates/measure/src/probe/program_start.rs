@@ -4,7 +4,7 @@
 //! machine code ends at once. Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; execve(2), elf(5), ld.so(8).
 
 use super::operation::{OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs};
+use super::prediction::{PredictedCost, Inputs};
 use super::{Window, page_fault, primitive};
 use anyhow::{Result, ensure};
 use std::ffi::CStr;
@@ -54,7 +54,7 @@ const PROGRAMS: &[OperationRow] = &[
 ];
 
 /// Beside a static program: faults of so many pages of its own, its loader and libraries.
-fn with_libraries(mut inputs: Inputs<'_>, faults: f64) -> Option<CostAccount> {
+fn with_libraries(mut inputs: Inputs<'_>, faults: f64) -> Option<PredictedCost> {
     inputs.row("static_program", PROGRAM_START.cost_of(STATIC));
     let count = "pages of the program, its loader and C library that are touched, estimated";
     inputs.constant("faults", faults, Unit::Count, count);

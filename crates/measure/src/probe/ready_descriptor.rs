@@ -5,7 +5,7 @@
 //! lat_select; Banga, Mogul and Druschel, "A scalable and explicit event delivery mechanism for UNIX" (1999).
 
 use super::operation::{OS_MORE_SUITE, PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs};
+use super::prediction::{PredictedCost, Inputs};
 use super::row::{Drawing, Row};
 use super::{Figures, OtherWay, Window, system_call, trap};
 use anyhow::{Context, Result, ensure};
@@ -152,7 +152,7 @@ fn row(point: &Point) -> Option<Row> {
 
 /// At each descriptor that is looked at the caller puts itself on a list under the eventfd's lock and leaves it
 /// under the same lock: what a write and a read of an eventfd do beyond their entries.
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let visited = if find(point)?.looks_at_all { point.int(DESCRIPTORS)? as f64 } else { 1.0 };
     inputs.row("trap", trap());
     inputs.row("eventfd_pair", system_call::cost_of("eventfd_write_read"));
@@ -185,11 +185,11 @@ mod tests {
             let mut point = Point::default();
             point.set(WAIT_CALL.id, Value::text(call.id));
             point.set(DESCRIPTORS.id, Value::Int(100));
-            let account = READY_DESCRIPTOR.predict(&point, Inputs::new(&known)).unwrap();
-            let visited = account.inputs.iter().find(|input| input.name == "visited").unwrap().value;
+            let cost = READY_DESCRIPTOR.predict(&point, Inputs::new(&known)).unwrap();
+            let visited = cost.inputs.iter().find(|input| input.name == "visited").unwrap().value;
             assert_eq!(visited, Some(if call.looks_at_all { 100.0 } else { 1.0 }));
             let each = 200.0 - 2.0 * 200.0;
-            assert_eq!(account.predicted, Some(200.0 + visited.unwrap() * each));
+            assert_eq!(cost.predicted, Some(200.0 + visited.unwrap() * each));
         }
     }
 }

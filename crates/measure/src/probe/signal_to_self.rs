@@ -3,7 +3,7 @@
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_sig; sigaction(2), tgkill(2), sigprocmask(2).
 
 use super::operation::{OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs};
+use super::prediction::{PredictedCost, Inputs};
 use super::{Figures, Window, trap};
 use anyhow::{Context, Result};
 use syscost_core::axis::NameAxis;
@@ -20,7 +20,7 @@ const ACTS: &[OperationRow] = &[
 ];
 
 /// One entry into the kernel and a few words copied.
-fn short_call(mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn short_call(mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     inputs.row("trap", trap());
     Some(inputs.software("trap"))
 }
@@ -91,7 +91,7 @@ mod tests {
         let predicted = |act: &str| {
             let mut point = Point::default();
             point.set(ACT.id, Value::text(act));
-            SIGNAL_TO_SELF.predict(&point, Inputs::new(&known)).and_then(|account| account.predicted)
+            SIGNAL_TO_SELF.predict(&point, Inputs::new(&known)).and_then(|cost| cost.predicted)
         };
         assert_eq!(["install", "hold_back", "deliver"].map(predicted), [Some(120.0), Some(120.0), None]);
     }

@@ -5,7 +5,7 @@
 //! portable tools for performance analysis" (1996), lat_syscall; syscall(2).
 
 use super::operation::{OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::{Figures, Window, primitive, timer, trap};
 use anyhow::{Context, Result};
 use rustix::event::{EventfdFlags, eventfd};
@@ -97,7 +97,7 @@ fn instructions(inputs: &mut Inputs<'_>, count: f64, source: &str) {
 }
 
 /// Of so many entries into the kernel, and so many instructions beyond getppid's.
-fn by_traps(mut inputs: Inputs<'_>, traps: f64, beyond: f64) -> Option<CostAccount> {
+fn by_traps(mut inputs: Inputs<'_>, traps: f64, beyond: f64) -> Option<PredictedCost> {
     instructions(&mut inputs, beyond, ESTIMATED);
     inputs.constant("traps", traps, Unit::Count, "calls in the operation");
     inputs.row("trap", trap());

@@ -8,7 +8,7 @@
 use super::batch::BatchRecorder;
 use super::network::{self, NetworkAxes};
 use super::operation::{NetworkSides, SystemOperation};
-use super::prediction::{CostAccount, Inputs};
+use super::prediction::{PredictedCost, Inputs};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::Row;
 use super::transfer::connection;
@@ -104,7 +104,7 @@ fn row(point: &Point) -> Option<Row> {
 
 /// The kernels answer each other as they answer an echo of two packets: the handshake is three segments, a close one and
 /// its acknowledgement. Either wakes the other side, which sleeps.
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     if point.text(PHASE)? == WHOLE {
         return None;
     }

@@ -5,7 +5,7 @@
 
 use super::network::{self, NetworkAxes};
 use super::operation::{NetworkSides, SystemOperation};
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::{Drawing, Row, Shape};
 use super::{Channel, Needs, RoleReport, Task, Timing, batch};
@@ -119,7 +119,7 @@ fn row(point: &Point) -> Option<Row> {
 
 /// The way through both kernels is an echo's; beyond it a process wakes on each side, and the
 /// server makes two calls. Every byte is copied in and out, both ways.
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let (path, (request, response)) = (point.text(PATH)?, sizes(point)?);
     let place = if point.text(PLACEMENT) == Some("same") { "same" } else { "different" };
     inputs.row("icmp_echo", icmp_round_trip::echo(path));

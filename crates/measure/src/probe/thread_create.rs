@@ -5,7 +5,7 @@
 //! Sources: pthread_create(3), pthread_attr_setstacksize(3); the CSE 221 measurement project.
 
 use super::operation::{PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs};
+use super::prediction::{PredictedCost, Inputs};
 use super::row::Row;
 use super::{Window, primitive, trap};
 use anyhow::{Context, Result, ensure};
@@ -75,7 +75,7 @@ fn row(point: &Point) -> Option<Row> {
 }
 
 /// The kernel's task without the C library, and the library's calls.
-fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     inputs.row("task", primitive::cost_of("task"));
     inputs.row("trap", trap());
     let calls = "beside the task: mprotect or none, two rt_sigprocmask, set_robust_list, rseq, madvise: glibc's \

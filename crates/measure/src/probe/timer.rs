@@ -2,7 +2,7 @@
 
 use super::guide::{FOG_SKYLAKE, Guide};
 use super::operation::{PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::row::Row;
 use super::{Figures, Window, batch, trap};
 use anyhow::{Context, Result};
@@ -24,7 +24,7 @@ struct TimedClock {
     published: bool,
     /// Reads it this often; `None`: not on this processor.
     run: Option<fn(u64)>,
-    predict: fn(Inputs<'_>) -> Option<CostAccount>,
+    predict: fn(Inputs<'_>) -> Option<PredictedCost>,
 }
 
 fn repeat<T>(n: u64, read: impl Fn() -> T) {
@@ -38,7 +38,7 @@ impl TimedClock {
         id: &'static str,
         label: &'static str,
         run: Option<fn(u64)>,
-        predict: fn(Inputs<'_>) -> Option<CostAccount>,
+        predict: fn(Inputs<'_>) -> Option<PredictedCost>,
     ) -> TimedClock {
         TimedClock { id, label, published: false, run, predict }
     }
@@ -97,7 +97,7 @@ const CLOCKS: &[TimedClock] = &[
 ];
 
 /// Another clock, and a fence that waits for what came before it.
-fn fenced(mut inputs: Inputs<'_>, of: &'static str) -> Option<CostAccount> {
+fn fenced(mut inputs: Inputs<'_>, of: &'static str) -> Option<PredictedCost> {
     inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
     inputs.row("plain", reading(of));
     inputs.guided("fence", Unit::Count, LFENCE);
@@ -186,7 +186,7 @@ mod tests {
             let mut point = Point::default();
             point.set(CLOCK.id, Value::text(clock));
             let costs = Costs::of(&[("timer", 7.0)]);
-            TIMER.predict(&point, Inputs::new(&costs)).and_then(|account| account.predicted)
+            TIMER.predict(&point, Inputs::new(&costs)).and_then(|cost| cost.predicted)
         };
         assert_eq!(["rdtsc", "rdtscp", "lfence_rdtsc"].map(predicted), [None; 3]);
         assert_eq!(["loop", "clock_gettime"].map(predicted), [Some(1.0), Some(22.0)]);

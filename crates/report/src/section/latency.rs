@@ -3,6 +3,7 @@
 use super::{capital, plural, unless_empty};
 use crate::context::{Layout, SERIES, SIZE, spread};
 use crate::material::Material;
+use crate::text::latency::stalled;
 use crate::{Block, Entry, Mark, MarkShape, Plot, PlotAxis, Scale, Section, Series, Standing, Table};
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::Study;
@@ -20,18 +21,16 @@ const ROWS: usize = 120;
 const PLOTS: usize = 4;
 /// Rows in sight.
 const SHOWN: usize = 10;
-const CURVES: &str = "10: p90, 100: p99, 1000: p99.9. Band: interval from drawing whole rounds. Green below: nothing is significantly better.";
+const CURVES: &str = "10: p90, 100: p99, 1000: p99.9. Median of rounds with its interval. Green below: nothing is significantly better.";
 /// Depths of a curve: one in so many is slower.
 const DEPTHS: &[f64] = &[
     2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0, 300.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5,
 ];
-/// The last column of the table says how many times lie beyond this.
-const DEEPEST: f64 = 0.999;
 const FIGURES: [&str; 5] = ["latency_p50", "latency_p90", "latency_p99", "latency_p999", "latency_max"];
 
-const METHOD: &str = "Every message, or round trip, was timed for itself. A figure is that of all times of a case together, \
-    so a stall that few windows saw counts. Its interval draws whole rounds (bootstrap) and needs six of them. A quantile is \
-    given only where at least ten times lie beyond it. Comparisons pair the rounds' own quantiles.";
+const METHOD: &str = "Every message, or round trip, was timed for itself. A figure is the median of the rounds' own, with its \
+    interval; comparisons pair the same. A quantile is given only where ten of all times lie beyond it. Pooled is the p99 of \
+    all times of all rounds together; where it is twice that and at most a third of the rounds make it, they are counted beside it.";
 const OPEN: &str = "An open loop's latency runs from the moment at which a message was due by a schedule fixed in \
     advance to its last byte at the receiver, so that waiting behind a late sender counts. Sender and receiver are on one \
     host and read one clock (CLOCK_MONOTONIC), on every path of this run; between hosts only a round trip could be given. \
@@ -50,6 +49,7 @@ pub fn section(m: &Material) -> Option<Section> {
             blocks.extend(view.table(of_open).map(in_sight).unwrap_or_default());
         }
     }
+    blocks.extend(stalled(&m.analysis.latency).map(Block::Statement));
     unless_empty("latency", "Latency", blocks)
 }
 
@@ -126,7 +126,7 @@ impl<'a> LatencyView<'a> {
         if of_open {
             columns.extend(["achieved", "kept up"].map(String::from));
         }
-        columns.extend(["timed", "p50", "p90", "p99", "p99.9", "longest", "beyond p99.9"].map(String::from));
+        columns.extend(["timed", "p50", "p90", "p99", "p99.9", "longest", "pooled p99"].map(String::from));
         let row = |(case, times): &&(&Case, &Distribution)| {
             let show = |id: &&str| {
                 let (axis, value) = self.layout.axis(id).zip(case.point.get(id))?;
@@ -140,7 +140,7 @@ impl<'a> LatencyView<'a> {
             }
             row.push(Entry::Text(times.whole.count().to_string()));
             row.extend(FIGURES.map(|id| self.entry(case.index, id)));
-            row.push(Entry::Text(times.whole.beyond(DEEPEST).to_string()));
+            row.push(Entry::Text(self.pooled(case.index)));
             row
         };
         let title = if of_open { "Open loop: from due to arrived" } else { "Closed loop: round trips" };
@@ -157,6 +157,14 @@ impl<'a> LatencyView<'a> {
             note: (left > 0).then(|| format!("{} more in results.csv.", plural(left, "case"))),
             ..Table::default()
         })
+    }
+
+    /// `49 ms (1 of 11 rounds)`: p99 of all times, and the rounds that make it where they are few.
+    fn pooled(&self, case: usize) -> String {
+        let Some(pooled) = self.layout.pooled(case, RANKED[0]) else { return String::new() };
+        let value = Unit::Nanoseconds.format(pooled.value);
+        let few = pooled.stall.map(|stall| format!(" ({} of {} rounds)", stall.rounds, stall.of));
+        value + &few.unwrap_or_default()
     }
 
     fn entry(&self, case: usize, metric: &str) -> Entry {
@@ -218,10 +226,9 @@ impl<'a> LatencyView<'a> {
     }
 
     fn curve(&self, key: &Point, cases: &[(&Case, &Distribution)]) -> Option<Plot> {
-        let quantiles: Vec<f64> = DEPTHS.iter().map(|depth| 1.0 - 1.0 / depth).collect();
         let points = |times: &Distribution| {
-            let found = times.quantiles(&quantiles, self.confidence);
-            DEPTHS.iter().zip(found).filter_map(|(depth, e)| Some((*depth, e?))).collect::<Vec<_>>()
+            let at = |depth: &f64| Some((*depth, times.quantile(1.0 - 1.0 / depth, self.confidence)?));
+            DEPTHS.iter().filter_map(at).collect::<Vec<_>>()
         };
         let series = self.series(cases, |_, times| points(times));
         let title = self.title("Latency by quantile", key);

@@ -64,7 +64,7 @@ fn estimates(m: &Material) -> String {
     let quantiles = if m.analysis.latency.cases.is_empty() {
         ""
     } else {
-        " Quantiles of latency are those of all times of a case together, with intervals by drawing whole rounds."
+        " Quantiles of latency are medians of the rounds' own. The p99 of all times together stands beside them."
     };
     format!(
         "A figure is the median over rounds of each round's median, with a nonparametric interval from order \

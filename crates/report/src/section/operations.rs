@@ -68,14 +68,14 @@ fn table(m: &Material, layout: &Layout, listed: &[&Operation]) -> Table {
 }
 
 fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
-    let account = o.prediction.as_ref().map(|p| &p.account);
+    let cost = o.prediction.as_ref().map(|p| &p.cost);
     let unit = o.metric.unit;
     let part = |value: Option<f64>| value.map_or(none(), |v| Entry::Number(v, unit));
     let label = if o.row.label.is_empty() { o.title } else { &o.row.label };
     let mut row = vec![
         Entry::Text(label.into()),
-        part(account.and_then(|a| a.base_hardware)),
-        part(account.and_then(|a| a.software_overhead)),
+        part(cost.and_then(|a| a.base_hardware)),
+        part(cost.and_then(|a| a.software_overhead)),
         predicted(o),
         measured(o, Some(o.cell())),
         o.ratio.map_or(none(), |ratio| off(m, ratio)),
@@ -126,18 +126,17 @@ fn spread(spread: Option<&Spread>) -> [Entry; 4] {
 fn formulas(mine: &[&Operation], layout: &Layout) -> Option<Block> {
     let mut rows = Vec::new();
     for o in mine {
-        let account = o.prediction.as_ref().map(|p| &p.account);
+        let cost = o.prediction.as_ref().map(|p| &p.cost);
         let gross = |id: &str| layout.estimate(o.case, id).map(|(e, _)| Entry::Number(e.value, e.unit));
         let (with, less) = (gross("gross"), gross("overhead"));
         let worst = gross("worst");
-        if account.is_none() && with.is_none() {
+        if cost.is_none() && with.is_none() {
             continue;
         }
         rows.push(vec![
             Entry::Text(if o.row.label.is_empty() { o.title.into() } else { o.row.label.clone() }),
-            account.map_or(none(), |a| Entry::Text(a.formula.clone())),
-            account
-                .map_or(none(), |a| Entry::Text(a.inputs.iter().map(input).collect::<Vec<_>>().join("; "))),
+            cost.map_or(none(), |a| Entry::Text(a.formula.clone())),
+            cost.map_or(none(), |a| Entry::Text(a.inputs.iter().map(input).collect::<Vec<_>>().join("; "))),
             with.unwrap_or(none()),
             less.unwrap_or(none()),
             worst.unwrap_or(none()),

@@ -90,12 +90,12 @@ fn rows(m: &Material) -> Option<Block> {
 }
 
 fn row(m: &Material, o: &Operation) -> Vec<Entry> {
-    let account = o.prediction.as_ref().map(|p| &p.account);
+    let cost = o.prediction.as_ref().map(|p| &p.cost);
     let part = |value: Option<f64>| value.map_or(none(), |value| Entry::Number(value, o.metric.unit));
     let mut row = vec![
         Entry::Text(capital(&o.name())),
-        part(account.and_then(|a| a.base_hardware)),
-        part(account.and_then(|a| a.software_overhead)),
+        part(cost.and_then(|a| a.base_hardware)),
+        part(cost.and_then(|a| a.software_overhead)),
         part(o.predicted()),
         measured(o, None),
         o.ratio.map_or(none(), |ratio| off(m, ratio)),

@@ -1,4 +1,4 @@
-//! Where the time goes: each transfer's account, predicted against measured, and what is not explained.
+//! Where the time goes: each transfer's account beside what was measured, and what is not explained; how near forecasts came.
 
 use super::unless_empty;
 use crate::escape::slug;
@@ -7,12 +7,12 @@ use crate::text;
 use crate::text::words::Words;
 use crate::{Block, CellRef, Entry, Section, StackedBar, StackedBars, Statement, Table};
 use std::collections::BTreeMap;
-use syscost_analyze::model::{self, Account, TermGroup};
+use syscost_analyze::model::{self, Account, Accuracy, TermGroup};
 use syscost_core::axis::{IntAxis, NameAxis, Point};
 use syscost_core::units::Unit;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
-const METHOD: &str = "Each account is a sum of counts times unit costs. Unit costs are those of the steps of the path and of memory \
+const METHOD: &str = "Each account is a sum of counts times unit costs. Counts are the case's own where no rule says them. Unit costs are those of the steps of the path and of memory \
      copies. Other probes measured them in this run. No transfer's time is among them, and nothing is fitted. \"Not explained\" is \
      what was measured less the sum. `syscost explain CASE` prints one account.";
 
@@ -41,14 +41,18 @@ pub fn section(m: &Material) -> Option<Section> {
     unless_empty("time", "Where the time goes", blocks)
 }
 
-fn cell(account: &Account) -> CellRef {
-    CellRef { case: account.case, metric: model::TOTAL }
-}
-
-fn summary(m: &Material) -> Option<Statement> {
-    let accuracy = m.analysis.model.accuracy()?;
-    let text = text::model::accuracy(&accuracy);
-    Some(Statement { text, cells: m.analysis.model.accounts.iter().map(cell).collect() })
+/// How near accounts and forecasts come.
+fn summary(m: &Material) -> Vec<Statement> {
+    let model = &m.analysis.model;
+    let accounts =
+        model.accounts.iter().filter_map(|account| Some((account.case, account.ratio()?))).collect();
+    let told = |all: Vec<(usize, f64)>, text: fn(&Accuracy) -> String| {
+        let (cases, ratios): (Vec<usize>, Vec<f64>) = all.into_iter().unzip();
+        let cells = cases.into_iter().map(|case| CellRef { case, metric: model::TOTAL }).collect();
+        Some(Statement { text: text(&Accuracy::of(&ratios)?), cells })
+    };
+    let told = [told(accounts, text::model::accounts), told(model.forecasts.clone(), text::model::forecasts)];
+    told.into_iter().flatten().collect()
 }
 
 /// One drawing for each of a few sizes, with the fewest threads: a bar a mechanism.

@@ -16,6 +16,7 @@ pub mod costs;
 pub mod ending;
 pub mod late;
 pub mod latency;
+mod latency_along;
 pub mod limits;
 pub mod machine_level;
 pub mod model;
@@ -44,6 +45,7 @@ static QUESTIONS: &[(&str, &str)] = &[
     ("cache_levels", "Which cache level's misses fall most, and between which mechanisms?"),
     ("threads", "Where does scaling with threads stop, and why?"),
     ("connections", "What does it cost when a thread serves more connections?"),
+    ("latency", "How does latency change with threads, message size and rate?"),
     ("one_copy", "From which size does one-copy beat two-copy?"),
     ("zero_copy_from", "From which size does zero-copy beat two-copy?"),
     ("unexpected", "What is unexpected?"),
@@ -63,6 +65,7 @@ fn headline(answer: &Answer, words: &Words) -> Option<String> {
         Says::CacheLevels(misses) => cache_levels::headline(misses),
         Says::Threads(scaling) => threads::headline(scaling, answer.verdict),
         Says::Along(changes) => along::headline(changes),
+        Says::Latency(change) => latency_along::headline(change),
         Says::Overtaking(one) => overtaking::headline(one, words),
         Says::Unexpected(unforeseen) => unexpected::headline(answer, unforeseen),
     })
@@ -78,6 +81,7 @@ fn told(answer: &Answer, words: &Words) -> Vec<Statement> {
         Says::ScatterGather(_) => scatter_gather::statements(&answer.shown),
         Says::ZeroCopy(_) => zero_copy::statements(&answer.shown),
         Says::Overtaking(_) => overtaking::statements(&answer.shown, words),
+        Says::Latency(_) => latency_along::statements(&answer.shown, words),
         _ => answer.shown.iter().filter(alike).map(each).collect(),
     }
 }
@@ -92,7 +96,7 @@ fn sentence(says: &Says, words: &Words) -> String {
         Says::Threads(scaling) => threads::sentence(scaling, words),
         Says::Along(changes) => along::sentence(changes),
         Says::Unexpected(unforeseen) => unexpected::sentence(unforeseen, words),
-        Says::ScatterGather(_) | Says::ZeroCopy(_) | Says::Overtaking(_) => String::new(),
+        Says::ScatterGather(_) | Says::ZeroCopy(_) | Says::Overtaking(_) | Says::Latency(_) => String::new(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The cost model in words: terms, where counts come from, what weakens an account.
+//! Accounts in words: terms, where counts come from, how near they and the forecasts come.
 
 use syscost_analyze::model::counts::CountSource;
 use syscost_analyze::model::{Accuracy, TermGroup};
@@ -6,31 +6,26 @@ use syscost_core::units::count;
 use syscost_host::Unavailable;
 use syscost_measure::probe::{Probe, tcp_path};
 
-/// Errors as factors, and whether they are on one side.
-pub fn accuracy(accuracy: &Accuracy) -> String {
-    let cases = count(accuracy.cases, "case");
-    format!(
-        "Added up from steps that were timed by themselves, the CPU time of a message is predicted within {:.2}x in half \
-         of {cases}. It is within {:.2}x in nine of ten. {}",
-        accuracy.median,
-        accuracy.ninth_decile,
-        side(accuracy)
-    )
+/// The CPU time of a message by the account of its case.
+pub fn accounts(accuracy: &Accuracy) -> String {
+    let what = "Added up from its case's counts and from steps that were timed by themselves, the CPU time of a message is \
+                accounted for";
+    within(what, "accounted for", accuracy)
 }
 
-/// A share of cases that no two even sides would have: most errors are on it.
-const ONE_SIDED: f64 = 0.75;
+/// The same as it was written down before the first sample of its case.
+pub fn forecasts(accuracy: &Accuracy) -> String {
+    within("Before its case was measured, the CPU time of a message was forecast", "forecast", accuracy)
+}
 
-fn side(accuracy: &Accuracy) -> String {
-    let Accuracy { cases, too_low, bias, .. } = *accuracy;
-    let mean = format!("the geometric mean of predicted over measured is {bias:.2}");
-    if too_low as f64 >= ONE_SIDED * cases as f64 {
-        format!("The error is one-sided: too low in {too_low} of {cases}, and {mean}.")
-    } else if (cases - too_low) as f64 >= ONE_SIDED * cases as f64 {
-        format!("The error is one-sided: too high in {} of {cases}, and {mean}.", cases - too_low)
-    } else {
-        format!("It is too low in {too_low} of {cases}, and {mean}.")
-    }
+/// Errors as factors, and which side they are on.
+fn within(what: &str, verb: &str, accuracy: &Accuracy) -> String {
+    let Accuracy { cases, median, ninth_decile, bias, too_low } = accuracy;
+    format!(
+        "{what} within {median:.2}x in half of {}. It is within {ninth_decile:.2}x in nine of ten. It is too low in \
+         {too_low} of {cases}, and the geometric mean of {verb} over measured is {bias:.2}.",
+        count(*cases, "case")
+    )
 }
 
 /// Measured less the sum of the terms.
@@ -90,7 +85,7 @@ pub fn source(from: &CountSource) -> String {
     }
 }
 
-/// Of an account whose congestion control paces.
+/// What weakens the account of a case whose segments wait for timers.
 pub const PACED: &str = "the congestion control paces: no term has the cost of its timers";
 
 /// What a run without the steps lacks.
@@ -99,5 +94,22 @@ pub fn lacking() -> Unavailable {
     Unavailable {
         reason: format!("the run has no usable figures of \"{}\" on the path of its transfers", probe.title),
         remedy: format!("syscost run default (its spec has id = \"{}\" beside the transfer)", probe.id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_error_is_not_rounded_to_none() {
+        let said =
+            accounts(&Accuracy { cases: 20, median: 1.04, ninth_decile: 1.35, bias: 1.06, too_low: 7 });
+        assert!(
+            said.contains(
+                "accounted for within 1.04x in half of 20 cases. It is within 1.35x in nine of ten."
+            ),
+            "{said}"
+        );
     }
 }

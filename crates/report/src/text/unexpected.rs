@@ -42,7 +42,7 @@ fn phenomenon(kind: Surprise, by: &str) -> String {
         Surprise::LargerIsWorse => format!("Larger messages move bytes {by} worse"),
         Surprise::LargerIsCheaper => format!("Larger messages take {by} less CPU time"),
         Surprise::TwoLevels => format!("Cases alternate between two levels, {by} apart"),
-        Surprise::OffTheModel => format!("Cases are {by} farther from the cost model than others"),
+        Surprise::OffTheModel => format!("Cases are {by} farther from their account than others"),
     }
 }
 
@@ -73,7 +73,7 @@ fn sought(kind: Surprise) -> &'static str {
         Surprise::LargerIsWorse => "larger messages that cost more a byte",
         Surprise::LargerIsCheaper => "larger messages that cost less",
         Surprise::TwoLevels => "cases with two levels",
-        Surprise::OffTheModel => "cases off the cost model",
+        Surprise::OffTheModel => "cases off their account",
     }
 }
 
@@ -127,10 +127,10 @@ fn seen(place: &SurprisingPlace, words: &Words) -> String {
             let (title, who) = (title(metric), who(place, words));
             format!("{title} of {who}, {} or {}", of(metric, *low), of(metric, *high))
         }
-        SurpriseSeen::Model { measured, predicted, typical } => format!(
-            "{} costs {} of its prediction, typically {}",
+        SurpriseSeen::Model { measured, accounted, typical } => format!(
+            "{} costs {} of its account, typically {}",
             who(place, words),
-            as_factor(measured / predicted),
+            as_factor(measured / accounted),
             as_factor(*typical)
         ),
     }

@@ -41,7 +41,7 @@ macro_rules! kinds {
 kinds! {
     ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, Overtaking, LargerIsWorse,
     LargerIsCheaper, TwoLevels, OffTheModel, Limits, Recommended, Twins,
-    Dear, CheaperWay, Layers,
+    Dear, CheaperWay, Layers, Latency,
 }
 
 /// What a kind is walked over.
@@ -128,6 +128,21 @@ fn walk(kind: SentenceKind) -> Walk {
                 _ => false,
             })
         }),
+        SentenceKind::Latency => Walk {
+            null: |seed| worlds::round_trips(seed, |_| 1.0),
+            ..inference(
+                |seed| worlds::round_trips(seed, |p| if p.int_at("threads") == Some(4) { 1.5 } else { 1.0 }),
+                |seen| {
+                    seen.any(|says| match says {
+                        Says::Latency(change) => {
+                            let higher = change.higher.as_ref();
+                            change.axis == "threads" && higher.is_some_and(|h| h.places == change.places)
+                        }
+                        _ => false,
+                    })
+                },
+            )
+        },
         SentenceKind::Overtaking => inference(worlds::crosses, |seen| {
             seen.any(|says| match says {
                 Says::Overtaking(one) => {
@@ -301,6 +316,9 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
             let first = all.changes.first();
             let told = first.is_some_and(|change| change.more.is_some() || change.less.is_some());
             when(SentenceKind::Along, told)
+        }
+        Says::Latency(change) => {
+            when(SentenceKind::Latency, change.higher.is_some() || change.lower.is_some())
         }
         Says::Layers(cost) => {
             let told = |verdict| matches!(verdict, Verdict::More | Verdict::Less);

@@ -281,6 +281,23 @@ pub fn on_the_model(seed: u64) -> Run {
     accounted(seed, false)
 }
 
+/// Closed loops over sizes and two numbers of threads, that take so many times 20 us.
+pub fn round_trips(seed: u64, times: fn(&Point) -> f64) -> Run {
+    let mut run = Synthetic { threads: vec![1, 4], ..base(seed, |_| 20_000.0) }.run();
+    let factors: Vec<f64> = run.record.plan.cases.iter().map(|case| times(&case.point)).collect();
+    for sample in run.samples.iter_mut() {
+        let each = sample.get("sender_cpu_ns").zip(sample.get("sender_messages"));
+        let ns = each.map_or(0.0, |(cpu, messages)| cpu / messages / 0.6) * factors[sample.case];
+        let [half, p99, most] = [1.0, 3.0, 10.0].map(|so_many| (so_many * ns) as u64);
+        sample.histogram = Some(format!("{half}:1900 {p99}:80 {most}:20").parse().expect("rising"));
+    }
+    for case in &mut run.record.plan.cases {
+        case.probe = "tcp_latency".into();
+        case.point.set("loop", Value::text("closed"));
+    }
+    run
+}
+
 /// Clocks that cost so many times what was predicted.
 pub fn operation(seed: u64, times: f64) -> Run {
     let nanoseconds = 10.0 + seed as f64;

@@ -4,6 +4,7 @@ use super::*;
 use crate::cells::Cells;
 use crate::compare::groups::Groups;
 use crate::compare::study::{ALONG, HEADLINES};
+use crate::latency::Latency;
 use crate::model::Model;
 use crate::synthetic::{Synthetic, drawn_cells};
 use syscost_core::stats::random::Random;
@@ -34,6 +35,7 @@ fn told(run: &Run, groups: &Groups, cells: &Cells) -> Vec<Overtaking> {
         groups,
         studies: &studies,
         limiters: &[],
+        latency: &Latency::default(),
         model: &Model::default(),
         problems: &[],
     };

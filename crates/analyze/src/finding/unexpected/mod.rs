@@ -44,7 +44,7 @@ pub enum Surprise {
     LargerIsCheaper,
     /// Sometimes fast and sometimes slow, so that the median describes neither.
     TwoLevels,
-    /// Far off the cost model, where others are not.
+    /// Far off their account, where others are not.
     OffTheModel,
 }
 
@@ -79,10 +79,10 @@ pub enum SurpriseSeen {
         high: f64,
         share_of_low: f64,
     },
-    /// Nanoseconds per message, and what the median case costs over its prediction.
+    /// Nanoseconds per message, and what the median case costs over its account.
     Model {
         measured: f64,
-        predicted: f64,
+        accounted: f64,
         typical: f64,
     },
 }

@@ -1,4 +1,4 @@
-//! Outliers against the cost model: cases that cost far more or less than their account, where others
+//! Outliers against the accounts: cases that cost far more or less than their account, where others
 //! do not.
 //!
 //! A model that is too high or too low throughout is no surprise of a case: what counts is the distance
@@ -54,12 +54,12 @@ fn cell(case: usize) -> CellRef {
 fn judge<'a>(evidence: &Evidence<'_>, account: &'a Account) -> Option<JudgedAccount<'a>> {
     let case = account.case;
     let estimate = evidence.cells.cell(case, TOTAL)?.estimate;
-    let predicted = account.predicted_ns();
+    let accounted = account.accounted_ns();
     let reaches = estimate.reaches(evidence.run.record.spec.confidence);
-    if predicted <= 0.0 || estimate.low <= 0.0 || !reaches {
+    if accounted <= 0.0 || estimate.low <= 0.0 || !reaches {
         return None;
     }
-    let over = |ns: f64| (ns / predicted).ln();
+    let over = |ns: f64| (ns / accounted).ln();
     Some(JudgedAccount {
         account,
         case,
@@ -70,9 +70,9 @@ fn judge<'a>(evidence: &Evidence<'_>, account: &'a Account) -> Option<JudgedAcco
 }
 
 fn found(evidence: &Evidence<'_>, odd: &JudgedAccount<'_>, typical: f64) -> Option<FoundSurprise> {
-    let predicted = odd.account.predicted_ns();
+    let accounted = odd.account.accounted_ns();
     let seen =
-        SurpriseSeen::Model { measured: odd.ratio.exp() * predicted, predicted, typical: typical.exp() };
+        SurpriseSeen::Model { measured: odd.ratio.exp() * accounted, accounted, typical: typical.exp() };
     let case = evidence.run.case(odd.case)?;
     Some(FoundSurprise {
         kind: Surprise::OffTheModel,
@@ -101,7 +101,7 @@ mod tests {
         let looked = look(&ratios);
         assert_eq!((looked.at.len(), looked.found.len()), (9, 1));
         let seen = |looked: &Looked| match looked.found[0].place.seen {
-            SurpriseSeen::Model { measured, predicted, typical } => (measured / predicted, typical),
+            SurpriseSeen::Model { measured, accounted, typical } => (measured / accounted, typical),
             ref other => panic!("{other:?}"),
         };
         let (ratio, typical) = seen(&looked);

@@ -9,7 +9,7 @@ pub mod ends;
 mod wire;
 
 use super::operation::{PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::row::Row;
 use super::{OtherWay, Window, primitive};
 use crate::probe::transfer::axes::PLACEMENT;
@@ -114,7 +114,7 @@ fn row(point: &Point) -> Option<Row> {
 }
 
 /// The token's calls are subtracted: what is left is that the other end is woken, and that it runs.
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     if !on_one_cpu(point) {
         inputs.row("wake_other_core", primitive::cost_of("wake_other_core"));
         return Some(inputs.software("wake_other_core"));

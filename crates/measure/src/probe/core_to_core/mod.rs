@@ -9,7 +9,7 @@
 mod pairs;
 
 use super::operation::{PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs};
+use super::prediction::{PredictedCost, Inputs};
 use super::row::Row;
 use super::{Channel, Figures, Task, Window, batch, memory_latency, primitive};
 use anyhow::{Context, Result, ensure};
@@ -188,7 +188,7 @@ fn row(point: &Point) -> Option<Row> {
     Some(if a == 0 { Row::listed(label) } else { Row::drawn(label) })
 }
 
-fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     inputs.row("shared_cache_load", primitive::cost_of(memory_latency::levels::BEYOND));
     let trips = "through the shared cache: the writer takes the line for itself, the reader fetches it back \
                  (MESI; Hackenberg et al. 2009)";

@@ -6,7 +6,7 @@
 mod readers;
 
 use super::operation::SystemOperation;
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{Figures, Needs, Timing, directory, file_read};
 use crate::probe::metrics;
@@ -87,7 +87,7 @@ fn row(point: &Point) -> Option<Row> {
 
 /// Two readers are served at once, as solid-state devices do, and wait for a core. What the second one of two waits
 /// shows how long the device takes for each that stands before a reader: that much for each more.
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let directory = directory::of(point);
     let processes = inputs.constant(PROCESSES.id, point.int(PROCESSES)? as f64, Unit::Count, "the case");
     if processes > 2.0 {

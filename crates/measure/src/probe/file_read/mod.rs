@@ -85,7 +85,7 @@ pub static FILE_READ: SystemOperation = SystemOperation {
     timing: Some(reads::timing),
     measure: Some(reads::measure),
     row: Some(row),
-    predict: Some(predict::account),
+    predict: Some(predict::cost),
     drawings: &[Drawing::of_cost("Reading 4 KiB of a file", FILE_BYTES.id)],
     ..SystemOperation::DEFAULTS
 };

@@ -3,14 +3,14 @@
 
 use super::super::blocks::BLOCK_BYTES;
 use super::super::directory;
-use super::super::prediction::{CostAccount, Inputs};
+use super::super::prediction::{PredictedCost, Inputs};
 use super::super::{memory_bandwidth, primitive};
 use super::{ReadWay, axes, cost_of};
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
 use syscost_core::axis::Point;
 use syscost_core::units::Unit;
 
-pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+pub fn cost(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let bytes = point.int(FILE_BYTES)?;
     let random = point.text(READ_PATTERN) == Some(axes::RANDOM);
     let row = |way, random| cost_of(way, random, bytes, directory::of(point));
@@ -27,7 +27,7 @@ pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
             // Read-ahead: the device fills the next pages while these are copied; the slower of the two decides.
             let formula = "max(device_rate_read, cached_read)";
             let slower = inputs.value(formula);
-            Some(inputs.account(formula, device, software, slower))
+            Some(inputs.predicted(formula, device, software, slower))
         }
         (axes::DIRECT, _) => {
             inputs.fact("device_latency", "disk_read_latency_ns", Unit::Nanoseconds);
@@ -42,7 +42,7 @@ pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
 }
 
 /// 4 KiB of a cached file: copied out of the page cache, at one system call and one look-up for `call_bytes`.
-pub fn cached(mut inputs: Inputs<'_>, file_bytes: u64, call_bytes: u64) -> CostAccount {
+pub fn cached(mut inputs: Inputs<'_>, file_bytes: u64, call_bytes: u64) -> PredictedCost {
     inputs.row("copy_rate", memory_bandwidth::copied_from(file_bytes));
     inputs.row("cached_byte", primitive::cost_of("cached_byte"));
     let share = BLOCK_BYTES as f64 / call_bytes as f64;

@@ -9,7 +9,7 @@ mod words;
 use super::guide::{AMD_19H, Guide, INTEL_SKYLAKE};
 use super::operation::{PlayedRound, SystemOperation};
 use super::passes;
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::streaming::threads;
 use super::transfer::axes::THREADS;
@@ -240,7 +240,7 @@ fn row(point: &Point) -> Option<Row> {
     })
 }
 
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let operation = operation(point)?;
     let (bytes, threads) = coordinates(point);
     // What is written past the caches goes to memory, of whatever size.
@@ -271,11 +271,11 @@ fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         }
         Some(Served::Beyond) | None => {
             let formula = "threads * what the cache that holds the working set gives";
-            return Some(inputs.account(formula, None, None, None));
+            return Some(inputs.predicted(formula, None, None, None));
         }
     };
     let rate = inputs.value(formula).map(|bytes_per_ns| bytes_per_ns * 1e9);
-    Some(inputs.account(formula, rate, None, rate))
+    Some(inputs.predicted(formula, rate, None, rate))
 }
 
 #[cfg(test)]
@@ -363,7 +363,7 @@ mod tests {
             let point = task(operation, bytes, 1).point;
             MEMORY_BANDWIDTH
                 .predict(&point, Inputs::new(&Core(processor)))
-                .and_then(|account| account.predicted)
+                .and_then(|cost| cost.predicted)
         };
         let zen = "AuthenticAMD family 25 model 17";
         assert_eq!(predicted(zen, "read", 16384), Some(64e9));

@@ -10,7 +10,7 @@ mod ground;
 use super::batch::{self, BatchRecorder};
 use super::file_read::{self, ReadWay};
 use super::operation::{Applies, OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{CostAccount, Inputs, RowRef};
+use super::prediction::{PredictedCost, Inputs, RowRef};
 use super::{Needs, Task, Window, directory, memory_bandwidth, primitive, trap};
 use anyhow::{Context, Result};
 use ground::{Anonymous, FILE_BYTES, FileState, Ground, MappedFile, Toucher};
@@ -185,7 +185,7 @@ fn needs(point: &Point) -> Needs {
 
 /// A small page: mapping the page of zeroes holds the exception and the walk, and growing a file in memory holds the page,
 /// its accounting and its filling. A file's page has to be found too. Large ones are what fills them: zeroes or a disk.
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let fault = point.text(FAULT)?;
     if fault.starts_with("minor") {
         inputs.row("zero_page", primitive::cost_of("zero_page"));

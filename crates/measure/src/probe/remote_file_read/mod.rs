@@ -11,7 +11,7 @@ mod server;
 mod serving;
 
 use super::operation::{NetworkSides, SystemOperation};
-use super::prediction::{CostAccount, Inputs};
+use super::prediction::{PredictedCost, Inputs};
 use super::rights::{
     FILE_HANDLES, FILL_OTHERS_DIRECTORIES, OTHER_GROUPS, OTHER_USERS, OTHERS_DIRECTORIES, OWN_MOUNTS, Rights,
     SERVICE_PORTS,
@@ -100,7 +100,7 @@ fn row(point: &Point) -> Option<Row> {
 
 /// A request goes to the server and 4 KiB come back; between, the server reads as a local
 /// process would. The pair of links has no wire: all of it is software, unless the disk is read.
-fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
+fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let random = point.text(READ_PATTERN) == Some(axes::RANDOM);
     let (bytes, place) = (point.int(FILE_BYTES)?, directory::of(point));
     let warm = point.text(PAGE_CACHE) == Some(axes::WARM);

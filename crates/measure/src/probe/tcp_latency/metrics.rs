@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Quantity, Sample};
 use syscost_core::stats::histogram::Histogram;
-use syscost_core::stats::pooled::TimesFigure;
+use syscost_core::stats::times::TimesFigure;
 
 const OWN: &[Quantity] = quantities! {
     "latency_count", Count, "messages or round trips that were timed, each for itself";
@@ -64,7 +64,7 @@ fn asking_cpu(s: &Sample, p: &Point) -> Option<f64> {
     if axes::is_open(p) { None } else { per(s, "sender_cpu_ns", "sender_messages") }
 }
 
-/// What is asked of all times of a case together.
+/// What is asked of the times of a round, and of all times of a case.
 const OF_TIMES: &[(&str, TimesFigure)] = &[
     ("latency_p50", TimesFigure::Quantile(0.5)),
     ("latency_p90", TimesFigure::Quantile(0.9)),

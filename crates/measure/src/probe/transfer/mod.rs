@@ -6,6 +6,7 @@ pub mod available;
 pub mod axes;
 pub mod connection;
 pub mod far;
+pub mod forecast;
 pub mod metrics;
 pub mod planted;
 mod queues;

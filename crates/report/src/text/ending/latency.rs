@@ -5,8 +5,9 @@ use super::cases::label;
 use super::figure::{RivalStanding, digits, figure};
 use crate::context::Layout;
 use crate::material::Material;
+use crate::text::latency::longest;
 use crate::text::words::Words;
-use syscost_analyze::latency::{ACHIEVED, RANKED, RateKept};
+use syscost_analyze::latency::{ACHIEVED, RANKED, RateKept, StalledCase};
 use syscost_core::units::significant;
 use syscost_experiment::plan::Case;
 use syscost_measure::probe::tcp_latency::axes::RATE;
@@ -55,15 +56,21 @@ fn table(m: &Material, layout: &Layout, words: &Words, cases: &[&Case]) -> Optio
     let slower = "slower than asked, so latency grows with the length of the run";
     let notes =
         [(RateKept::No, format!("!: {slower}")), (RateKept::Undecided, format!("?: perhaps {slower}"))];
-    let notes: Vec<String> =
+    let mut notes: Vec<String> =
         notes.into_iter().filter(|(kept, _)| some(*kept)).map(|(_, note)| note).collect();
+    let shown = |stall: &&StalledCase| cases.iter().any(|case| case.index == stall.case);
+    let stalls: Vec<StalledCase> = m.analysis.latency.stalls.iter().filter(shown).copied().collect();
+    let told = |worst: String| {
+        format!("{} of {} rows: few rounds make the pooled p99; {worst}", stalls.len(), cases.len())
+    };
+    notes.extend(longest(&stalls).map(told));
     let place = words.place(&first.point, &layout.varying);
     let what = if rated { "From due to arrived" } else { "Round trip" };
     Some(EndTable {
         title: Some(format!("{what}, us, {place}")),
         columns,
         rows: cases.iter().map(row).collect(),
-        note: (!notes.is_empty()).then(|| notes.join("; ")),
+        note: (!notes.is_empty()).then(|| notes.join("\n")),
     })
 }
 
