@@ -10,6 +10,7 @@ use syscost_experiment::plan::Plan;
 use syscost_measure::probe::Prices;
 use syscost_measure::probe::memory_bandwidth;
 use syscost_measure::probe::prediction::PredictedCost;
+use syscost_measure::probe::path_steps as steps;
 use syscost_measure::probe::tcp_path;
 
 const CALL: f64 = 2000.0;
