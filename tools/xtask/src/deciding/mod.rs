@@ -11,6 +11,7 @@ pub use record::StudyRecord;
 use crate::Tree;
 use anyhow::{Context, Result, bail, ensure};
 use record::StudyFacts;
+use shown::FoundPart;
 use rows::{DecidingStudy, PlannedRival, Plants, Recording, RivalVerdict, StudyRow, defined};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -80,7 +81,8 @@ impl DecidingStudy {
         );
         let comparisons = std::fs::read_to_string(dir.join("comparisons.csv"))?;
         let rows = self.rows(&run.record, &comparisons, number)?;
-        let facts = self.facts(&run.record, &asked, status.code(), number);
+        let mut facts = self.facts(&run.record, &asked, status.code(), number);
+        facts.scaling = scaling(&std::fs::read_to_string(dir.join("findings.json"))?)?;
         Ok((facts, rows, machine(&run.record)))
     }
 
@@ -121,11 +123,24 @@ impl DecidingStudy {
             efficiency: record
                 .time_spent
                 .map(|spent| spent.timed_ns as f64 / record.elapsed_ns.max(1) as f64),
+            scaling: None,
             others_share: during.as_ref().and_then(|during| during.others_share),
             steal_share: during.as_ref().and_then(|during| during.steal_share),
             warnings,
         }
     }
+}
+
+/// What findings.json says of thread counts.
+fn scaling(findings: &str) -> Result<Option<FoundPart>> {
+    let document: serde_json::Value = serde_json::from_str(findings)?;
+    let answers = document["answers"].as_array().context("findings.json has answers")?;
+    let Some(answer) = answers.iter().find(|answer| answer["question"] == "threads") else { return Ok(None) };
+    let says = &answer["shown"][0]["says"];
+    let Some(of) = says["places"].as_u64() else { return Ok(None) };
+    let stops = says["stops"].as_array().map_or(&[][..], Vec::as_slice);
+    let open: u64 = stops.iter().filter_map(|stop| stop["undecided"].as_u64()).sum();
+    Ok(Some(FoundPart { of: of as usize, found: (of - open) as usize }))
 }
 
 /// Every rival of the control at every point: cases that have a mechanism.

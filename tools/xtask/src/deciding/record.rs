@@ -1,7 +1,7 @@
 //! The record of the studies: `studies.csv` (rows) and `studies.json` (machine, commands, time), and the page made of them.
 
 use super::rows::{self, StudyRow};
-use super::shown;
+use super::shown::{self, FoundPart};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +26,9 @@ pub struct StudyFacts {
     pub seconds: f64,
     /// Share of wall time that was timed.
     pub efficiency: Option<f64>,
+    /// Sizes at which it is decided where scaling with threads stops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<FoundPart>,
     /// Others' share of the CPUs, and time stolen from them, while it ran.
     pub others_share: Option<f64>,
     pub steal_share: Option<f64>,
@@ -81,7 +84,9 @@ impl StudyRecord {
         if self.facts.studies.is_empty() {
             return "No study is recorded here yet. `cargo xtask deciding` records them.\n\n".into();
         }
-        format!("{}{}", shown::text(&self.rows), self.measured(folder))
+        let of_default = self.facts.studies.iter().filter(|facts| facts.study == "default");
+        let scaling: Vec<FoundPart> = of_default.filter_map(|facts| facts.scaling).collect();
+        format!("{}{}", shown::text(&self.rows, &scaling), self.measured(folder))
     }
 
     /// Where the studies were run, and where their rows and commands are.
@@ -114,6 +119,7 @@ mod tests {
             cases: 160,
             seconds: 59.0 + f64::from(run),
             efficiency: Some(0.624),
+            scaling: None,
             others_share: None,
             steal_share: None,
             warnings: vec!["planted".into()],

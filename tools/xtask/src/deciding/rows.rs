@@ -1,11 +1,13 @@
-//! Rows of `studies.csv`: what a study said of a rival's total CPU beside what is true of it.
+//! Rows of `studies.csv`: what a study said of a rival's CPU time and throughput beside what is true of it.
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-pub const METRIC: &str = "total_cpu_ns_per_byte";
+pub const CPU: &str = "total_cpu_ns_per_byte";
+pub const THROUGHPUT: &str = "throughput";
+pub const METRICS: [&str; 2] = [CPU, THROUGHPUT];
 
 /// The studies that are run, and whom they compare: `studies.toml`.
 #[derive(Deserialize)]
@@ -155,7 +157,7 @@ impl Recording<'_> {
         let mut rows = Vec::new();
         for row in csv::Reader::from_reader(comparisons.as_bytes()).into_deserialize::<ComparisonRow>() {
             let row = row?;
-            if row.family == "mechanism" && row.metric == METRIC {
+            if row.family == "mechanism" && METRICS.contains(&row.metric.as_str()) {
                 rows.extend(self.row(row)?);
             }
         }
@@ -170,17 +172,20 @@ impl Recording<'_> {
         let sizes =
             planned.iter().map(|one| (RivalScope::OverThreads, one.message_bytes, None, one.rival.clone()));
         let asked: BTreeSet<_> = points.chain(sizes).collect();
-        let place = |row: &StudyRow| (row.scope, row.message_bytes, row.threads, row.rival.clone());
+        let place =
+            |row: &StudyRow| (row.metric.clone(), (row.scope, row.message_bytes, row.threads, row.rival.clone()));
         let answered: BTreeSet<_> = rows.iter().map(place).collect();
-        let open = asked.into_iter().filter(|one| !answered.contains(one));
-        open.map(|(scope, message_bytes, threads, rival)| {
-            self.undecided(scope, message_bytes, threads, rival)
+        let all = METRICS.iter().flat_map(|metric| asked.iter().map(|one| (metric.to_string(), one.clone())));
+        let open = all.filter(|one| !answered.contains(one));
+        open.map(|(metric, (scope, message_bytes, threads, rival))| {
+            self.undecided(metric, scope, message_bytes, threads, rival)
         })
         .collect()
     }
 
     fn undecided(
         &self,
+        metric: String,
         scope: RivalScope,
         message_bytes: u64,
         threads: Option<u64>,
@@ -189,7 +194,7 @@ impl Recording<'_> {
         StudyRow {
             study: self.study.into(),
             run: self.run,
-            metric: METRIC.into(),
+            metric,
             scope,
             message_bytes,
             threads,
@@ -218,7 +223,7 @@ impl Recording<'_> {
             return Ok(None);
         }
         let threads = coordinate(&row.shared, "threads").map(str::parse).transpose()?;
-        let unplanted = self.undecided(row.scope, size.parse()?, threads, rival.into());
+        let unplanted = self.undecided(row.metric.clone(), row.scope, size.parse()?, threads, rival.into());
         Ok(Some(StudyRow {
             ratio: Some(row.ratio),
             ci_low: row.ci_low,
@@ -262,7 +267,8 @@ mod tests {
                     mechanism,point,throughput,2,3,message_bytes=64 threads=4,mechanism=send,mechanism=sendmsg,1,1,1,0.9,5,1,same,\n\
                     threads,point,total_cpu_ns_per_byte,2,3,message_bytes=64,threads=1,threads=2,1,1,1,0.9,5,1,same,\n\
                     mechanism,point,total_cpu_ns_per_byte,5,7,message_bytes=64 threads=4,mechanism=sendmsg,mechanism=pack_send,1,1,1,0.9,5,1,same,\n";
-        let [sendmsg, pack] = &rows(text, &[])[..] else { panic!() };
+        let [sendmsg, pack, speed] = &rows(text, &[])[..] else { panic!() };
+        assert_eq!((speed.metric.as_str(), speed.verdict), (THROUGHPUT, RivalVerdict::Same));
         assert_eq!((sendmsg.rival.as_str(), sendmsg.threads), ("sendmsg", Some(4)));
         assert_eq!((sendmsg.ratio, sendmsg.ci_low, sendmsg.ci_high), (Some(1.25), Some(1.0), Some(2.0)));
         assert_eq!(sendmsg.verdict, RivalVerdict::Slower);
@@ -278,7 +284,9 @@ mod tests {
             .to_vec();
         let plants = Plants::new();
         let recording = Recording { study: "x", run: 1, plants: &plants };
-        let missing = recording.unreached(&planned, &rows(point, &[]));
+        let mut missing = recording.unreached(&planned, &rows(point, &[]));
+        assert_eq!(missing.iter().filter(|row| row.metric == THROUGHPUT).count(), 3, "all of it");
+        missing.retain(|row| row.metric == CPU);
         let seen: Vec<_> = missing.iter().map(|row| (row.scope, row.threads, row.verdict)).collect();
         let undecided = RivalVerdict::Undecided;
         let (over, two) = ((RivalScope::OverThreads, None), (RivalScope::Point, Some(2)));

@@ -1,6 +1,7 @@
 //! What the rows of `studies.csv` show, beside what was asked of it beforehand.
 
-use super::rows::{RivalScope, RivalVerdict, StudyRow, defined};
+use super::rows::{CPU, RivalScope, RivalVerdict, StudyRow, THROUGHPUT, defined};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Of each of the two families of a metric (points; over threads): half of 5 %.
@@ -11,10 +12,10 @@ const SCOPES: [(RivalScope, &str); 2] =
     [(RivalScope::Point, "point"), (RivalScope::OverThreads, "size over threads")];
 
 /// So many of so many.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct FoundPart {
-    of: usize,
-    found: usize,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FoundPart {
+    pub of: usize,
+    pub found: usize,
 }
 
 impl FoundPart {
@@ -41,9 +42,37 @@ impl FoundPart {
     }
 }
 
-/// The tables, each with an empty line after it: what was asked, and what was found of what was planted.
-pub fn text(rows: &[StudyRow]) -> String {
-    [targets(rows), planted(rows)].map(|table| table + "\n").concat()
+/// What is asked of a metric: shares of decided answers by point and by size over threads, in each run of 60 s and of 120 s.
+struct AskedOfMetric {
+    id: &'static str,
+    title: &'static str,
+    short: [f64; 2],
+    long: [f64; 2],
+}
+
+const ASKED: [AskedOfMetric; 2] = [
+    AskedOfMetric { id: CPU, title: "CPU time", short: [0.75, 0.9], long: [0.9, 0.97] },
+    AskedOfMetric { id: THROUGHPUT, title: "Throughput", short: [0.6, 0.8], long: [0.75, 0.9] },
+];
+
+/// For each metric the tables, each with an empty line after it: what was asked, and what was found of what was planted.
+/// Then where scaling with threads stops, by run: sizes at which that is decided.
+pub fn text(rows: &[StudyRow], scaling: &[FoundPart]) -> String {
+    let of_metric = |asked: &AskedOfMetric| {
+        let own: Vec<StudyRow> = rows.iter().filter(|row| row.metric == asked.id).cloned().collect();
+        let tables = [targets(&own, asked), planted(&own)].map(|table| table + "\n").concat();
+        format!("**{}**\n\n{tables}", asked.title)
+    };
+    let least = scaling.iter().min_by(|a, b| a.share().unwrap_or(0.0).total_cmp(&b.share().unwrap_or(0.0)));
+    let threads = least.map_or(String::new(), |least| {
+        let met = if least.reaches(0.5) == Some(true) { "met" } else { "**not met**" };
+        format!(
+            "Where scaling with threads stops is decided at {} sizes in the least of {} default runs; half was asked: {met}.\n\n",
+            least.text(),
+            scaling.len()
+        )
+    });
+    ASKED.iter().map(of_metric).collect::<String>() + &threads
 }
 
 fn table(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
@@ -95,7 +124,7 @@ fn is_decided(row: &StudyRow) -> bool {
     row.verdict != RivalVerdict::Undecided
 }
 
-fn targets(rows: &[StudyRow]) -> String {
+fn targets(rows: &[StudyRow], of: &AskedOfMetric) -> String {
     let line = |asked: &str, shown: String, met: Option<bool>| {
         let met = met.map_or("not measured", |met| if met { "met" } else { "**not met**" });
         format!("{asked} | {shown} | {met}")
@@ -124,6 +153,9 @@ fn targets(rows: &[StudyRow]) -> String {
         let parts = shares(study, scope);
         line(asked, of_runs(&parts), least(&parts, target))
     };
+    let asked = |share: f64, time: &str, by: &str| {
+        format!("Default study, {time}: {:.0} % decided by {by}", share * 100.0)
+    };
     let again = Agreement::of(rows);
     table(
         "asked | shown | ",
@@ -149,10 +181,10 @@ fn targets(rows: &[StudyRow]) -> String {
                 truth.text(),
                 truth.reaches(0.93),
             ),
-            share_line("Default study, 60 s: 75 % decided by point, in each run", "default", point, 0.75),
-            share_line("Default study, 60 s: 90 % decided by size over threads", "default", over, 0.9),
-            share_line("120 s: 90 % decided by point", "long", point, 0.9),
-            share_line("120 s: 97 % decided by size over threads", "long", over, 0.97),
+            share_line(&asked(of.short[0], "60 s", "point, in each run"), "default", point, of.short[0]),
+            share_line(&asked(of.short[1], "60 s", "size over threads"), "default", over, of.short[1]),
+            share_line(&asked(of.long[0], "120 s", "point"), "long", point, of.long[0]),
+            share_line(&asked(of.long[1], "120 s", "size over threads"), "long", over, of.long[1]),
             line(
                 "No verdict turns round between two runs",
                 format!("{} of {} compared", again.turned, again.compared),

@@ -44,18 +44,18 @@ fn identical_rivals_that_differ_are_false_and_counted_by_run() {
         (1..=3).flat_map(|run| (0..100).map(move |n| row("aa", run, "sendmsg", n, Same))).collect();
     rows.iter_mut().for_each(|row| row.scope = RivalScope::Point);
     let asked = "Identical rivals, at least 200";
-    assert!(line(&text(&rows), asked).contains("| 0 of 300 (0.0 %) | met |"));
+    assert!(line(&text(&rows, &[]), asked).contains("| 0 of 300 (0.0 %) | met |"));
     rows.push(StudyRow { rounds: 0, ..rows[0].clone() });
     rows[7].verdict = Faster;
     rows[8].verdict = Slower;
     rows[9].verdict = Undecided;
     assert!(
-        line(&text(&rows), asked).ends_with("| 2 of 300 (0.7 %) | met |"),
+        line(&text(&rows, &[]), asked).ends_with("| 2 of 300 (0.7 %) | met |"),
         "one run of three may be chance"
     );
     rows[150].verdict = Slower;
-    assert!(line(&text(&rows), asked).ends_with("| **not met** |"));
-    assert!(line(&text(&rows[..100]), asked).contains("not met"), "100 points are too few");
+    assert!(line(&text(&rows, &[]), asked).ends_with("| **not met** |"));
+    assert!(line(&text(&rows[..100], &[]), asked).contains("not met"), "100 points are too few");
 }
 
 #[test]
@@ -65,12 +65,12 @@ fn what_was_planted_is_found_where_it_is_called_slower() {
     let mut rows: Vec<StudyRow> = (0..9).map(|n| planted(n, Slower)).collect();
     rows.push(planted(9, Faster));
     let asked = "Planted about 5 % (8 % of the sender's) is found at 90 % of sizes";
-    let page = text(&rows);
+    let page = text(&rows, &[]);
     assert!(line(&page, asked).contains("| 9 of 10 (90.0 %) | met |"), "{page}");
     let said = line(&page, "8 % | size over threads");
     assert!(said.contains("| - | 9 of 10 (90.0 %) | - | ±8.1 % |"), "{said}");
     rows[0].verdict = Same;
-    assert!(line(&text(&rows), asked).contains("not met"));
+    assert!(line(&text(&rows, &[]), asked).contains("not met"));
 }
 
 #[test]
@@ -95,12 +95,12 @@ fn the_run_that_decides_least_is_held_against_the_target() {
     let mut rows: Vec<StudyRow> =
         (1..=2).flat_map(|run| (0..10).map(move |n| row("default", run, "sendmsg", n, Slower))).collect();
     let asked = "Default study, 60 s: 90 % decided by size over threads";
-    assert!(line(&text(&rows), asked).contains("| the least run: 10 of 10 (100.0 %) | met |"));
+    assert!(line(&text(&rows, &[]), asked).contains("| the least run: 10 of 10 (100.0 %) | met |"));
     rows[0].verdict = Undecided;
-    assert!(line(&text(&rows), asked).contains("| the least run: 9 of 10 (90.0 %) | met |"));
+    assert!(line(&text(&rows, &[]), asked).contains("| the least run: 9 of 10 (90.0 %) | met |"));
     rows[1].verdict = Undecided;
-    assert!(line(&text(&rows), asked).contains("| the least run: 8 of 10 (80.0 %) | **not met** |"));
-    assert!(line(&text(&rows), "120 s: 97 %").ends_with("| - | not measured |"));
+    assert!(line(&text(&rows, &[]), asked).contains("| the least run: 8 of 10 (80.0 %) | **not met** |"));
+    assert!(line(&text(&rows, &[]), "Default study, 120 s: 97 %").ends_with("| - | not measured |"));
 }
 
 #[test]
