@@ -9,10 +9,11 @@ use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::units::{Unit, count, format_duration};
-use syscost_experiment::plan::{Case, Plan, Skip, Substitution, TimeEstimate};
+use syscost_experiment::plan::{BlockVisit, Case, Plan, Skip, Substitution, TimeEstimate};
 use syscost_experiment::spec::Spec;
 use syscost_host::Unavailable;
 use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::MECHANISM;
 
 const INDENT: usize = 14;
 
@@ -81,9 +82,16 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
     for what in skipped(&plan.skips) {
         text += &entry(&paint.yellow("Skipped"), INDENT, &what);
     }
+    let blocks = plan.blocks();
+    if let Some(control) = blocks.iter().find(|block| block.visit == BlockVisit::AlongThreads) {
+        let point = &plan.cases[control.cases[0]].point;
+        let who = point.text(MECHANISM).unwrap_or("the control");
+        let what = format!("thread counts of {who} take turns and are compared; those of the others are not");
+        text += &entry("Threads", INDENT, &what);
+    }
     // See `RoundSchedule::wants_windows`.
-    let in_turns = plan.blocks().iter().any(|block| block.in_turns());
-    let windows = if in_turns { "; every second round measures throughput" } else { "" };
+    let in_turns = blocks.iter().any(|block| block.in_turns());
+    let windows = if in_turns { "; every second round has steady windows" } else { "" };
     text += &entry(
         "Rounds",
         INDENT,

@@ -92,7 +92,9 @@ impl Finding for Threads {
         if !changes.changes.is_empty() {
             shown.push(Shown::comparing(Says::Along(changes), changed_rows, changed));
         }
-        Answer::found(self.id(), verdict, shown, Along::open(&speed).into_iter().collect())
+        // Where it is decided that more threads gain too little, it does not matter by how much.
+        let open = Along::open(&speed).filter(|_| lines.iter().any(ThreadLine::is_undecided));
+        Answer::found(self.id(), verdict, shown, open.into_iter().collect())
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {

@@ -9,8 +9,8 @@ use syscost_core::units::Unit;
 use syscost_experiment::plan::Plan;
 use syscost_measure::probe::Prices;
 use syscost_measure::probe::memory_bandwidth;
-use syscost_measure::probe::prediction::PredictedCost;
 use syscost_measure::probe::path_steps as steps;
+use syscost_measure::probe::prediction::PredictedCost;
 use syscost_measure::probe::tcp_path;
 
 const CALL: f64 = 2000.0;

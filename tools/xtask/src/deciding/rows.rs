@@ -172,8 +172,9 @@ impl Recording<'_> {
         let sizes =
             planned.iter().map(|one| (RivalScope::OverThreads, one.message_bytes, None, one.rival.clone()));
         let asked: BTreeSet<_> = points.chain(sizes).collect();
-        let place =
-            |row: &StudyRow| (row.metric.clone(), (row.scope, row.message_bytes, row.threads, row.rival.clone()));
+        let place = |row: &StudyRow| {
+            (row.metric.clone(), (row.scope, row.message_bytes, row.threads, row.rival.clone()))
+        };
         let answered: BTreeSet<_> = rows.iter().map(place).collect();
         let all = METRICS.iter().flat_map(|metric| asked.iter().map(|one| (metric.to_string(), one.clone())));
         let open = all.filter(|one| !answered.contains(one));
