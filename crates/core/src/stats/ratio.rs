@@ -78,7 +78,7 @@ mod tests {
         let ratio = paired_ratio(&a, &b, 0.95).unwrap();
         assert!((ratio.estimate.value - 2.0).abs() < 1e-12);
         assert_eq!((ratio.estimate.n, ratio.unpaired), (2, 3));
-        assert_eq!(ratio.estimate.level, 0.5, "two rounds are two rounds");
+        assert_eq!(ratio.estimate.level, 0.0, "two rounds carry no interval");
     }
 
     #[test]

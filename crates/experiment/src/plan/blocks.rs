@@ -261,8 +261,15 @@ mod tests {
     #[test]
     fn rivals_of_a_point_are_one_block_with_the_control_twice() {
         let plan = plan(&[("path", "loopback"), ("size", "64,1M"), ("threads", "1,2")]);
-        let blocks = plan.blocks();
+        let (blocks, along): (Vec<RivalBlock>, Vec<RivalBlock>) =
+            plan.blocks().into_iter().partition(|block| block.visit == BlockVisit::InTurns);
         assert_eq!(blocks.len(), 4);
+        for block in &along {
+            let threads = block.cases.iter().map(|case| plan.cases[*case].point.int(THREADS));
+            assert_eq!(threads.collect::<Vec<_>>(), [Some(1), Some(2)], "of one size");
+            assert!(block.own.is_empty() && block.controls == 1 && block.in_turns());
+        }
+        assert_eq!(along.len(), 2, "each size has one more");
         for block in &blocks {
             let of = |case: usize| &plan.cases[case];
             assert!(block.in_turns() && block.own == block.cases);

@@ -135,9 +135,8 @@ mod tests {
         assert_eq!(us(50.0, 0.02), "0.0500 us ±2 %");
         assert_eq!(us(50.0, 2.0), "0.050 us ±>99 %");
         assert_eq!((us(1_240_000.0, 0.01), us(0.0, 0.0)), ("1240 us ±1 %".into(), "0 us".into()));
-        assert_eq!(figure(&estimate(10_123.0, 0.0, 0.0), (1e3, "us")), "10 us ±?");
+        assert_eq!(figure(&estimate(10_123.0, 0.0, 0.0), (1e3, "us")), "10 us few rounds");
         assert_eq!(own_figure(&estimate(1_234_567.0, 0.03, 0.95)), "1.23 ms ±3 %");
-        assert_eq!(own_figure(&estimate(1_234_567.0, 0.03, 0.5)), "1.23 ms ±3 %?", "two rounds");
     }
 
     #[test]
