@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 /// `SO_EE_ORIGIN_ZEROCOPY` and `SO_EE_CODE_ZEROCOPY_COPIED` of linux/errqueue.h; libc lacks them.
 const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
 const SO_EE_CODE_ZEROCOPY_COPIED: u8 = 1;
+/// `SO_BUF_LOCK` of asm-generic/socket.h, likewise.
+const SO_BUF_LOCK: libc::c_int = 72;
 
 /// send(2) until the whole slice is out; returns the number of calls it took.
 #[inline]
@@ -248,6 +250,16 @@ pub fn wait_for_completion(socket: RawFd) -> io::Result<()> {
 /// Sets SO_ZEROCOPY, without which MSG_ZEROCOPY is ignored.
 pub fn enable_zerocopy(socket: RawFd) -> io::Result<()> {
     set_option(socket, libc::SO_ZEROCOPY, 1)
+}
+
+/// Starts the send buffer at this size (within net.core.wmem_max, as for any program) and leaves it to the kernel from there
+/// on. Before Linux 5.14 (no SO_BUF_LOCK) a size once set stays: there it is left alone.
+pub fn start_send_buffer(socket: RawFd, bytes: u64) -> io::Result<()> {
+    if set_option(socket, SO_BUF_LOCK, 0).is_err() {
+        return Ok(());
+    }
+    set_option(socket, libc::SO_SNDBUF, bytes.try_into().unwrap_or(libc::c_int::MAX / 2))?;
+    set_option(socket, SO_BUF_LOCK, 0)
 }
 
 /// Waits until a connection that was begun without waiting is made, or has failed: SO_ERROR then says how.

@@ -2,7 +2,8 @@
 //! study: it is here so that its cliff can be reproduced and explained (docs/zerocopy-cliff.md).
 //!
 //! 256 messages in flight, the error queue drained without blocking after every send, and a sleep
-//! when the ring is full or the kernel refuses (ENOBUFS), instead of waiting for a completion.
+//! when the ring is full or the kernel refuses (ENOBUFS), instead of waiting for a completion. Its send buffer is
+//! left to the kernel.
 
 use super::zerocopy_ring::{RingShape, Zerocopy};
 use super::{About, Handover, Packing, Reuse, Sending};
@@ -19,5 +20,5 @@ pub static MSG_ZEROCOPY_SLEEP: Zerocopy = Zerocopy {
         source: "Documentation/networking/msg_zerocopy.rst",
         ..About::of(Sending::of(Packing::ByKernel, Handover::Referenced, Reuse::AtCompletion))
     },
-    shape: |_| RingShape { slots: IN_FLIGHT, per_call: 1, reap_batch: 1, flags: 0, nap: Some(NAP) },
+    shape: |_| RingShape { slots: IN_FLIGHT, per_call: 1, reap_batch: 1, flags: 0, send_buffer: None, nap: Some(NAP) },
 };

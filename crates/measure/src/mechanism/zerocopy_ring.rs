@@ -81,6 +81,8 @@ pub struct RingShape {
     pub reap_batch: u64,
     /// MSG_MORE, or nothing.
     pub flags: libc::c_int,
+    /// Where the send buffer starts, in bytes.
+    pub send_buffer: Option<u64>,
     /// Where a sender may not go on before a completion, it sleeps this long and looks again. `None`: it sleeps in poll(2)
     /// until the error queue has something.
     pub nap: Option<Duration>,
@@ -109,6 +111,9 @@ impl ZerocopyRing {
     /// Gathers the fields of every message, or sends the messages of a call as one piece, packed once, here.
     fn new(socket: RawFd, message: Message, shape: RingShape, packs: bool) -> io::Result<ZerocopyRing> {
         socket::enable_zerocopy(socket)?;
+        if let Some(bytes) = shape.send_buffer {
+            socket::start_send_buffer(socket, bytes)?;
+        }
         let (mut ring, mut packed) = (Vec::new(), Vec::new());
         let per_call = shape.per_call as usize;
         let gathers = if packs {
