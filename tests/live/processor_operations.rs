@@ -77,7 +77,10 @@ fn a_fork_states_its_parents_resident_set() {
         let bytes = |fact: &str| facts[fact].as_str().and_then(|text| text.parse::<u64>().ok());
         let resident = bytes("parent.resident_set_bytes").expect("stated");
         let of_files = bytes("parent.resident_of_files_bytes").expect("stated");
-        assert!(resident - of_files >= asked, "{point}: {facts}");
+        // The program's own is within what is asked, and as large as 2 MiB without optimisation.
+        let anonymous = resident - of_files;
+        assert!(anonymous >= asked * 9 / 10, "{point}: {facts}");
+        assert!(anonymous < (asked + asked / 50).max(3 << 20), "{point}: {facts}");
         assert!(bytes("parent.anonymous_huge_bytes").is_none_or(|bytes| bytes == 0), "{point}: {facts}");
         // What is resident of files is of the program, and differs a little from process to process.
         stated.push(resident - of_files);
