@@ -10,25 +10,36 @@ use crate::worker::{self, Observer, ReadyRound, RoundError, RoundOptions};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::io;
+use std::thread;
 use std::time::Duration;
 use syscost_core::units::count;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::{Audit, CpuTimes, KernelThreadTimes, Warning};
 use syscost_host::Unavailable;
 use syscost_host::files::Root;
-use syscost_host::kernel_threads::KernelThreads;
+use syscost_host::kernel_threads::ThreadClocks;
 use syscost_host::scratch::Scratch;
 use syscost_host::settings;
 use syscost_host::thread_clock::ThreadClock;
 use syscost_measure::ledger::{Counts, Functions, Ledger, Pids, Softirqs, Watched};
 use syscost_measure::probe::{self, Copies, CopyTotals, Timing};
 use syscost_sys::signals;
+use syscost_sys::sleep::sleep;
 
 /// What a round found, and the marks of what disturbed it.
 type AuditRound<T> = Result<(T, BTreeSet<String>), RoundError>;
 
+/// A round of the case, and what its workers know of it.
+type KnownRound<'a> = dyn FnMut(Timing, Observer<'_>) -> AuditRound<CopyTotals> + 'a;
+
 /// Long enough for every path of a mechanism to be taken many times, short enough for dozens of cases.
 const TIMING: Timing = Timing { warmup_ns: 1_000_000, window_ns: 20_000_000, windows: 1 };
+
+/// All clocks are looked at so long after the start, and again so long after that. The stream lasts longer.
+const LOOK_AFTER: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_secs(1);
+const LOOK_TAKES: Duration = Duration::from_secs(2);
+const LOOK_TIMING: Timing = Timing { warmup_ns: 100_000_000, window_ns: 1_400_000_000, windows: 1 };
 
 /// At a tenth of stolen time, enough of it to be judged.
 const LONGEST_LOOK: Duration = Duration::from_millis(500);
@@ -41,17 +52,20 @@ pub struct Auditor {
     ledger: Result<Ledger, Unavailable>,
     softirqs: Option<Softirqs>,
     softirqs_charged: Option<bool>,
+    /// All clocks are looked at once, at a control.
+    looks: bool,
 }
 
 impl Auditor {
     /// With the ledger, where this kernel and this user's rights allow it.
-    pub fn attach() -> Auditor {
+    /// All clocks are looked at where there is time for it.
+    pub fn attach(time: Duration) -> Auditor {
         let charged = settings::irq_time_accounting(&Root::here()).map(|(apart, _)| !apart);
         let ledger = Ledger::attach();
         // What refuses one refuses the other, and is said once.
         // CPU time of an emulated machine means nothing.
         let softirqs = settings::emulator_here().is_none().then(|| Softirqs::attach().ok()).flatten();
-        Auditor { ledger, softirqs, softirqs_charged: charged }
+        Auditor { ledger, softirqs, softirqs_charged: charged, looks: time >= LOOK_TAKES }
     }
 
     /// Audits the case until every byte is accounted for, or that is enough of tries: on a busy machine a few
@@ -76,9 +90,9 @@ impl Auditor {
         patience: Duration,
     ) -> Result<Audit, RoundError> {
         let copies = copies(case).ok_or_else(|| failed("nothing of this case can be audited"))?;
-        let mut known = |observe: Observer<'_>| {
+        let mut known = |timing: Timing, observe: Observer<'_>| {
             let interrupted = &signals::caught;
-            let terms = RoundOptions::of(TIMING, patience, interrupted);
+            let terms = RoundOptions::of(timing, patience, interrupted);
             let round = worker::observed_round(case, &terms, paths, scratch, Some(observe))?;
             let marks: BTreeSet<String> =
                 round.samples.iter().flat_map(|s| s.marks.iter().cloned()).collect();
@@ -88,7 +102,7 @@ impl Auditor {
         let ledger = &mut self.ledger;
         let elsewhere = path::another_host(&case.point).map(|_| on_another_host());
         let (counted, mut marks) = undisturbed(|| {
-            known(&mut |standing| match ledger {
+            known(TIMING, &mut |standing| match ledger {
                 Ok(ledger) if elsewhere.is_none() => choose(ledger, copies, standing),
                 _ => Ok(()),
             })
@@ -97,7 +111,10 @@ impl Auditor {
         let (counts, cpu, kernel_threads) = match &elsewhere {
             None => {
                 let counts = self.counts()?;
-                (counts, self.cpu(&mut known, &mut marks)?, kernel_threads(&mut known)?)
+                let cpu = self.cpu(&mut known, &mut marks)?;
+                let looks = self.looks && probe::find(&case.probe).is_some_and(|p| p.is_control(&case.point));
+                self.looks &= !looks;
+                (counts, cpu, if looks { kernel_threads(&mut known)? } else { None })
             }
             Some(_) => (None, None, None),
         };
@@ -127,7 +144,7 @@ impl Auditor {
     /// A round with softirqs traced and nothing else. The times of a disturbed one are nobody's.
     fn cpu(
         &mut self,
-        known: &mut dyn FnMut(Observer<'_>) -> AuditRound<CopyTotals>,
+        known: &mut KnownRound<'_>,
         marks: &mut BTreeSet<String>,
     ) -> Result<Option<CpuTimes>, RoundError> {
         let unread = |error: io::Error| failed(&format!("cannot read the time of softirqs: {error}"));
@@ -136,7 +153,7 @@ impl Auditor {
         }
         let Some(softirqs) = &mut self.softirqs else { return Ok(None) };
         let (known, disturbed) = undisturbed(|| {
-            known(&mut |standing| {
+            known(TIMING, &mut |standing| {
                 softirqs.watch(Pids { sender: standing.near_pid, receiver: standing.far_pid }).map_err(unread)
             })
         })?;
@@ -161,23 +178,31 @@ impl Auditor {
     }
 }
 
-/// A round in which kernel threads are looked at before and after. CPU time of an emulated machine means nothing.
-fn kernel_threads(
-    known: &mut dyn FnMut(Observer<'_>) -> AuditRound<CopyTotals>,
-) -> Result<Option<KernelThreadTimes>, RoundError> {
-    if settings::emulator_here().is_some() || KernelThreads::now().is_none() {
+/// A round in the midst of which all clocks are looked at twice, a second apart: /proc/stat has ticks. CPU time of an emulated
+/// machine means nothing.
+fn kernel_threads(known: &mut KnownRound<'_>) -> Result<Option<KernelThreadTimes>, RoundError> {
+    if settings::emulator_here().is_some() || ThreadClocks::now().is_none() {
         return Ok(None);
     }
-    let mut before = None;
-    let (known, _) = known(&mut |_| {
-        before = KernelThreads::now();
+    let mut looking = None;
+    let (known, _) = known(LOOK_TIMING, &mut |standing| {
+        let own = [standing.near_pid, standing.far_pid];
+        looking = Some(thread::spawn(move || {
+            sleep(LOOK_AFTER);
+            let before = ThreadClocks::now()?;
+            sleep(LOOK);
+            Some(ThreadClocks::now()?.since(&before, &own))
+        }));
         Ok(())
     })?;
-    let spent = KernelThreads::now().zip(before).map(|(after, before)| after.since(&before));
-    Ok(spent.map(|spent_ns| KernelThreadTimes {
-        bytes: known.delivered_bytes,
-        data_threads_ns: known.sender_cpu_ns + known.receiver_cpu_ns,
-        spent_ns,
+    let Some(spent) = looking.and_then(|looking| looking.join().ok()).flatten() else { return Ok(None) };
+    // The stream is steady: bytes are as CPU time.
+    let all_ns = (known.sender_cpu_ns + known.receiver_cpu_ns).max(1);
+    Ok(Some(KernelThreadTimes {
+        bytes: (known.delivered_bytes as f64 * spent.own_ns as f64 / all_ns as f64) as u64,
+        data_threads_ns: spent.own_ns,
+        spent_ns: spent.kernel_threads,
+        machine: Some(spent.machine),
     }))
 }
 
@@ -307,7 +332,7 @@ pub struct Audited {
 
 /// Audits every case of a plan that moves data; writes nothing.
 pub fn audit(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Audited> {
-    let mut auditor = Auditor::attach();
+    let mut auditor = Auditor::attach(LOOK_TAKES);
     let mut audits = Vec::new();
     let unfinished = each_case(plan, audited, watch, &mut |case, paths, scratch, watch| {
         let audit = auditor.audit(case, paths, scratch, PATIENCE)?;

@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
         let share = if self.run.record.emulator().is_some() { AUDIT_SHARE_EMULATED } else { AUDIT_SHARE };
         let until = Instant::now() + self.end.saturating_duration_since(Instant::now()) / share;
         let began = Instant::now();
-        let mut auditor = Auditor::attach();
+        let mut auditor = Auditor::attach(until.saturating_duration_since(began));
         for (done, case) in due.iter().enumerate() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -54,6 +54,7 @@ fn audits(plan: &Plan) -> Vec<Audit> {
                 bytes: 1 << 20,
                 data_threads_ns: 900_000,
                 spent_ns: [("ksoftirqd".to_string(), 12_000)].into(),
+                machine: None,
             }),
             cpu: Some(CpuTimes {
                 bytes: all,

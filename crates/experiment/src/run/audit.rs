@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use syscost_core::axis::{Name, Point};
 use syscost_host::Unavailable;
+use syscost_host::kernel_threads::MachineTime;
 use syscost_measure::ledger::{Counts, Functions, Spent, Tier};
 
 /// A difference above this share of what was delivered is an error of the ledger, and is shown.
@@ -52,7 +53,7 @@ fn none(count: &u32) -> bool {
     *count == 0
 }
 
-/// CPU time of the machine's kernel threads in a whole round: the most that the round can have caused.
+/// CPU time of the machine's kernel threads in a while of a steady stream: the most that it can have caused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelThreadTimes {
     /// Payload that was moved meanwhile.
@@ -61,6 +62,9 @@ pub struct KernelThreadTimes {
     pub data_threads_ns: u64,
     /// By the name of the threads up to its first `/`: `ksoftirqd`, `kworker`.
     pub spent_ns: BTreeMap<String, u64>,
+    /// Absent in runs of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineTime>,
 }
 
 /// Kernel threads that can work for a flow: softirqs that were put off, deferred work, polling, threaded interrupts.

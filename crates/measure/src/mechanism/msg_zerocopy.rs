@@ -3,7 +3,7 @@
 //! Completions are reaped without blocking once per reap batch; the sender sleeps only when the
 //! ring is full or the kernel refuses for want of buffers (ENOBUFS), and is woken by the next
 //! completion. Several messages per call are one sendmsg(2) of eight times as many iovecs, and one
-//! completion. The send buffer of small messages starts large ([`send_buffer`]): else the kernel makes
+//! completion. The send buffer of small messages starts large ([`start_send_buffer`]): else the kernel makes
 //! the sender sleep inside sendmsg(2).
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
@@ -11,8 +11,11 @@ use super::zerocopy_ring::{RingShape, Zerocopy};
 use super::{About, Handover, MESSAGES_PER_CALL, MSG_MORE, Packing, Reuse, Sending};
 use super::{SOCKET_BUFFER_BYTES, connections, more_flag, per_call};
 use crate::message::{FIELDS, MESSAGE_BYTES, PAGE};
+use std::io;
+use std::os::fd::RawFd;
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, IntAxis, Point};
+use syscost_sys::socket;
 
 const REAP_BATCH: u64 = 8;
 /// Where nobody says how many: as many as hold so much, within these bounds. Fewer make the sender wait
@@ -59,18 +62,20 @@ fn slots(point: &Point) -> u64 {
     if per_call == 1 { in_flight } else { in_flight.div_ceil(per_call).max(2) }
 }
 
-/// Where the send buffer starts, in bytes; `None` leaves it to the kernel.
+/// Starts the send buffer of small messages at what may be in flight.
 ///
-/// The kernel charges a whole page for each piece that it holds (`__zerocopy_sg_from_iter`): 32 KiB for a message
-/// of 64 bytes in eight pieces. An autotuned buffer starts at 45 KiB and grows with the congestion window, which
-/// cubic does not open for so few bytes: every second sendmsg(2) then sleeps. An independent loop showed the same (21 us
-/// a message), and half of it with this start (10 us). From 64 KiB on the charge is about the bytes, and the buffer grows by itself.
-pub fn send_buffer(point: &Point) -> Option<u64> {
+/// The kernel charges a whole page for each piece that it holds (`__zerocopy_sg_from_iter`): 32 KiB for 64 bytes in eight
+/// pieces. An autotuned buffer starts at 45 KiB and grows with the congestion window, which cubic does not open for so few
+/// bytes: every second sendmsg(2) sleeps. So did an independent loop (21 us a message; 10 us with this start). From 64 KiB on
+/// the charge is about the bytes, and the buffer grows by itself.
+pub fn start_send_buffer(socket: RawFd, point: &Point) -> io::Result<()> {
     let charged = (FIELDS * PAGE) as u64;
     let small = point.int(MESSAGE_BYTES).is_some_and(|bytes| bytes <= charged / 2);
-    let autotuned = point.int(SOCKET_BUFFER_BYTES).unwrap_or(0) == 0;
+    if !small || point.int(SOCKET_BUFFER_BYTES).unwrap_or(0) > 0 {
+        return Ok(());
+    }
     // The kernel doubles what it is asked, for its own structures.
-    (small && autotuned).then(|| in_flight(point) * charged / 2)
+    socket::start_send_buffer(socket, in_flight(point) * charged / 2)
 }
 
 /// The ring that the axes ask for.
@@ -80,7 +85,6 @@ pub fn shape(point: &Point) -> RingShape {
         per_call: per_call(point),
         reap_batch: point.int_at(REAP_AXES[0].id).unwrap_or(REAP_BATCH),
         flags: more_flag(point),
-        send_buffer: send_buffer(point),
         nap: None,
     }
 }

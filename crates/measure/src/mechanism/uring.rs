@@ -4,7 +4,7 @@
 //! message is taken: bytes are never reordered. Every message of a call, and with zero-copy every message
 //! in flight, has memory of its own. Source: io_uring_enter(2).
 
-use super::msg_zerocopy::{REAP_AXES, in_flight, send_buffer};
+use super::msg_zerocopy::{REAP_AXES, in_flight, start_send_buffer};
 use super::{
     About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Sender, SenderSetup, Sending, Tally,
 };
@@ -15,7 +15,6 @@ use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, NameAxis, Point};
 use syscost_host::{Unavailable, uring};
 use syscost_sys::buffer::Buffer;
-use syscost_sys::socket;
 use syscost_sys::uring::send::{Memory, SendMode, SendQueue};
 
 /// Registered buffers.
@@ -84,8 +83,8 @@ impl Mechanism for Uring {
         let way = self.way(setup.point);
         let call = per_call(setup.point);
         let reap_batch = setup.point.int_at(REAP_AXES[0].id).unwrap_or(1);
-        if let Some(bytes) = send_buffer(setup.point).filter(|_| way.zero_copy) {
-            socket::start_send_buffer(setup.socket, bytes)?;
+        if way.zero_copy {
+            start_send_buffer(setup.socket, setup.point)?;
         }
         let memory = (0..self.slots(setup.point)).map(|_| memory(&setup.message, way)).collect();
         let line =

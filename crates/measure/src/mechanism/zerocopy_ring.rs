@@ -5,6 +5,7 @@
 //! that the kernel may still read is ever reused or freed.
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
+use super::msg_zerocopy::start_send_buffer;
 use super::{About, Mechanism, Packing, Sender, SenderSetup, Sending, Tally, contiguous, copies, fields};
 use crate::message::Message;
 use std::collections::VecDeque;
@@ -59,6 +60,9 @@ impl Mechanism for Zerocopy {
 
     fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let shape = (self.shape)(setup.point);
+        if shape.nap.is_none() {
+            start_send_buffer(setup.socket, setup.point)?;
+        }
         Ok(Box::new(ZerocopyRing::new(setup.socket, setup.message, shape, self.packs())?))
     }
 }
@@ -81,8 +85,6 @@ pub struct RingShape {
     pub reap_batch: u64,
     /// MSG_MORE, or nothing.
     pub flags: libc::c_int,
-    /// Where the send buffer starts, in bytes.
-    pub send_buffer: Option<u64>,
     /// Where a sender may not go on before a completion, it sleeps this long and looks again. `None`: it sleeps in poll(2)
     /// until the error queue has something.
     pub nap: Option<Duration>,
@@ -111,9 +113,6 @@ impl ZerocopyRing {
     /// Gathers the fields of every message, or sends the messages of a call as one piece, packed once, here.
     fn new(socket: RawFd, message: Message, shape: RingShape, packs: bool) -> io::Result<ZerocopyRing> {
         socket::enable_zerocopy(socket)?;
-        if let Some(bytes) = shape.send_buffer {
-            socket::start_send_buffer(socket, bytes)?;
-        }
         let (mut ring, mut packed) = (Vec::new(), Vec::new());
         let per_call = shape.per_call as usize;
         let gathers = if packs {

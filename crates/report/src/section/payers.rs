@@ -6,8 +6,9 @@ use crate::text::words::percent;
 use crate::{Block, Entry, Table};
 use std::time::Duration;
 use syscost_core::axis::Axis;
-use syscost_core::units::{Unit, format_duration};
+use syscost_core::units::{Unit, count, format_duration};
 use syscost_experiment::run::{Audit, CpuTimes, KernelThreadTimes, Record};
+use syscost_host::kernel_threads::MachineTime;
 use syscost_host::thread_clock::{StolenTime, ThreadClock};
 
 const COLUMNS: [&str; 8] = [
@@ -21,8 +22,13 @@ const COLUMNS: [&str; 8] = [
     "of receiving, in the sender",
 ];
 
-const KERNEL_COLUMNS: [&str; 3] =
-    ["ksoftirqd, kworker, napi, irq: at most", "of the data threads' time", "other kernel threads"];
+/// Runs of before lack the last.
+const KERNEL_COLUMNS: [&str; 4] = [
+    "ksoftirqd, kworker, napi, irq: at most",
+    "of the data threads' time",
+    "other kernel threads",
+    "in nobody's clock, of busy CPU time",
+];
 
 const METHOD: &str = "CPU time by who ran it, from one short untimed round: shares, not a benchmark. Softirqs receive, on top of \
     whatever thread runs, and the kernel charges that thread. On loopback and veth this is often the sender's: the last column says how much. \"Elsewhere\" is \
@@ -72,8 +78,12 @@ pub fn blocks(m: &Material) -> Vec<Block> {
     let audits = m.run.record.audits.iter();
     let found: Vec<(&Audit, &KernelThreadTimes)> =
         audits.filter_map(|audit| Some((audit, audit.kernel_threads.as_ref()?))).collect();
-    let missed = table(m, "kernel-threads", &KERNEL_COLUMNS, &found, |times| kernel_figures(times).to_vec());
-    let missed = missed.map(|table| (KERNEL_THREADS, table.titled("What the threads' clocks miss")));
+    let machine = found.iter().find_map(|(_, times)| times.machine);
+    let columns = &KERNEL_COLUMNS[..3 + usize::from(machine.is_some())];
+    let missed = table(m, "kernel-threads", columns, &found, kernel_figures);
+    let note = machine.map(nobody);
+    let missed =
+        missed.map(|table| (KERNEL_THREADS, table.titled("What the threads' clocks miss").noted(note)));
     let told = |(method, table): (&str, Table)| [Block::Text(method.into()), Block::Table(table)];
     payers.into_iter().chain(missed).flat_map(told).collect()
 }
@@ -96,11 +106,28 @@ fn table<T>(
     (!rows.is_empty()).then(|| Table::new(id, &titles, rows))
 }
 
-fn kernel_figures(times: &KernelThreadTimes) -> [Entry; 3] {
+/// What the last column is, or why it is empty.
+fn nobody(machine: MachineTime) -> String {
+    let ticks = format_duration(Duration::from_nanos(machine.resolution_ns));
+    if machine.in_no_clock().is_some() {
+        return format!(
+            "In nobody's clock: time in which a CPU was not idle (/proc/stat, to {ticks}) and no thread ran. Interrupts wake \
+             an idle CPU, and it takes its way into and out of its sleep. No figure of the study has it."
+        );
+    }
+    let ended = count(machine.ended as usize, "thread");
+    format!(
+        "CPU time in nobody's clock is not measurable here, because {ended} ended in that second, or {ticks} is too coarse."
+    )
+}
+
+fn kernel_figures(times: &KernelThreadTimes) -> Vec<Entry> {
     let (flows, others) = times.of_flows_and_others();
     let per = |ns: u64| Entry::Number(ns as f64 / times.bytes.max(1) as f64, Unit::NanosecondsPerByte);
-    let share = flows as f64 / times.data_threads_ns.max(1) as f64;
-    [per(flows), Entry::Share { share, signed: false }, per(others)]
+    let of_data = flows as f64 / times.data_threads_ns.max(1) as f64;
+    let share = |share| Entry::Share { share, signed: false };
+    let nobody = times.machine.map(|machine| machine.in_no_clock().map_or(Entry::Missing, share));
+    [per(flows), share(of_data), per(others)].into_iter().chain(nobody).collect()
 }
 
 /// The axes that name an audit among others: the first of its probe, and each that varies.
