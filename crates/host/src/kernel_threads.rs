@@ -47,7 +47,7 @@ pub struct MachineTime {
     pub resolution_ns: u64,
     /// What the clocks of all threads have of it.
     pub clocked_ns: u64,
-    /// Threads that ended meanwhile, of whoever: their time is not known.
+    /// Threads of programs that ended meanwhile: their time is not known.
     pub ended: u64,
 }
 
@@ -110,8 +110,9 @@ impl ThreadClocks {
                 *spent.kernel_threads.entry(name.clone()).or_default() += more;
             }
         }
-        spent.machine.ended =
-            earlier.threads.keys().filter(|number| !self.threads.contains_key(number)).count() as u64;
+        // A kernel thread ends when it has been idle for minutes.
+        let gone = |(number, clock): &(&u32, &Clock)| clock.1.is_none() && !self.threads.contains_key(number);
+        spent.machine.ended = earlier.threads.iter().filter(gone).count() as u64;
         let wall_ns = self.at_ns.saturating_sub(earlier.at_ns);
         let idle = self.idle_ns.iter().zip(&earlier.idle_ns).map(|(now, then)| now.saturating_sub(*then));
         spent.machine.busy_ns = idle.map(|idle_ns| wall_ns.saturating_sub(idle_ns)).sum();
@@ -141,7 +142,12 @@ mod tests {
         write(20, "ksoftirqd/1", 2, 2 * ksoftirqd_ns);
         write(30, "kworker/0:1-events", 2, 77);
         write(400, "not (a) kernel thread", 1, 1_000 * ksoftirqd_ns);
-        write(if later { 500 } else { 600 }, "napi/eth0-3", 2, 9);
+        if later {
+            write(500, "napi/eth0-3", 2, 9);
+        } else {
+            write(600, "cc1", 1, 9);
+            write(700, "kworker/1:2", 2, 9);
+        }
         let idle = if later { 30 } else { 10 };
         let stat = format!("cpu  1 0 1 99 0 0 0 0\ncpu0 1 0 1 {idle} 3 0 0 0\ncpu1 1 0 1 50 0 0 0 0\n");
         std::fs::write(folder.path().join("proc/stat"), stat).unwrap();
