@@ -3,19 +3,16 @@
 //! Completions are reaped without blocking once per reap batch; the sender sleeps only when the
 //! ring is full or the kernel refuses for want of buffers (ENOBUFS), and is woken by the next
 //! completion. Several messages per call are one sendmsg(2) of eight times as many iovecs, and one
-//! completion. The send buffer of small messages starts large ([`start_send_buffer`]): else the kernel makes
+//! completion. The send buffer of small messages starts large (`zerocopy_ring::start_send_buffer`): else the kernel makes
 //! the sender sleep inside sendmsg(2).
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
 use super::zerocopy_ring::{RingShape, Zerocopy};
 use super::{About, Handover, MESSAGES_PER_CALL, MSG_MORE, Packing, Reuse, Sending};
-use super::{SOCKET_BUFFER_BYTES, connections, more_flag, per_call};
-use crate::message::{FIELDS, MESSAGE_BYTES, PAGE};
-use std::io;
-use std::os::fd::RawFd;
+use super::{connections, more_flag, per_call};
+use crate::message::MESSAGE_BYTES;
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, IntAxis, Point};
-use syscost_sys::socket;
 
 const REAP_BATCH: u64 = 8;
 /// Where nobody says how many: as many as hold so much, within these bounds. Fewer make the sender wait
@@ -62,22 +59,6 @@ fn slots(point: &Point) -> u64 {
     if per_call == 1 { in_flight } else { in_flight.div_ceil(per_call).max(2) }
 }
 
-/// Starts the send buffer of small messages at what may be in flight.
-///
-/// The kernel charges a whole page for each piece that it holds (`__zerocopy_sg_from_iter`): 32 KiB for 64 bytes in eight
-/// pieces. An autotuned buffer starts at 45 KiB and grows with the congestion window, which cubic does not open for so few
-/// bytes: every second sendmsg(2) sleeps. So did an independent loop (21 us a message; 10 us with this start). From 64 KiB on
-/// the charge is about the bytes, and the buffer grows by itself.
-pub fn start_send_buffer(socket: RawFd, point: &Point) -> io::Result<()> {
-    let charged = (FIELDS * PAGE) as u64;
-    let small = point.int(MESSAGE_BYTES).is_some_and(|bytes| bytes <= charged / 2);
-    if !small || point.int(SOCKET_BUFFER_BYTES).unwrap_or(0) > 0 {
-        return Ok(());
-    }
-    // The kernel doubles what it is asked, for its own structures.
-    socket::start_send_buffer(socket, in_flight(point) * charged / 2)
-}
-
 /// The ring that the axes ask for.
 pub fn shape(point: &Point) -> RingShape {
     RingShape {
@@ -106,7 +87,7 @@ pub static MSG_ZEROCOPY: Zerocopy = Zerocopy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::{Mechanism, SenderSetup};
+    use crate::mechanism::{Mechanism, SOCKET_BUFFER_BYTES, SenderSetup};
     use crate::message::{Alignment, Message};
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsRawFd;

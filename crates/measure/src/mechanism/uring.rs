@@ -4,7 +4,8 @@
 //! message is taken: bytes are never reordered. Every message of a call, and with zero-copy every message
 //! in flight, has memory of its own. Source: io_uring_enter(2).
 
-use super::msg_zerocopy::{REAP_AXES, in_flight, start_send_buffer};
+use super::msg_zerocopy::{REAP_AXES, in_flight};
+use super::zerocopy_ring::start_send_buffer;
 use super::{
     About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Sender, SenderSetup, Sending, Tally,
 };
@@ -84,7 +85,7 @@ impl Mechanism for Uring {
         let call = per_call(setup.point);
         let reap_batch = setup.point.int_at(REAP_AXES[0].id).unwrap_or(1);
         if way.zero_copy {
-            start_send_buffer(setup.socket, setup.point)?;
+            start_send_buffer(setup.socket, setup.point, self.slots(setup.point))?;
         }
         let memory = (0..self.slots(setup.point)).map(|_| memory(&setup.message, way)).collect();
         let line =
