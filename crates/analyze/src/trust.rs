@@ -3,7 +3,7 @@
 use crate::Problem;
 use crate::cells::Cells;
 use crate::cells::precision::Precision;
-use crate::cells::turns::steady_id;
+use crate::cells::turn_metrics::steady_id;
 use crate::compare::Comparison;
 use crate::compare::identical::Identical;
 use crate::compare::study::Study;

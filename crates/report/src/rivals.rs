@@ -4,7 +4,6 @@
 use crate::canvas::COLOURS;
 use crate::context::{Layout, SERIES, SIZE};
 use crate::material::Material;
-use crate::text::words::{Words, threads};
 use std::collections::BTreeMap;
 use syscost_analyze::compare::comparisons::{better_side, estimate};
 use syscost_analyze::compare::study::Study;
@@ -94,23 +93,9 @@ impl<'a> RivalField<'a> {
         self.sizes.iter().map(|size| FieldRow { x: *size, size: *size, scope }).collect()
     }
 
-    /// `1, 2, 4 and 8 threads, on average, over veth (TCP_NODELAY on)`
-    pub fn place(&self, words: &Words, scope: FieldScope) -> String {
-        let Some((_, case)) =
-            self.cases.iter().find_map(|(place, case)| Some((place, self.layout.case(*case)?)))
-        else {
-            return String::new();
-        };
-        let mut place = self.layout.probe.coordinates(&case.point, false);
-        place.retain(|id| id != SIZE.id && id != THREADS.id);
-        let counts = |counts: &[u64]| threads(&counts.iter().map(|n| Value::Int(*n)).collect::<Vec<_>>());
-        let threads = match scope {
-            FieldScope::At(count) => counts(&[count]),
-            FieldScope::Over if self.along_threads() => String::new(),
-            FieldScope::Over => format!("mean of {}", counts(&self.threads)),
-        };
-        let parts = [threads, words.place(&place, &[])];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    /// A case of it.
+    pub fn any_case(&self) -> Option<usize> {
+        self.cases.values().next().copied()
     }
 
     pub fn along_threads(&self) -> bool {

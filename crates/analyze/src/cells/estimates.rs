@@ -8,7 +8,7 @@
 //! sample supports has no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
 
 use crate::cells::rounds::Rounds;
-use crate::cells::turns::{of_steady, steady_id};
+use crate::cells::turn_metrics::{of_steady, steady_id};
 use syscost_core::axis::Name;
 use syscost_core::sample::{Metric, Sample, round_value};
 use syscost_core::stats::histogram::Histogram;

@@ -1,6 +1,7 @@
 //! Estimates of every metric of every case, from its samples; what is wrong with a sample or an estimate.
 
 pub mod rounds;
+pub mod turn_metrics;
 pub mod estimates;
 pub mod precision;
 pub mod reference;

@@ -4,7 +4,7 @@
 //! drift cancelled. Everything else is the ratio of what a case's rounds measured.
 
 use crate::cells::Cells;
-use crate::cells::turns::{TurnMetric, of_slices};
+use crate::cells::turn_metrics::{TurnMetric, of_slices};
 use std::collections::HashMap;
 use syscost_core::stats;
 use syscost_experiment::run::{RoundRatio, Run};

@@ -468,10 +468,8 @@ pub fn drawn_cells(
 
 /// A turn of ten messages that cost the sender so much each.
 pub fn turn(block: usize, round: u32, pass: u32, case: usize, message_ns: f64) -> SliceRow {
-    let (length_ns, messages) = (1_000_000, 10);
-    let sender_cpu_ns = (10.0 * message_ns) as u64;
-    let wall_ns = sender_cpu_ns;
-    let slice = Slice { pass, length_ns, wall_ns, messages, sender_cpu_ns, ..Slice::default() };
+    let (length_ns, messages, wall_ns) = (1_000_000, 10, (10.0 * message_ns) as u64);
+    let slice = Slice { pass, length_ns, wall_ns, messages, sender_cpu_ns: wall_ns, ..Slice::default() };
     SliceRow { block, round, case, slice }
 }
 

@@ -30,6 +30,10 @@ pub fn headline(trust: &Trust) -> String {
                     format!("{some} of {comparisons} of {}", title(metric))
                 }
             }
+            // The facts beside it say of which metric and how sure.
+            TrustFact::Twins { low, high, .. } => {
+                format!("identical cases within {}", percent(low.ln().abs().max(high.ln().abs()).exp_m1()))
+            }
             fact => phrase(fact),
         };
         reasons.iter().map(words).collect::<Vec<String>>().join(", ")
@@ -135,9 +139,11 @@ fn title(id: &'static str) -> &'static str {
 /// What is said of it in a sentence of its own.
 fn then(fact: &TrustFact) -> Option<String> {
     match fact {
-        TrustFact::Decided { minutes_needed: Some(more), .. } => {
-            Some(format!("About {} more would decide half of the others.", minutes(*more)))
-        }
+        TrustFact::Decided { metric, minutes_needed: Some(more), .. } => Some(format!(
+            "About {} more would decide half of the others in {}.",
+            minutes(*more),
+            title(metric)
+        )),
         TrustFact::Ended { state: State::Running | State::Interrupted } => {
             Some("Continue it: `syscost run --resume DIR`.".into())
         }

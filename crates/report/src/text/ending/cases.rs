@@ -4,8 +4,8 @@ use super::EndTable;
 use super::figure::{RivalStanding, digits, figure, own_figure};
 use crate::context::Layout;
 use crate::material::Material;
-use crate::rivals::{FieldRow, RivalField, name, study};
-use crate::text::words::Words;
+use crate::rivals::{FieldRow, FieldScope, RivalField, name, study};
+use crate::text::words::{Words, threads};
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::{RIVALS, Study};
 use syscost_core::axis::{Point, Value};
@@ -215,11 +215,26 @@ fn matrix(
     let head = if field.along_threads() { "threads" } else { "size" };
     let name = |way: &usize| field.ways[*way].name.clone();
     Some(EndTable {
-        title: Some(format!("{title}, {}, {}", unit.1, field.place(words, scope))),
+        title: Some(format!("{title}, {}, {}", unit.1, place(field, words, scope))),
         columns: std::iter::once(head.to_string()).chain(ways.iter().map(name)).collect(),
         rows,
         note: Some(format!("{better} {}, + {worse}, = the same, ? undecided", name(&control))),
     })
+}
+
+/// `mean of 1, 2, 4 and 8 threads over veth (TCP_NODELAY on)`
+fn place(field: &RivalField, words: &Words, scope: FieldScope) -> String {
+    let Some(case) = field.any_case().and_then(|case| field.layout.case(case)) else { return String::new() };
+    let mut place = field.layout.probe.coordinates(&case.point, false);
+    place.retain(|id| id != MESSAGE_BYTES.id && id != THREADS.id);
+    let counts = |counts: &[u64]| threads(&counts.iter().map(|n| Value::Int(*n)).collect::<Vec<_>>());
+    let threads = match scope {
+        FieldScope::At(count) => counts(&[count]),
+        FieldScope::Over if field.along_threads() => String::new(),
+        FieldScope::Over => format!("mean of {}", counts(&field.threads)),
+    };
+    let parts = [threads, words.place(&place, &[])];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// `send, 1 KiB, 8 threads`: what varies among these cases; of one case what is chosen.
