@@ -255,9 +255,10 @@ impl<'a> RoundSchedule<'a> {
         self.blocks.iter()
     }
 
-    /// Has any case that takes turns as many rounds as a settled comparison needs?
-    pub fn may_settle(&self) -> bool {
-        self.cases.iter().any(|progress| progress.in_turns && progress.used >= self.least(progress))
+    /// Rounds of the case in turns that has most, once that is as many as a settled comparison needs.
+    pub fn rounds_in_turns(&self) -> Option<usize> {
+        let in_turns = self.cases.iter().filter(|progress| progress.in_turns);
+        in_turns.filter(|progress| progress.used >= self.least(progress)).map(|progress| progress.used).max()
     }
 
     fn given_up(&self, case: usize) -> bool {

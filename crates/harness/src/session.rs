@@ -67,6 +67,8 @@ pub struct Session<'a> {
     apart: BTreeMap<usize, Vec<usize>>,
     /// Looks at the comparisons so far.
     looks: u32,
+    /// Rounds from which on there is another.
+    next_look: usize,
     /// Is one side on another host?
     far: bool,
     /// Another run measures beside this one.
@@ -109,6 +111,7 @@ impl<'a> Session<'a> {
             forecast: BTreeSet::new(),
             apart: BTreeMap::new(),
             looks: 0,
+            next_look: 0,
             far,
             baton,
             own_end: end,

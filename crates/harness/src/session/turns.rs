@@ -189,14 +189,16 @@ impl Session<'_> {
         });
     }
 
-    /// Looks at the comparisons so far: rivals whose every comparison is settled give their time to the others.
+    /// Looks at the comparisons so far: rivals whose every comparison is settled give their time to the others. A look may
+    /// spend half of what the one before it might, so there is one only after half as many rounds again: a comparison that
+    /// takes forty rounds would settle at no look if there were forty.
     pub(super) fn race(&mut self) {
         let blocks: Vec<RivalBlock> =
             self.schedule.blocks().filter(|block| block.in_turns()).cloned().collect();
         // Side by side a rival that one run is done with would have no partner in the other.
-        if blocks.is_empty() || self.plan.side_by_side || !self.schedule.may_settle() {
-            return;
-        }
+        let rounds = self.schedule.rounds_in_turns().filter(|rounds| *rounds >= self.next_look);
+        let Some(rounds) = rounds.filter(|_| !blocks.is_empty() && !self.plan.side_by_side) else { return };
+        self.next_look = (rounds * 3).div_ceil(2);
         self.looks += 1;
         let mut pools: BTreeMap<(String, String), usize> = BTreeMap::new();
         let mut contrasts: [Vec<Contrast>; 2] = [Vec::new(), Vec::new()];
