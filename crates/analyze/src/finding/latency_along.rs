@@ -66,8 +66,10 @@ fn ends(evidence: &Evidence<'_>) -> Vec<LineEnds> {
 fn compared(evidence: &Evidence<'_>) -> Vec<(&'static str, Comparison)> {
     let ends = ends(evidence);
     let axis: HashMap<(usize, usize), &str> = ends.iter().map(|(axis, a, b)| ((*a, *b), *axis)).collect();
-    let asked: Vec<(&str, usize, usize)> =
-        RANKED.iter().flat_map(|metric| ends.iter().map(|(_, first, last)| (*metric, *first, *last))).collect();
+    let asked: Vec<(&str, usize, usize)> = RANKED
+        .iter()
+        .flat_map(|metric| ends.iter().map(|(_, first, last)| (*metric, *first, *last)))
+        .collect();
     let answered = claims(evidence.run, evidence.cells, &asked);
     answered.into_iter().filter_map(|pair| Some((*axis.get(&(pair.a, pair.b))?, pair))).collect()
 }
@@ -82,7 +84,11 @@ fn change(evidence: &Evidence<'_>, axis: &'static str, pair: &Comparison) -> Opt
     })
 }
 
-fn shown(evidence: &Evidence<'_>, (axis, metric): (&'static str, &'static str), pairs: &[&Comparison]) -> Option<Shown> {
+fn shown(
+    evidence: &Evidence<'_>,
+    (axis, metric): (&'static str, &'static str),
+    pairs: &[&Comparison],
+) -> Option<Shown> {
     let with = |verdict: Verdict| pairs.iter().filter(move |pair| pair.decision.verdict == verdict);
     // A comparison is of the first over the last.
     let range = |verdict: Verdict| {
@@ -197,7 +203,9 @@ mod tests {
             assert_eq!(change.lower, None);
             let higher = change.higher.as_ref().unwrap();
             assert_eq!((higher.places, higher.least.ratio.value.round()), (2, 3.0), "{higher:?}");
-            assert!(higher.most.ratio.low < 3.1 && higher.most.ratio.high > 2.9 && higher.most.ratio.level > 0.95);
+            assert!(
+                higher.most.ratio.low < 3.1 && higher.most.ratio.high > 2.9 && higher.most.ratio.level > 0.95
+            );
         }
         assert!(answer.shown.iter().all(|shown| shown.comparisons.len() == 2 && shown.cells.len() == 4));
     }
@@ -206,7 +214,10 @@ mod tests {
     fn where_nothing_changes_nothing_is_told_to() {
         let answer = answer(&run(10));
         assert_eq!(answer.verdict, AnswerVerdict::No);
-        assert!(changes(&answer).iter().all(|change| change.same == 2 && change.higher.is_none()), "{answer:?}");
+        assert!(
+            changes(&answer).iter().all(|change| change.same == 2 && change.higher.is_none()),
+            "{answer:?}"
+        );
     }
 
     #[test]

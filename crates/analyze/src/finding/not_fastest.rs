@@ -158,8 +158,10 @@ fn row(step: &CrossoverStep) -> ComparisonRef {
 
 /// The sum of the parts in each round that has them all.
 fn differences(evidence: &Evidence<'_>, parts: &[(f64, usize)]) -> Vec<f64> {
-    let rounds: Vec<Vec<(u32, f64)>> =
-        parts.iter().map(|(_, case)| evidence.cells.cell(*case, COST).map_or_else(Vec::new, |cell| cell.rounds.pairs())).collect();
+    let rounds: Vec<Vec<(u32, f64)>> = parts
+        .iter()
+        .map(|(_, case)| evidence.cells.cell(*case, COST).map_or_else(Vec::new, |cell| cell.rounds.pairs()))
+        .collect();
     let sum = |round: u32| {
         let values = rounds.iter().zip(parts).map(|(rounds, (sign, _))| {
             let value = rounds.iter().find(|(r, _)| *r == round)?.1;

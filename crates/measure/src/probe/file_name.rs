@@ -5,7 +5,7 @@
 
 use super::named_file::{FILE_BYTES, MADE, NamedFile};
 use super::operation::{Applies, OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs};
+use super::prediction::{Inputs, PredictedCost};
 use super::row::Row;
 use super::{Window, directory, primitive};
 use anyhow::{Context, Result, bail, ensure};

@@ -5,7 +5,7 @@
 
 use super::network::{self, CLIENT};
 use super::operation::{NetworkSides, SystemOperation};
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::rights::{RAW_ICMP, Rights};
 use super::row::Row;
 use super::{Channel, RoleReport, Task, Timing, batch, system_call};
@@ -53,11 +53,7 @@ pub static ICMP_ROUND_TRIP: SystemOperation = SystemOperation {
 fn available(point: &Point) -> Result<(), Unavailable> {
     network::allowed(point)?;
     // Inside a namespace of ours the worker is its root; here it is who started it.
-    if point.text(PATH) == Some(network::LOOPBACK) {
-        open(Ipv4Addr::LOCALHOST).map(|_| ())
-    } else {
-        Ok(())
-    }
+    if point.text(PATH) == Some(network::LOOPBACK) { open(Ipv4Addr::LOCALHOST).map(|_| ()) } else { Ok(()) }
 }
 
 /// Two system calls, and the way of two packets through the stack, which no fact of a machine

@@ -5,7 +5,7 @@
 //! operations" (SOSP 2019), LEBench.
 
 use super::operation::{OS_MORE_SUITE, PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::row::{Drawing, Row};
 use super::{Needs, Window, page_fault, primitive};
 use anyhow::{Context, Result, ensure};

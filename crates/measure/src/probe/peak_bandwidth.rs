@@ -5,7 +5,7 @@
 
 use super::network::{self, LOOPBACK};
 use super::operation::OS_SUITE;
-use super::prediction::{PredictedCost, Inputs};
+use super::prediction::{Inputs, PredictedCost};
 use super::rights::Rights;
 use super::row::Row;
 use super::transfer::Transfer;

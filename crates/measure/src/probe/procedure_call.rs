@@ -7,7 +7,7 @@
 
 use super::guide::{AMD_19H, FOG_SKYLAKE, FOG_ZEN};
 use super::operation::{PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::row::Row;
 use super::{Figures, Window, batch};
 use anyhow::{Context, Result, ensure};

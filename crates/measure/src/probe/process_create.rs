@@ -7,7 +7,7 @@
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; fork(2), vfork(2), posix_spawn(3).
 
 use super::operation::{OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::row::{Drawing, Row};
 use super::{Needs, OtherWay, Window, memory_latency, page_fault, primitive, trap};
 use anyhow::{Context, Result, ensure};

@@ -4,7 +4,7 @@
 //! machine code ends at once. Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; execve(2), elf(5), ld.so(8).
 
 use super::operation::{OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs};
+use super::prediction::{Inputs, PredictedCost};
 use super::{Window, page_fault, primitive};
 use anyhow::{Result, ensure};
 use std::ffi::CStr;

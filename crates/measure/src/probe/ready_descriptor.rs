@@ -5,7 +5,7 @@
 //! lat_select; Banga, Mogul and Druschel, "A scalable and explicit event delivery mechanism for UNIX" (1999).
 
 use super::operation::{OS_MORE_SUITE, PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs};
+use super::prediction::{Inputs, PredictedCost};
 use super::row::{Drawing, Row};
 use super::{Figures, OtherWay, Window, system_call, trap};
 use anyhow::{Context, Result, ensure};

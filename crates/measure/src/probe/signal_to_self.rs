@@ -3,7 +3,7 @@
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_sig; sigaction(2), tgkill(2), sigprocmask(2).
 
 use super::operation::{OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs};
+use super::prediction::{Inputs, PredictedCost};
 use super::{Figures, Window, trap};
 use anyhow::{Context, Result};
 use syscost_core::axis::NameAxis;

@@ -5,7 +5,7 @@
 //! portable tools for performance analysis" (1996), lat_syscall; syscall(2).
 
 use super::operation::{OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::{Figures, Window, primitive, timer, trap};
 use anyhow::{Context, Result};
 use rustix::event::{EventfdFlags, eventfd};

@@ -10,7 +10,7 @@
 use super::batch::BatchRecorder;
 use super::network::{self, NetworkAxes};
 use super::operation::{NetworkSides, SystemOperation};
-use super::prediction::{PredictedCost, Inputs};
+use super::prediction::{Inputs, PredictedCost};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::Row;
 use super::transfer::connection;
@@ -274,8 +274,8 @@ fn window(task: &Task, client: &mut Client<'_>, phase: &str, overhead_ns: f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syscost_core::sample::Sample;
     use std::collections::BTreeMap;
+    use syscost_core::sample::Sample;
 
     #[test]
     fn the_peer_s_end_is_known_only_where_it_was_awaited() {

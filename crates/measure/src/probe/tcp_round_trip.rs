@@ -5,7 +5,7 @@
 
 use super::network::{self, NetworkAxes};
 use super::operation::{NetworkSides, SystemOperation};
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::{Drawing, Row, Shape};
 use super::{Channel, Needs, RoleReport, Task, Timing, batch};

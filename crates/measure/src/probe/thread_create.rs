@@ -5,7 +5,7 @@
 //! Sources: pthread_create(3), pthread_attr_setstacksize(3); the CSE 221 measurement project.
 
 use super::operation::{PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs};
+use super::prediction::{Inputs, PredictedCost};
 use super::row::Row;
 use super::{Window, primitive, trap};
 use anyhow::{Context, Result, ensure};

@@ -2,7 +2,7 @@
 
 use super::guide::{FOG_SKYLAKE, Guide};
 use super::operation::{PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::row::Row;
 use super::{Figures, Window, batch, trap};
 use anyhow::{Context, Result};

@@ -136,8 +136,7 @@ struct FoundSurprise {
 }
 
 /// Every kind, in the order of the answer.
-static KINDS: &[&dyn SurpriseKind] =
-    &[&steps::SIZES, &two_levels::TwoLevels, &outliers::Outliers];
+static KINDS: &[&dyn SurpriseKind] = &[&steps::SIZES, &two_levels::TwoLevels, &outliers::Outliers];
 
 pub struct Unexpected;
 

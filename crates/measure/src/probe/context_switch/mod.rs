@@ -9,7 +9,7 @@ pub mod ends;
 mod wire;
 
 use super::operation::{PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::row::Row;
 use super::{OtherWay, Window, primitive};
 use crate::probe::transfer::axes::PLACEMENT;

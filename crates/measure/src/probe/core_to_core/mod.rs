@@ -9,7 +9,7 @@
 mod pairs;
 
 use super::operation::{PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs};
+use super::prediction::{Inputs, PredictedCost};
 use super::row::Row;
 use super::{Channel, Figures, Task, Window, batch, memory_latency, primitive};
 use anyhow::{Context, Result, ensure};
@@ -199,7 +199,6 @@ fn predict(_: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    
 
     fn task() -> Task {
         let timing = crate::probe::Timing { warmup_ns: 1000, window_ns: 100_000, windows: 2 };

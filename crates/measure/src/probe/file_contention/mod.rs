@@ -6,7 +6,7 @@
 mod readers;
 
 use super::operation::SystemOperation;
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{Figures, Needs, Timing, directory, file_read};
 use crate::probe::metrics;

@@ -3,7 +3,7 @@
 
 use super::super::blocks::BLOCK_BYTES;
 use super::super::directory;
-use super::super::prediction::{PredictedCost, Inputs};
+use super::super::prediction::{Inputs, PredictedCost};
 use super::super::{memory_bandwidth, primitive};
 use super::{ReadWay, axes, cost_of};
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};

@@ -9,7 +9,7 @@ mod words;
 use super::guide::{AMD_19H, Guide, INTEL_SKYLAKE};
 use super::operation::{PlayedRound, SystemOperation};
 use super::passes;
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::streaming::threads;
 use super::transfer::axes::THREADS;
@@ -361,9 +361,7 @@ mod tests {
     fn a_core_is_predicted_by_its_own_guide_and_memory_without_one() {
         let predicted = |processor, operation, bytes| {
             let point = task(operation, bytes, 1).point;
-            MEMORY_BANDWIDTH
-                .predict(&point, Inputs::new(&Core(processor)))
-                .and_then(|cost| cost.predicted)
+            MEMORY_BANDWIDTH.predict(&point, Inputs::new(&Core(processor))).and_then(|cost| cost.predicted)
         };
         let zen = "AuthenticAMD family 25 model 17";
         assert_eq!(predicted(zen, "read", 16384), Some(64e9));

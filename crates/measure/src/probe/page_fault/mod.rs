@@ -10,7 +10,7 @@ mod ground;
 use super::batch::{self, BatchRecorder};
 use super::file_read::{self, ReadWay};
 use super::operation::{Applies, OperationRow, PlayedRound, SystemOperation};
-use super::prediction::{PredictedCost, Inputs, RowRef};
+use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::{Needs, Task, Window, directory, memory_bandwidth, primitive, trap};
 use anyhow::{Context, Result};
 use ground::{Anonymous, FILE_BYTES, FileState, Ground, MappedFile, Toucher};

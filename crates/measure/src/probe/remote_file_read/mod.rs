@@ -11,7 +11,7 @@ mod server;
 mod serving;
 
 use super::operation::{NetworkSides, SystemOperation};
-use super::prediction::{PredictedCost, Inputs};
+use super::prediction::{Inputs, PredictedCost};
 use super::rights::{
     FILE_HANDLES, FILL_OTHERS_DIRECTORIES, OTHER_GROUPS, OTHER_USERS, OTHERS_DIRECTORIES, OWN_MOUNTS, Rights,
     SERVICE_PORTS,

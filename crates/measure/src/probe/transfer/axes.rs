@@ -152,7 +152,9 @@ pub const COMMON: &[Axis] = &[
         .default_on(Names(&["different"])),
     MTU.bytes(1280, 65535)
         .flag("mtu", "MTU")
-        .help("MTU of the wire between namespaces; headers of vxlan are within it (loopback keeps the host's)")
+        .help(
+            "MTU of the wire between namespaces; headers of vxlan are within it (loopback keeps the host's)",
+        )
         .default_on(Ints(&[1500])),
     OFFLOADS
         .switch()

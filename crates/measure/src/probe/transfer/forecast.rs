@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn a_message_costs_what_lies_between_a_smaller_and_a_larger_one() {
-        let [smaller, larger] = [(3, 1024, 5_000.0), (9, 5120, 9_000.0)]
-            .map(|(case, bytes, ns)| OtherSize { case, bytes, ns });
+        let [smaller, larger] =
+            [(3, 1024, 5_000.0), (9, 5120, 9_000.0)].map(|(case, bytes, ns)| OtherSize { case, bytes, ns });
         let found = forecast(2048, [smaller, larger]);
         assert_eq!(found.predicted, Some(6_000.0));
         let cases: Vec<usize> = found.inputs.iter().filter_map(|input| input.case).collect();
