@@ -97,10 +97,11 @@ fn many_threads() {
 #[test]
 fn what_the_harness_costs_is_priced_for_every_case() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, mechanisms) in [("turns", "\"send\", \"sendmsg\", \"msg_zerocopy\""), ("alone", "\"send\"")] {
+    let rivals = "\"send\", \"sendmsg\", \"msg_zerocopy\"";
+    for (name, mechanisms, threads) in [("turns", rivals, "1, 2"), ("alone", "\"send\"", "1")] {
         let out = dir.path().join(name);
         let probe = format!(
-            "[[probe]]\nid = \"transfer\"\nmechanism = [{mechanisms}]\nmessage_bytes = [64, \"64K\"]\nthreads = [1, 2]\n\
+            "[[probe]]\nid = \"transfer\"\nmechanism = [{mechanisms}]\nmessage_bytes = [64, \"64K\"]\nthreads = [{threads}]\n\
              path = \"loopback\""
         );
         let spec = common::experiment(dir.path(), 2, "60s", ("5ms", "10ms", 1), &probe);

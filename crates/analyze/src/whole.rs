@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn one_call_holds_everything_and_repeats_itself() {
-        let mut run = Synthetic { rounds: 4, ..Default::default() }.run();
+        let mut run = Synthetic { rounds: 2, ..Default::default() }.run();
         run.samples[0].elapsed_ns = -1.0;
         let first = Analysis::of(&run);
         assert_eq!(first.studies.len(), HEADLINES.len());

@@ -217,9 +217,9 @@ mod tests {
 
     #[test]
     fn few_rounds_and_wide_intervals_say_so() {
-        let mut run = quiet(4).run();
+        let mut run = quiet(2).run();
         level(&mut run);
-        let few = |(kind, _): &(ProblemKind, usize)| matches!(kind, ProblemKind::FewRounds { rounds: 4, .. });
+        let few = |(kind, _): &(ProblemKind, usize)| matches!(kind, ProblemKind::FewRounds { rounds: 2, .. });
         assert!(found(&run).iter().all(few) && found(&run).len() == 12);
         let mut run = quiet(7).run();
         level(&mut run);

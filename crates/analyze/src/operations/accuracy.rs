@@ -93,7 +93,7 @@ mod tests {
         let [held, outside, undecided, unknown] = fits(8, Some(1.0), 1.1);
         assert!(held > 0 && [outside, undecided, unknown] == [0, 0, 0]);
         assert_eq!(fits(8, Some(1.0), 3.0)[1], held);
-        assert_eq!(fits(3, Some(1.0), 3.0)[2], held, "three rounds decide nothing");
+        assert_eq!(fits(2, Some(1.0), 3.0)[2], held, "two rounds decide nothing");
         assert_eq!(fits(8, Some(1.0), 0.001)[2], held, "what the loop hides decides nothing");
         assert_eq!(fits(8, None, 30.0)[3], held);
         assert_eq!(Fits::of(&[], 0.95), Fits::default());

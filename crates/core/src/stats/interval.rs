@@ -6,8 +6,8 @@
 //! jumps with n. Source: Conover, "Practical nonparametric statistics", section 3.2; Hoefler and
 //! Belli, SC15, rule 6.
 
-use super::Estimate;
 use super::order::{median_of_sorted, sorted};
+use super::{Estimate, student};
 use crate::units::Unit;
 
 /// The median with the narrowest symmetric order-statistic interval of at least `level`. Too few values for that carry no
@@ -21,6 +21,22 @@ pub fn median_interval(values: &[f64], level: f64, unit: Unit) -> Option<Estimat
         if reached < level { [value, value, 0.0] } else { [sorted[depth], sorted[n - 1 - depth], reached] };
     Some(Estimate { value, low, high, level, n: n as u32, unit })
 }
+
+/// The same of what rounds measured. Three to five positive values, which are too few for order statistics at the usual
+/// level, have an interval by t on their logarithms.
+pub fn rounds_interval(values: &[f64], level: f64, unit: Unit) -> Option<Estimate> {
+    let median = median_interval(values, level, unit)?;
+    if median.level > 0.0 || values.len() < LEAST_BY_T || values.iter().any(|value| *value <= 0.0) {
+        return Some(median);
+    }
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let Some((mean, half)) = student::mean_interval(&logs, level) else { return Some(median) };
+    let (low, high) = ((mean - half).exp().min(median.value), (mean + half).exp().max(median.value));
+    Some(Estimate { low, high, level, ..median })
+}
+
+/// Of two values t has one degree of freedom: the interval would span a factor of a thousand.
+const LEAST_BY_T: usize = 3;
 
 /// How many values to leave out at each end, and the level that leaves.
 fn depth_for(n: usize, level: f64) -> (usize, f64) {
@@ -60,8 +76,9 @@ pub fn needs_more(values: &[f64], precision: f64, confidence: f64, min: u32, max
 }
 
 fn narrow(values: &[f64], precision: f64, confidence: f64) -> bool {
-    median_interval(values, confidence, Unit::Ratio)
-        .is_some_and(|e| e.reaches(confidence) && e.relative_half_width() <= precision)
+    depth_for(values.len(), confidence).1 >= confidence
+        && median_interval(values, confidence, Unit::Ratio)
+            .is_some_and(|e| e.relative_half_width() <= precision)
 }
 
 #[cfg(test)]
@@ -140,8 +157,18 @@ mod tests {
         assert_eq!(median_interval(&[], 0.95, Unit::Count), None);
         let one = median_interval(&[7.0], 0.95, Unit::Count).unwrap();
         assert_eq!((one.low, one.high, one.level, one.n), (7.0, 7.0, 0.0, 1));
-        let three = median_interval(&[3.0, 1.0, 2.0], 0.95, Unit::Count).unwrap();
-        assert_eq!((three.low, three.high, three.level), (2.0, 2.0, 0.0), "no interval of 95 %");
+        let two = median_interval(&[3.0, 1.0], 0.95, Unit::Count).unwrap();
+        assert_eq!((two.low, two.high, two.level), (2.0, 2.0, 0.0), "no interval of 95 %");
+        let mut random = Random::new(3);
+        let holds = |n: usize, random: &mut Random| {
+            let values: Vec<f64> = (0..n).map(|_| (0.2 * random.normal()).exp()).collect();
+            let e = rounds_interval(&values, 0.95, Unit::Count).unwrap();
+            e.level == 0.95 && e.low <= 1.0 && 1.0 <= e.high
+        };
+        for n in 3..6 {
+            let held = (0..4000).filter(|_| holds(n, &mut random)).count();
+            assert!((3760..3900).contains(&held), "{held} of 4000 with {n} values");
+        }
     }
 
     #[test]
@@ -170,7 +197,7 @@ mod tests {
             let e = median_interval(&v, level, Unit::Count).unwrap();
             prop_assert!(e.low <= e.value && e.value <= e.high);
             prop_assert!((0.0..1.0).contains(&e.level));
-            prop_assert!(e.level >= level || (e.low, e.high, e.level) == (e.value, e.value, 0.0));
+            prop_assert!(e.level >= level || (e.low, e.high, e.level) == (e.value, e.value, 0.0), "{e:?}");
             prop_assert_eq!(e.n as usize, v.len());
         }
     }

@@ -20,7 +20,7 @@ pub mod student;
 pub mod times;
 mod two_modes;
 
-pub use interval::{median_interval, needs_more};
+pub use interval::{median_interval, needs_more, rounds_interval};
 pub use levels::{Level, levels};
 pub use moderated::{Variance, moderated};
 pub use multiple::{benjamini_hochberg, holm, holm_weighted};
@@ -44,8 +44,7 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Confidence that the interval really has, at least what was asked. 0: too few rounds for that, and no interval; both
-    /// ends are the value.
+    /// Confidence that the interval really has, at least what was asked. 0: too few rounds for one; both ends are the value.
     pub level: f64,
     /// Independent replicates (rounds) behind it.
     pub n: u32,

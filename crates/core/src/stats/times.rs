@@ -5,7 +5,7 @@
 //! round can make a pooled tail; [`Stall`] says so.
 
 use super::histogram::Histogram;
-use super::{Estimate, median_interval};
+use super::{Estimate, rounds_interval};
 use crate::units::Unit;
 use serde::Serialize;
 
@@ -68,7 +68,7 @@ impl TimesFigure {
             let n = own.len() as u32;
             return Some(Estimate { value, low: value, high: value, level: 0.0, n, unit: Unit::Nanoseconds });
         }
-        median_interval(&own, level, Unit::Nanoseconds)
+        rounds_interval(&own, level, Unit::Nanoseconds)
     }
 
     /// The rounds that make the pooled figure, where it is far above that of the case and few have one as high.

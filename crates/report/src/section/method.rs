@@ -68,7 +68,7 @@ fn estimates(m: &Material) -> String {
     };
     format!(
         "A figure is the median over rounds of each round's median, with a nonparametric interval from order \
-         statistics at {} or more, or none where its rounds are too few.{quantiles}{ratios} Outliers are kept.",
+         statistics at {} or more; by t on logarithms of three to five rounds, and none of fewer.{quantiles}{ratios} Outliers are kept.",
         units::confidence(m.run.record.spec.confidence)
     )
 }

@@ -152,7 +152,7 @@ impl AdviceWords<'_> {
         let title = self.title(advice.metric);
         // The note says which metric the first is.
         let is_first = first == Some(advice.metric);
-        let need = if is_first { String::new() } else { format!(" and you need {title}") };
+        let need = if is_first { String::new() } else { format!(", for {title}") };
         let is_batched = matches!(advice.batching, Some(BatchingAdvice::Measured(_)));
         let at_place =
             match (is_batched && advice.scope.messages_per_call == Some(1), place.strip_suffix(')')) {
