@@ -275,6 +275,8 @@ pub struct PublishedTable {
     pub parallel: Option<&'static str>,
     /// Figures that the table leaves empty.
     pub empty: usize,
+    /// Columns of one quantity that differ: one of them is read.
+    pub differ: Vec<String>,
     /// Written by another tool, which nobody copied.
     pub tool: bool,
     /// Of several files: where each row stands; the lines of its rows are its places here, from 1.

@@ -132,6 +132,9 @@ fn what_cannot_be_is_found_and_orders_nothing() {
     }
     let totals = "impl,size,threads,throughput_gbps,total_bytes,duration_s\nA1,64,1,9.0,1000000,5\n";
     assert!(ids(&table(totals)).contains(&"not_its_totals"));
+    assert!(
+        ids(&table("impl,size,throughput_gbps,throughput_mbps\nA1,64,1.00,900\n")).contains(&"two_figures")
+    );
 }
 
 #[test]
@@ -140,6 +143,6 @@ fn operations_are_in_one_unit_or_refused() {
         "Operation,Base Hardware (ns),Software (ns),Predicted (us),Measured (us)\nfork,100,200,0.3,0.9\n",
     );
     assert_eq!(read.rows[0].value(TableColumn::Measured), Some(900.0));
-    assert!(ids(&read).contains(&"off_prediction"));
+    assert!(ids(&read).contains(&"off_prediction") && !ids(&read).contains(&"not_a_sum"));
     assert!(refused("Operation,Predicted,Measured (us)\nfork,3,9\n").contains("give each heading one"));
 }

@@ -169,9 +169,11 @@ pub fn together(tables: Vec<PublishedTable>, options: &ReadingOptions) -> Vec<Pu
             row.line = whole.sources.len();
             whole.rows.push(row);
         }
-        for (known, more) in
-            [(&mut whole.understood, table.understood), (&mut whole.not_read, table.not_read)]
-        {
+        for (known, more) in [
+            (&mut whole.understood, table.understood),
+            (&mut whole.not_read, table.not_read),
+            (&mut whole.differ, table.differ),
+        ] {
             let new: Vec<String> = more.into_iter().filter(|text| !known.contains(text)).collect();
             known.extend(new);
         }

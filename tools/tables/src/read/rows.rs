@@ -16,6 +16,8 @@ use syscost_core::units::count;
 
 /// A standard error is that of a mean: twice it spans what an interval does.
 const ERRORS: f64 = 2.0;
+/// Two columns of one quantity may differ so far by rounding.
+const ALIKE: f64 = 0.01;
 
 pub fn table(name: &str, grid: &Grid, options: &ReadingOptions) -> Result<PublishedTable, BadTable> {
     let mark = options.decimal.map_or_else(|| decimal(name, grid), Ok)?;
@@ -166,6 +168,10 @@ impl RowReading<'_> {
                     add_variant(&mut base, &format!("{} {text}", self.grid.headings.cells[at]));
                     continue;
                 }
+                ColumnUse::Twice(first, of) if !empty => {
+                    self.compared(&base, table, *first, text, of)?;
+                    continue;
+                }
                 of => {
                     table.empty += usize::from(of.mean().is_some());
                     continue;
@@ -223,6 +229,29 @@ impl RowReading<'_> {
             Ok(row)
         };
         values.into_iter().map(row).collect()
+    }
+
+    /// A second column of one quantity has to say what the first does.
+    fn compared(
+        &self,
+        row: &PublishedRow,
+        table: &mut PublishedTable,
+        first: usize,
+        text: &str,
+        of: &ReadAs,
+    ) -> Result<(), String> {
+        let column = of.column;
+        let Some(known) = row.figure(column).filter(|_| self.plan.uses[first].read().is_some()) else {
+            return Ok(());
+        };
+        let (other, _) = cell::figure(column, text, of.scale(), self.mark)?;
+        let slack = known.rounding + other.rounding + ALIKE * known.value.abs();
+        if (known.value - other.value).abs() > slack && table.differ.is_empty() {
+            let [one, two] = [known.value, other.value].map(|value| column.unit().format(value));
+            let (title, line) = (column.title(), self.line.line);
+            table.differ.push(format!("Two columns of {title} differ: line {line} says {one} and {two}."));
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::{Remark, extent};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*};
-use syscost_core::units::significant;
+use syscost_core::units::{Unit as CoreUnit, significant};
 
 /// How far from the whole number a product may lie, beside the printed rounding.
 pub const SLACK: f64 = 0.03;
@@ -24,7 +24,8 @@ type InFlight<'r> = (&'r PublishedRow, f64, f64);
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     // The table's own messages per second, before those that sizes give.
     let of_rates = || [MessageRate, Throughput].into_iter().find_map(|rate| of_rate(table, rate));
-    table.is_transfer().then(of_rates).flatten().into_iter().collect()
+    let first = if table.is_transfer() { of_rates() } else { None };
+    first.or_else(|| constant(table)).into_iter().collect()
 }
 
 fn of_rate(table: &PublishedTable, rate: TableColumn) -> Option<Remark> {
@@ -48,13 +49,27 @@ fn of_rate(table: &PublishedTable, rate: TableColumn) -> Option<Remark> {
     let exact = ways.iter().map(|way| (*way, 1.0));
     let others = ways.iter().map(|way| (*way, median(&of(*way))));
     let others = others.filter(|_| most >= APART * least && rows.len() > FEWEST);
-    exact.chain(others).find_map(|(by_thread, factor)| {
+    let fitting = exact.chain(others).find_map(|(by_thread, factor)| {
         let agrees = |(_, known, slack): &InFlight| (known / factor - 1.0).abs() <= *slack;
         let lines: Vec<usize> =
             of(by_thread).iter().filter(|row| agrees(row)).map(|row| row.0.line).collect();
         (lines.len() as f64 >= MOST * rows.len() as f64)
             .then(|| told(by_thread, factor, lines, rows.len(), one))
-    })
+    });
+    fitting.or_else(|| ways.iter().find_map(|by_thread| unit_off(&of(*by_thread), *by_thread, one)))
+}
+
+/// Some 1000 messages in flight in every row, more or less: few programs have so many.
+fn unit_off(rows: &[InFlight], by_thread: bool, one: &str) -> Option<Remark> {
+    let (least, most) = extent(rows.iter().map(|(_, known, _)| *known));
+    let (by, each) = if by_thread { (" x threads", " a thread") } else { ("", "") };
+    let text = format!(
+        "In all {} rows latency is {least:.0} to {most:.0}{by} / {one}s per second. That is consistent with so many {one}s in flight{each}, or \
+         with a latency or a rate that is 1000 times too high for one {one} in flight{each} (a unit?): the table cannot say which.",
+        rows.len()
+    );
+    let lines = rows.iter().map(|(row, ..)| row.line).collect();
+    (is_unit(least) && is_unit(most)).then(|| Remark::caution("latency_unit", text, lines))
 }
 
 fn is_unit(factor: f64) -> bool {
@@ -81,6 +96,30 @@ fn told(by_thread: bool, factor: f64, lines: Vec<usize>, of: usize, one: &str) -
         lines.len()
     );
     Remark::caution("derived_latency", text, lines)
+}
+
+/// Latency x throughput that is one figure at sizes which are far apart.
+fn constant(table: &PublishedTable) -> Option<Remark> {
+    let known = |row: &PublishedRow| {
+        let (latency, rate) = (row.figure(Latency)?, row.figure(Throughput)?);
+        let (product, slack) = (latency.value * rate.value * 1e-9, share(latency) + share(rate));
+        let size = row.count(MessageBytes).filter(|_| product > 0.0 && slack < SLACK)?;
+        Some((product, slack, size, row.line))
+    };
+    let rows: Vec<(f64, f64, u64, usize)> = table.rows.iter().filter_map(known).collect();
+    let sizes = || rows.iter().map(|row| row.2);
+    let (least, most, (first, ..)) = (sizes().min()?, sizes().max()?, rows[0]);
+    let same = rows.iter().all(|(product, slack, ..)| (product / first - 1.0).abs() <= 2.0 * slack + 1e-6);
+    let text = format!(
+        "Latency x throughput is {} in all {} rows, at sizes from {} to {}. That is consistent with latency computed \
+         from the throughput, or with a fixed amount of data in flight: the table cannot say which.",
+        CoreUnit::Bytes.format(first / 8.0),
+        rows.len(),
+        super::size(least),
+        super::size(most)
+    );
+    (rows.len() > FEWEST && most >= 4 * least.max(1) && same)
+        .then(|| Remark::caution("derived_latency", text, rows.iter().map(|row| row.3).collect()))
 }
 
 /// Messages in flight by Little's law, and the share by which rounding may have moved it.
@@ -124,6 +163,15 @@ mod tests {
         assert!(
             told[0].kind == RemarkKind::Caution && told[0].text.contains("cannot say which"),
             "no accusation"
+        );
+        let over = table(
+            "mechanism,message_bytes,threads,throughput_gbps,latency_us\nA1,64,1,2.000,4.000\nA1,256,1,2.500,3.200\n\
+             A1,1024,1,4.000,2.000\nA1,4096,1,5.000,1.600\n",
+        );
+        assert!(
+            look(&over)[0].text.contains("in all 4 rows, at sizes from 64 B to 4 KiB"),
+            "{:?}",
+            look(&over)
         );
     }
 }

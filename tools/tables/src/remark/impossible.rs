@@ -1,11 +1,11 @@
-//! Figures that no machine can give: more than memory can move, less than a system call.
+//! Figures that no machine can give: more than memory can move, less than a system call, shares over the whole.
 //!
 //! The bounds are generous: what is beyond them is beyond any machine of today.
 
 use super::{COUNTERS, Remark, derived_latency, place, rate};
 use crate::{PublishedRow, PublishedTable, TableColumn, TableColumn::*, role};
 use std::collections::BTreeMap;
-use syscost_core::units::{Unit as CoreUnit, significant};
+use syscost_core::units::{Unit as CoreUnit, count, significant};
 
 /// No core copies more than this through a socket: 100 GB/s is beyond the fastest core's copy in its caches.
 const BITS_PER_THREAD: f64 = 8e11;
@@ -16,6 +16,9 @@ const MOST_HERTZ: f64 = 7e9;
 const LEAST_CYCLES: f64 = 1e-3;
 const MOST_CYCLES: f64 = 1e6;
 const MOST_CYCLES_A_MESSAGE: f64 = 1e9;
+/// How far clocks of threads and of the run may be apart.
+const CLOCKS: f64 = 1.05;
+
 /// Amounts of something; a column that is not known may be a difference.
 const AMOUNTS: [TableColumn; 9] =
     [MessageBytes, Threads, Throughput, Latency, Bytes, Messages, MessageRate, Elapsed, CpuTime];
@@ -26,12 +29,13 @@ type Beyond = (f64, String);
 /// A bound, by its name, and what is beyond it.
 type Bound = (&'static str, fn(&PublishedRow, &PublishedTable) -> Option<Beyond>);
 
-const BOUNDS: [Bound; 5] = [
+const BOUNDS: [Bound; 6] = [
     ("bandwidth", too_fast),
     ("cycles", too_many_cycles),
     ("cycles_per_byte", beyond_a_processor),
     ("latency", too_short),
     ("message", too_many_calls),
+    ("time", too_much_time),
 ];
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
@@ -65,6 +69,23 @@ fn negative(row: &PublishedRow) -> Option<Beyond> {
     let below = |column: TableColumn| Some((column, row.value(column).filter(|value| *value < 0.0)?));
     let (column, value) = AMOUNTS.into_iter().chain(COUNTERS).find_map(below)?;
     Some((-value, format!("{} below zero", column.title())))
+}
+
+/// Threads on both ends cannot run for longer than the run lasts, each. A connection is no CPU: how many served it, nobody
+/// says.
+fn too_much_time(row: &PublishedRow, table: &PublishedTable) -> Option<Beyond> {
+    let (cpu, elapsed) = (row.figure(CpuTime)?, row.figure(Elapsed)?);
+    let threads = row.count(Threads).filter(|_| table.parallel.is_none())?.max(1);
+    let by = cpu.low() / (CLOCKS * 2.0 * threads as f64 * elapsed.high());
+    (elapsed.value > 0.0 && by > 1.0).then(|| {
+        let [used, lasted] = [cpu.value, elapsed.value].map(|ns| CoreUnit::Nanoseconds.format(ns));
+        let why = format!(
+            "a CPU time of {used} in {lasted} is more than {} on each end can use: other programs are counted, or a figure is not \
+             what its heading says",
+            count(threads as usize, "thread")
+        );
+        (by, why)
+    })
 }
 
 /// Do its messages make system calls, by the row's name or by context switches? Rings in shared memory make none, also
@@ -171,6 +192,12 @@ mod tests {
         assert!(told("A1,64K,1,100,10,40").contains("cycles per byte"));
         assert!(told("A1,64K,1,-1,10,40").contains("below zero"));
         assert_eq!(told("A1,256,8,59.9814,0.03,0.4"), "", "34 ns in the digits given");
+        let timed = |row: &str| {
+            let text = format!("mechanism,buf_bytes,threads,elapsed_s,cpu_time_s,gbps\n{row}\n");
+            look(&table(&text)).pop().map_or(String::new(), |r| r.text)
+        };
+        assert!(timed("A1,4096,1,10,42.5,17").contains("42.5 s in 10 s is more than 1 thread on each end"));
+        assert_eq!(timed("A1,4096,2,10,39.5,17"), "", "two on each end");
         assert_eq!(told("A1,64K,4,286.4,10,0.4"), "");
         assert_eq!(told("A1,64,1,0.001,1000,0.1"), "", "a rate within its rounding is no rate");
     }

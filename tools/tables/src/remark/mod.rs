@@ -9,16 +9,19 @@ pub(super) use totals::contradicted;
 
 use super::{PublishedRow, PublishedTable, TableColumn, TableColumn::*};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use syscost_core::units::Unit as CoreUnit;
 
 mod derived_latency;
 mod flat;
+mod formula;
 mod impossible;
 mod predictions;
 mod replicates;
 mod same;
 mod steps;
 mod totals;
+mod zeros;
 
 /// What scatters from run to run: no two count the same.
 pub(super) const COUNTERS: [TableColumn; 6] =
@@ -71,6 +74,7 @@ type TableLook = fn(&PublishedTable) -> Vec<Remark>;
 #[rustfmt::skip]
 pub static ALL: &[TableLook] = &[
     derived_latency::look,
+    formula::look,
     impossible::look,
     predictions::look,
     replicates::look,
@@ -79,11 +83,14 @@ pub static ALL: &[TableLook] = &[
     steps::scaling,
     totals::look,
     same::look,
+    zeros::look,
 ];
 
 /// Everything that is to be said about a table, contradictions first.
 pub fn remarks(table: &PublishedTable) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = ALL.iter().flat_map(|look| look(table)).collect();
+    let differ = table.differ.iter().cloned();
+    remarks.extend(differ.map(|text| Remark::contradiction("two_figures", text, Vec::new())));
     remarks.sort_by_key(|remark| remark.kind);
     remarks
 }
@@ -100,6 +107,17 @@ fn called(mechanism: &str) -> String {
 /// As a sentence begins.
 fn capital(text: &str) -> String {
     format!("{}{}", text[..1].to_uppercase(), &text[1..])
+}
+
+/// The rows of each name.
+fn by_name(table: &PublishedTable) -> BTreeMap<&str, Vec<&PublishedRow>> {
+    let mut all: BTreeMap<&str, Vec<&PublishedRow>> = BTreeMap::new();
+    for row in &table.rows {
+        if let Some(name) = row.text(Mechanism) {
+            all.entry(name).or_default().push(row);
+        }
+    }
+    all
 }
 
 /// Least and most of figures.

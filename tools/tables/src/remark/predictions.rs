@@ -1,5 +1,5 @@
-//! Predicted beside measured, of operating-system tables: what is off by more than a factor of two, and what is better
-//! than its own hardware.
+//! Predicted beside measured, of operating-system tables: what is off by more than a factor of two, what is
+//! better than its own hardware, and sums that do not add up.
 
 use super::{Remark, place};
 use crate::unit::{self, Dimension};
@@ -7,13 +7,15 @@ use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn::*};
 use syscost_core::units::significant;
 
 const FACTOR: f64 = 2.0;
+/// A sum may miss by rounding, and by what authors round themselves.
+const SUM_SLACK: f64 = 0.05;
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     if !table.has(Measured) {
         return Vec::new();
     }
     let better = table.rows.iter().filter_map(|row| better_than_hardware(table, row));
-    off(table).into_iter().chain(better).collect()
+    off(table).into_iter().chain(better).chain(sums(table)).collect()
 }
 
 fn off(table: &PublishedTable) -> Option<Remark> {
@@ -60,22 +62,43 @@ fn better_than_hardware(table: &PublishedTable, row: &PublishedRow) -> Option<Re
     })
 }
 
+fn sums(table: &PublishedTable) -> Option<Remark> {
+    let is_none = |row: &PublishedRow| {
+        let (hardware, software) = (row.value(BaseHardware)?, row.value(SoftwareOverhead)?);
+        let predicted = row.value(Predicted)?;
+        let near = |sum: f64| (sum - predicted).abs() <= SUM_SLACK * predicted.abs();
+        Some(!near(hardware + software) && !near(hardware - software))
+    };
+    let rows: Vec<&PublishedRow> = table.rows.iter().filter(|row| is_none(row) == Some(true)).collect();
+    let told = rows.iter().map(|row| place(table, row)).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "Predicted is neither the sum nor the difference of base hardware and software overhead for {told}."
+    );
+    let lines = rows.iter().map(|row| row.line).collect();
+    (!rows.is_empty()).then(|| Remark::contradiction("not_a_sum", text, lines))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::table;
     use super::*;
 
     #[test]
-    fn what_is_off_or_too_good() {
+    fn what_is_off_too_good_or_no_sum() {
         let table = table(
             "operation,unit,base_hardware,software_overhead,predicted,measured\n\
-             a,us,1,1,2,2.5\nb,us,1,1,2,9\nc,us,5.0,1,6,4.0\nd,Mb/s,400,0,400,900\n",
+             a,us,1,1,2,2.5\nb,us,1,1,2,9\nc,us,5.0,1,6,4.0\nd,Mb/s,400,0,400,900\ne,us,1,1,5,5\n",
         );
         let told = look(&table);
         let ids: Vec<(&str, &[usize])> = told.iter().map(|r| (r.id, &r.lines[..])).collect();
         assert_eq!(
             ids,
-            [("off_prediction", &[3, 5][..]), ("better_than_hardware", &[4]), ("better_than_hardware", &[5])]
+            [
+                ("off_prediction", &[3, 5][..]),
+                ("better_than_hardware", &[4]),
+                ("better_than_hardware", &[5]),
+                ("not_a_sum", &[6])
+            ]
         );
     }
 }

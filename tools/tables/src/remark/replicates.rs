@@ -1,14 +1,61 @@
-//! Claims without replicates: one run a cell and no spread, so that no difference can be told from noise.
+//! Claims without replicates: one run a cell and no spread, so that no difference can be told from noise; and runs of one
+//! case that are none.
 
-use super::Remark;
-use crate::{PublishedTable, RowKey, TableColumn, TableColumn::*};
-use std::collections::BTreeMap;
+use super::{Remark, place};
+use crate::{PublishedRow, PublishedTable, RowKey, TableColumn, TableColumn::*};
+use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::count;
 
 /// Fewer runs than this decide nothing by any test that assumes no distribution.
 pub const FEWEST_RUNS: u64 = 5;
+/// Runs of one case that lie further apart than this are of several cases, or something disturbed them.
+const APART: f64 = 2.0;
+/// What is the same each time where nothing is amiss.
+const REPEATED: [TableColumn; 5] = [Throughput, MessageRate, Latency, CyclesPerByte, Measured];
+
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    without_replicates(table).into_iter().collect()
+    without_replicates(table).into_iter().chain(apart(table)).collect()
+}
+
+/// Two runs of one case, by what they lie apart in which column.
+type RunsApart<'t> = (f64, TableColumn, [&'t PublishedRow; 2]);
+
+/// Runs whose figures lie far apart, the farthest as the example.
+fn apart(table: &PublishedTable) -> Option<Remark> {
+    let mut cases: BTreeMap<_, Vec<&PublishedRow>> = BTreeMap::new();
+    for row in &table.rows {
+        cases.entry(row.case()).or_default().push(row);
+    }
+    // Rows that nothing names are runs of one case by what is left out.
+    cases.retain(|(texts, places), _| !texts.is_empty() || !places.is_empty());
+    let found: Vec<RunsApart> = cases.values().filter_map(|rows| farthest(rows)).collect();
+    let (_, column, rows) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let figure = |row: &&PublishedRow| column.format(row.value(*column).unwrap_or_default(), row.text(Unit));
+    let left = if table.not_read.is_empty() { "" } else { " (perhaps a column that is left out)" };
+    let text = format!(
+        "Rows of {} (one name, size and thread count each) lie more than {APART:.0}x apart, most in {}: {} {} and {}. \
+         They differ in something else{left}, or a run was disturbed. Find the reason before you compare.",
+        count(found.len(), "case"),
+        place(table, rows[0]),
+        column.title(),
+        figure(&rows[0]),
+        figure(&rows[1])
+    );
+    let lines = BTreeSet::from(rows.map(|row| row.line));
+    Some(Remark::unexpected("runs_apart", text, lines.into_iter().collect()))
+}
+
+fn farthest<'t>(rows: &[&'t PublishedRow]) -> Option<RunsApart<'t>> {
+    let of = |column: TableColumn| {
+        let value = |row: &PublishedRow| row.value(column).unwrap_or(0.0);
+        let known = rows.iter().copied().filter(|row| value(row) > 0.0);
+        let least = known.clone().min_by(|a, b| value(a).total_cmp(&value(b)))?;
+        let most = known.max_by(|a, b| value(a).total_cmp(&value(b)))?;
+        // In the digits given: 1 and 2 may be 1.4 and 1.6.
+        let times = most.figure(column)?.low() / least.figure(column)?.high();
+        (times > APART).then_some((times, column, [least, most]))
+    };
+    REPEATED.into_iter().filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 fn without_replicates(table: &PublishedTable) -> Option<Remark> {

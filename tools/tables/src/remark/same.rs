@@ -1,8 +1,8 @@
-//! Counters of one way to send that stand under the name of another, too.
+//! Rows that repeat: one row twice, or the figures of one row under the key of another.
 
 use super::{COUNTERS, Remark};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, RowKey, TableColumn, TableColumn::*, role};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::and;
 
 /// Of a value and half a unit of its last digit: figures this exact do not meet by chance.
@@ -12,6 +12,72 @@ const FEWEST: usize = 2;
 /// Sizes and thread counts at which a name's counters have to be those of another.
 const FEWEST_PLACES: usize = 3;
 
+pub fn look(table: &PublishedTable) -> Vec<Remark> {
+    // What a tool wrote nobody copied: a limited rate is the same both ways.
+    if table.tool {
+        return Vec::new();
+    }
+    let constant = constant(table);
+    let telling = |row: &&PublishedRow| {
+        let exact = measured(row).filter(|(column, figure)| is_exact(figure) && !constant.contains(column));
+        exact.count() >= FEWEST
+    };
+    let figures = |row: &PublishedRow| measured(row).map(bits).collect::<Vec<_>>();
+    let repeated = repeated(table.rows.iter().filter(telling), figures);
+    let (twice, copied): (Vec<_>, Vec<_>) =
+        repeated.into_iter().partition(|rows| rows.iter().all(|row| row.key() == rows[0].key()));
+    // All rows that come again with each of their figures, however few digits these have.
+    let whole = |row: &PublishedRow| (row.key(), row.figures.iter().map(|(c, f)| bits((*c, *f))).collect());
+    let twice =
+        if twice.is_empty() { twice } else { self::repeated::<(_, Vec<_>)>(table.rows.iter(), whole) };
+    let lines = |groups: Vec<Vec<&PublishedRow>>| groups.iter().flatten().map(|row| row.line).collect();
+    let (twice, copied): (Vec<usize>, Vec<usize>) = (lines(twice), lines(copied));
+    let told = |lines: &[usize], how| format!("{} rows are the same as another {how}.", lines.len());
+    let mut found = Vec::new();
+    if !twice.is_empty() {
+        let text = told(&twice, "in full: a row that was copied is no repetition");
+        found.push(Remark::caution("row_twice", text, twice));
+    }
+    found.extend(same_counters(table));
+    if !copied.is_empty() {
+        let text = told(&copied, "in every measured figure, under different keys");
+        found.push(Remark::contradiction("same_figures", text, copied));
+    }
+    found
+}
+
+/// Rows of one key, where there are several.
+fn repeated<'t, K: Ord>(
+    rows: impl Iterator<Item = &'t PublishedRow>,
+    key: impl Fn(&PublishedRow) -> K,
+) -> Vec<Vec<&'t PublishedRow>> {
+    let mut all: BTreeMap<K, Vec<&PublishedRow>> = BTreeMap::new();
+    rows.for_each(|row| all.entry(key(row)).or_default().push(row));
+    all.into_values().filter(|rows| rows.len() > 1).collect()
+}
+
+fn bits((column, figure): (TableColumn, PublishedFigure)) -> (TableColumn, u64) {
+    (column, figure.value.to_bits())
+}
+
+/// What is the same in every row shows nothing, unless all of them are: a rate may have been set.
+fn constant(table: &PublishedTable) -> BTreeSet<TableColumn> {
+    let mut values: BTreeMap<TableColumn, BTreeSet<u64>> = BTreeMap::new();
+    for (column, value) in table.rows.iter().flat_map(measured).map(bits) {
+        values.entry(column).or_default().insert(value);
+    }
+    let all = values.len();
+    values.retain(|_, values| values.len() == 1);
+    if values.len() == all { BTreeSet::new() } else { values.into_keys().collect() }
+}
+
+fn measured(row: &PublishedRow) -> impl Iterator<Item = (TableColumn, PublishedFigure)> {
+    let kept = |column: TableColumn| {
+        !column.is_place() && ![Bytes, Elapsed, Messages, Runs, Predicted].contains(&column)
+    };
+    row.figures.iter().map(|(c, f)| (*c, *f)).filter(move |(column, _)| kept(*column))
+}
+
 fn is_exact(figure: &PublishedFigure) -> bool {
     figure.value > 0.0 && figure.value >= EXACT * figure.rounding
 }
@@ -19,12 +85,8 @@ fn is_exact(figure: &PublishedFigure) -> bool {
 /// A name, and its rows by all else that tells them apart.
 type NamedRows<'t> = (&'t str, BTreeMap<RowKey, &'t PublishedRow>);
 
-/// Counters of one name that are those of another wherever both stand.
-pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    // What a tool wrote nobody copied.
-    if table.tool {
-        return Vec::new();
-    }
+/// Counters of one name that are those of another wherever both stand, beside other figures that differ.
+fn same_counters(table: &PublishedTable) -> Vec<Remark> {
     let mut names: BTreeMap<&str, BTreeMap<RowKey, &PublishedRow>> = BTreeMap::new();
     for row in &table.rows {
         let mut key = row.key();
@@ -50,7 +112,8 @@ fn copied_counters((one, others): &NamedRows, (name, rows): &NamedRows) -> Optio
         Some((column.title(), both.count())).filter(|(_, many)| same && *many >= FEWEST_PLACES)
     };
     let (counters, cases): (Vec<String>, Vec<usize>) = COUNTERS.into_iter().filter_map(cases).unzip();
-    let many = cases.iter().min().filter(|_| counters.len() >= FEWEST)?;
+    let whole = shared.iter().all(|(one, row)| measured(one).eq(measured(row)));
+    let many = cases.iter().min().filter(|_| counters.len() >= FEWEST && !whole)?;
     let text = format!(
         "{name} has the {} of {one}, digit for digit, in {many} of {many} cases. No two runs count the same: they were copied, or \
          counted once for both.",
@@ -64,6 +127,18 @@ fn copied_counters((one, others): &NamedRows, (name, rows): &NamedRows) -> Optio
 mod tests {
     use super::super::table;
     use super::*;
+
+    #[test]
+    fn copied_rows_are_told_and_close_ones_are_not() {
+        let ids = |rows: &str| {
+            let told = look(&table(&format!("mechanism,size,threads,throughput_gbps,cycles\n{rows}")));
+            told.into_iter().map(|remark| (remark.id, remark.lines)).collect::<Vec<_>>()
+        };
+        assert_eq!(ids("A1,64,1,2.512,81234567\nA2,64,1,2.512,81234567\n"), [("same_figures", vec![2, 3])]);
+        assert_eq!(ids("A1,64,1,2.512,81234567\nA1,64,1,2.512,81234567\n"), [("row_twice", vec![2, 3])]);
+        assert!(ids("A1,64,1,2.512,81234567\nA2,64,1,2.512,81234568\n").is_empty());
+        assert!(ids("A1,64,1,2.5,12\nA2,64,1,2.5,12\n").is_empty(), "few digits meet by chance");
+    }
 
     #[test]
     fn counters_of_another_name_are_told() {

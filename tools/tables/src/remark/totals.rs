@@ -1,13 +1,19 @@
-//! Throughput that does not follow from the table's own totals, bytes or messages of a size over the duration.
+//! Throughput that does not follow from the table's own totals, bytes or messages of a size over the duration, or from
+//! its own message rate.
 
-use super::{Remark, place, rate};
+use super::{Remark, place};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn::*};
-use syscost_core::units::significant;
+use syscost_core::units::{Unit as CoreUnit, significant};
 
 /// A duration may hold setup and teardown beside the transfer.
 const SLACK: f64 = 0.25;
 /// How near a factor has to be to one that explains it.
 const CLOSE: f64 = 0.15;
+/// Messages that were begun and not ended.
+const PARTIAL: f64 = 0.05;
+/// Bytes of a packet's headers, which may be counted, too.
+const HEADERS: f64 = 128.0;
+
 /// Where so many rows hold to a few per cent, their duration holds nothing beside the transfer.
 const MOST: f64 = 0.8;
 const NEAR: f64 = 0.03;
@@ -52,13 +58,34 @@ impl<'t> WrongTotal<'t> {
     }
 }
 
+/// What is said, what it has to be, how the reader is told what it would be, and why they may differ.
+type TotalsWords = [&'static str; 4];
+const TOTALS: TotalsWords = [
+    "Throughput is",
+    "total bytes over duration",
+    "its totals give",
+    "What is counted over that duration does not go with that throughput.",
+];
+const OTHER: &str = "One of the three is not what its heading says.";
+const RATES: TotalsWords = ["Throughput is", "message rate times message size", "its messages give", OTHER];
+const MESSAGES: TotalsWords = ["Total bytes are", "messages times message size", "its messages give", OTHER];
+
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    told(table, table.rows.iter().filter_map(of_totals).collect()).into_iter().collect()
+    let rates = || told(table, table.rows.iter().filter_map(of_rates).collect(), RATES);
+    let rates = || table.is_transfer().then(rates).flatten();
+    let messages = told(table, table.rows.iter().filter_map(of_messages).collect(), MESSAGES);
+    let totals = told(table, table.rows.iter().filter_map(of_totals).collect(), TOTALS);
+    totals.or_else(rates).into_iter().chain(messages).collect()
 }
 
-fn told(table: &PublishedTable, mut wrong: Vec<WrongTotal>) -> Option<Remark> {
+fn told(table: &PublishedTable, mut wrong: Vec<WrongTotal>, words: TotalsWords) -> Option<Remark> {
+    let [said, what, give, other] = words;
     let (all, near) = (wrong.len(), wrong.iter().filter(|row| row.holds(NEAR)).count());
-    let slack = if near as f64 >= MOST * all as f64 { TIGHT } else { SLACK };
+    let (unit, slack) = match words {
+        MESSAGES => (CoreUnit::Bytes, PARTIAL),
+        TOTALS if near as f64 >= MOST * all as f64 => (CoreUnit::BitsPerSecond, TIGHT),
+        _ => (CoreUnit::BitsPerSecond, SLACK),
+    };
     wrong.retain(|row| !row.holds(slack));
     wrong.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
     let worst = wrong.first()?;
@@ -69,16 +96,16 @@ fn told(table: &PublishedTable, mut wrong: Vec<WrongTotal>) -> Option<Remark> {
     } else if wrong.iter().all(|row| row.is_off(8.0)) {
         "They are a factor of 8 apart: bytes for bits, or the size of one of eight fields?"
     } else {
-        "What is counted over that duration does not go with that throughput."
+        other
     };
     let text = format!(
-        "Throughput is not total bytes over duration (within {:.0} %) in {} of {all} rows, by up to {}x: {} says {}, its totals give {}. {why}",
+        "{said} not {what} (within {:.0} %) in {} of {all} rows, by up to {}x: {} says {}, {give} {}. {why}",
         100.0 * slack,
         wrong.len(),
         significant(worst.distance().exp()),
         place(table, worst.row),
-        rate(worst.said),
-        rate(worst.said / worst.ratio)
+        unit.format(worst.said),
+        unit.format(worst.said / worst.ratio)
     );
     let mut lines: Vec<usize> = wrong.iter().map(|wrong| wrong.row.line).collect();
     lines.sort_unstable();
@@ -96,6 +123,21 @@ fn of_totals(row: &PublishedRow) -> Option<WrongTotal<'_>> {
     let (count, bytes) = row.figure(Bytes).map(|bytes| (bytes, 1.0)).or_else(messages)?;
     let totals = count.value * bytes * 8.0 / (seconds.value * 1e-9);
     WrongTotal::of(row, row.figure(Throughput)?, totals, share(seconds) + share(count))
+}
+
+fn of_messages(row: &PublishedRow) -> Option<WrongTotal<'_>> {
+    let (count, size, bytes) = (row.figure(Messages)?, row.value(MessageBytes)?, row.figure(Bytes)?);
+    let framed = (0.0..=HEADERS).contains(&(bytes.value / count.value - size));
+    let of = WrongTotal::of(row, bytes, count.value * size, share(count));
+    of.filter(|wrong| wrong.holds(PARTIAL) || !framed)
+}
+
+/// A message and its answer may both be counted.
+fn of_rates(row: &PublishedRow) -> Option<WrongTotal<'_>> {
+    let rate = row.figure(MessageRate)?;
+    let one_way = rate.value * row.value(MessageBytes)? * 8.0;
+    let of = |bits| WrongTotal::of(row, row.figure(Throughput)?, bits, share(rate));
+    of(2.0 * one_way).filter(|both| both.holds(SLACK)).or_else(|| of(one_way))
 }
 
 fn share(figure: PublishedFigure) -> f64 {
@@ -124,5 +166,38 @@ mod tests {
         assert!(tight[0].contains("(within 10 %) in 1 of 10 rows, by up to 1.16x"), "{tight:?}");
         let one = told("A1,1024,4,2,5000000000,5\nA1,4096,2,4,5000000000,5\n");
         assert!(one[0].contains("Times the threads, they agree."), "{one:?}");
+    }
+
+    #[test]
+    fn messages_that_are_not_the_bytes() {
+        let told = |rows: &str| {
+            let table = table(&format!("mechanism,size,threads,total_bytes,total_msgs\n{rows}"));
+            remarks(&table).into_iter().map(|r| r.text).collect::<Vec<_>>()
+        };
+        let framed = told("A1,64,1,653566848,10211982\nA2,128,1,3313600000,21800000\n");
+        assert!(framed.iter().all(|text| !text.contains("messages times")), "headers: {framed:?}");
+        let fewer = told("A1,16384,2,46309212160,2826490\nA2,16384,2,32960000000,2826466\n");
+        assert!(
+            fewer[0].contains("messages times message size (within 5 %) in 1 of 2 rows, by up to 1.41x"),
+            "{fewer:?}"
+        );
+    }
+
+    #[test]
+    fn a_message_rate_that_is_another() {
+        let told = |rows: &str| {
+            let table =
+                table(&format!("mechanism,message_size,threads,msgs_per_sec,throughput_gbps\n{rows}"));
+            remarks(&table)
+                .into_iter()
+                .filter(|r| r.id == "not_its_totals")
+                .map(|r| r.text)
+                .collect::<Vec<_>>()
+        };
+        assert!(told("A1,1024,1,900000,7.3728\nA2,1024,1,1000000,8.19\n").is_empty());
+        assert!(told("A1,1024,1,900000,14.7456\n").is_empty(), "both ways");
+        let eighth = told("A1,1024,1,900000,0.9216\nA2,1024,1,1000000,1.024\n");
+        assert!(eighth[0].contains("in 2 of 2 rows, by up to 8x"), "{eighth:?}");
+        assert!(eighth[0].contains("bytes for bits"), "{eighth:?}");
     }
 }
