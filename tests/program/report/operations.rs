@@ -190,7 +190,7 @@ fn pictures_are_drawn_and_written_as_files() {
 
 #[test]
 fn lists_stay_short_and_lines_fit_the_terminal() {
-    let mut run = suite_run(3, "");
+    let mut run = suite_run(2, "");
     run.record.state = State::TimeLimit;
     let report = report(&run, &[Beside::run("an-earlier-run-with-a-long-name", &suite_run(6, ""))]);
     let text = terminal::text(&report, None, PLAIN);

@@ -32,14 +32,14 @@ fn rebuilding_is_byte_identical() {
 
 #[test]
 fn a_twin_is_counted_as_its_case_and_a_short_run_is_named_beside_its_other_problems() {
-    let mut run = common::run(&Shape { rounds: 3, ..common::small() });
+    let mut run = common::run(&Shape { rounds: 2, ..common::small() });
     let twins = run.record.plan.cases.iter().filter_map(|case| Some((case.index, case.twin_of?)));
     let (twin, original) = twins.min_by_key(|(twin, _)| *twin).expect("the control is planned twice");
     for case in [twin, original] {
         run.samples.iter_mut().find(|s| s.case == case).unwrap().marks.push("steal".into());
     }
     let asked = "Asked for a case: ";
-    assert!(page(&run).contains(asked), "three rounds are not what was asked");
+    assert!(page(&run).contains(asked), "two rounds are not what was asked");
     let all = run.record.plan.cases.iter().filter(|case| case.twin_of.is_none()).count();
     let of_data = report(&run).notices.into_iter().find(|notice| notice.title.starts_with("Problems"));
     let notice = of_data.expect("samples are marked");

@@ -39,9 +39,13 @@ fn every_sentence_is_short_and_costs_are_per_message() {
         let mut texts: Vec<String> = told.statements().into_iter().map(|s| s.text).collect();
         texts.push(trust::headline(&analysis.trust));
         texts.extend(trust::facts(&analysis.trust));
+        // A headline names every range with its way, however many there are.
+        let headlines: BTreeSet<String> =
+            told.advice.iter().map(|advice| advice.headline.text.clone()).collect();
         for sentence in texts.iter().flat_map(|text| text.split(". ")) {
             let words = sentence.split_whitespace().count();
-            assert!(words < LONGEST, "{name}, {words} words: {sentence}\n{texts:#?}");
+            let most = if headlines.contains(sentence) { 2 * LONGEST } else { LONGEST };
+            assert!(words < most, "{name}, {words} words: {sentence}\n{texts:#?}");
             assert!(
                 !sentence.contains("ns/B") && !sentence.contains("  ") && !sentence.contains(" ,"),
                 "{sentence}"
