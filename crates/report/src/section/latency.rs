@@ -11,7 +11,7 @@ use syscost_analyze::compare::winners::Outcome;
 use syscost_analyze::latency::{ACHIEVED, Distribution, Latency, RANKED, RateKept};
 use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;
-use syscost_core::units::Unit;
+use syscost_core::units::{Unit, significant};
 use syscost_experiment::plan::Case;
 use syscost_measure::probe::tcp_latency::axes::RATE;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -20,13 +20,14 @@ use syscost_measure::probe::transfer::axes::THREADS;
 const ROWS: usize = 120;
 const PLOTS: usize = 4;
 /// Rows in sight.
-const SHOWN: usize = 10;
+const SHOWN: usize = 8;
 const CURVES: &str = "10: p90, 100: p99, 1000: p99.9. Median of rounds with its interval. Green below: nothing is significantly better.";
 /// Depths of a curve: one in so many is slower.
 const DEPTHS: &[f64] = &[
     2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0, 300.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5,
 ];
-const FIGURES: [&str; 5] = ["latency_p50", "latency_p90", "latency_p99", "latency_p999", "latency_max"];
+const LONGEST: &str = "latency_max";
+const FIGURES: [&str; 5] = ["latency_p50", "latency_p90", "latency_p99", "latency_p999", LONGEST];
 
 const METHOD: &str = "Every message, or round trip, was timed for itself. A figure is the median of the rounds' own, with its \
     interval; comparisons pair the same. A quantile is given only where ten of all times lie beyond it. Pooled is the p99 of \
@@ -126,7 +127,8 @@ impl<'a> LatencyView<'a> {
         if of_open {
             columns.extend(["achieved", "kept up"].map(String::from));
         }
-        columns.extend(["timed", "p50", "p90", "p99", "p99.9", "longest", "pooled p99"].map(String::from));
+        columns
+            .extend(["timed", "p50", "p90", "p99", "p99.9", "longest", "pooled p99, us"].map(String::from));
         let row = |(case, times): &&(&Case, &Distribution)| {
             let show = |id: &&str| {
                 let (axis, value) = self.layout.axis(id).zip(case.point.get(id))?;
@@ -159,11 +161,11 @@ impl<'a> LatencyView<'a> {
         })
     }
 
-    /// `49 ms (1 of 11 rounds)`: p99 of all times, and the rounds that make it where they are few.
+    /// `49000 (1/11)`: p99 of all times in microseconds, and the rounds that make it where they are few.
     fn pooled(&self, case: usize) -> String {
         let Some(pooled) = self.layout.pooled(case, RANKED[0]) else { return String::new() };
-        let value = Unit::Nanoseconds.format(pooled.value);
-        let few = pooled.stall.map(|stall| format!(" ({} of {} rounds)", stall.rounds, stall.of));
+        let value = significant(pooled.value / 1e3);
+        let few = pooled.stall.map(|stall| format!(" ({}/{})", stall.rounds, stall.of));
         value + &few.unwrap_or_default()
     }
 
@@ -171,6 +173,10 @@ impl<'a> LatencyView<'a> {
         let Some((estimate, _)) = self.layout.estimate(case, metric) else {
             return Entry::Text("not enough".into());
         };
+        // The longest of all times is one time: no number of rounds gives it an interval.
+        if metric == LONGEST {
+            return Entry::Text(estimate.unit.format(estimate.value));
+        }
         let study = self.studies.iter().find(|s| s.comparisons.metric.id == metric);
         let standing = study.map_or(Standing::None, |study| standing(study, case));
         Entry::Estimate { estimate, cell: None, standing }
