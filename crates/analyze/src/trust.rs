@@ -254,17 +254,14 @@ fn decided(run: &Run, study: &Study, beside: &[Verdict]) -> Option<TrustReason> 
 /// control every pair.
 fn decisions<'s>(run: &Run, study: &'s Study) -> Vec<&'s Decision> {
     let all = &study.comparisons;
+    let of = |shown: &dyn Fn(&Comparison) -> bool| -> Vec<&'s Decision> {
+        let over = all.over_threads.iter().filter(|over| over.pairs.iter().any(|at| shown(&all.pairs[*at])));
+        let alone = all.pairs.iter().filter(|pair| pair.over.is_none() && shown(pair));
+        over.map(|over| &over.decision).chain(alone.map(|pair| &pair.decision)).collect()
+    };
     let controls = run.record.plan.controls();
-    let shown = |pair: &&Comparison| controls.contains(&pair.a) != controls.contains(&pair.b);
-    let over = all.over_threads.iter().filter(|over| over.pairs.iter().any(|at| shown(&&all.pairs[*at])));
-    let alone = all.pairs.iter().filter(|pair| pair.over.is_none()).filter(shown);
-    let told: Vec<&Decision> =
-        over.map(|over| &over.decision).chain(alone.map(|pair| &pair.decision)).collect();
-    if !told.is_empty() {
-        return told;
-    }
-    let alone = all.pairs.iter().filter(|pair| pair.over.is_none());
-    all.over_threads.iter().map(|over| &over.decision).chain(alone.map(|pair| &pair.decision)).collect()
+    let shown = of(&|pair| controls.contains(&pair.a) != controls.contains(&pair.b));
+    if shown.is_empty() { of(&|_| true) } else { shown }
 }
 
 /// With so few hardly anything is known of the scatter; what more would decide is told with what is open.

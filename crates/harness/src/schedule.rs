@@ -130,8 +130,9 @@ impl<'a> RoundSchedule<'a> {
         }
         // Rounds of a block have slices always, and windows in some.
         for case in &self.plan.cases {
-            self.saw_levels(run, case.index, None);
-            for round in run.slices.rounds_of(case.index) {
+            let rounds: BTreeSet<u32> = run.slices.rounds_of(case.index).collect();
+            for round in rounds {
+                self.saw_levels(run, case.index, round);
                 if !self.has_round(case.index, round) {
                     self.took_turn(case.index, round);
                 }
@@ -143,13 +144,11 @@ impl<'a> RoundSchedule<'a> {
         self
     }
 
-    /// Takes in the slices of a case in one round, or in all.
-    pub fn saw_levels(&mut self, run: &Run, case: usize, of: Option<u32>) {
-        let [walls, cpus] = [SliceFigure::Wall, SliceFigure::TotalCpu].map(|f| run.slices.levels(&[case], f));
-        for ((round, wall), (_, cpu)) in walls.into_iter().zip(cpus) {
-            if of.is_none_or(|of| of == round) {
-                self.saw_slices(case, wall.exp(), cpu.exp());
-            }
+    /// Takes in the slices of a case in one round.
+    pub fn saw_levels(&mut self, run: &Run, case: usize, round: u32) {
+        let level = |figure| run.slices.level_in(&[case], round, figure);
+        if let (Some(wall), Some(cpu)) = (level(SliceFigure::Wall), level(SliceFigure::TotalCpu)) {
+            self.saw_slices(case, wall.exp(), cpu.exp());
         }
     }
 

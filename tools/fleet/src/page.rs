@@ -142,7 +142,7 @@ impl FleetPage<'_> {
         tabled(("hosts", "Every host"), said, ("hosts", COLUMNS), rows)
     }
 
-    /// What measurements scatter by: below it nothing is told apart.
+    /// The noise of measurements: a smaller difference is undecided.
     fn noise(&self) -> Option<Section> {
         let size = |log: Option<f64>| log.map_or("-".to_string(), |log| percent(log.exp_m1()));
         let rows = self

@@ -68,7 +68,7 @@ pub fn of_slices(metric: &str) -> Option<&'static TurnMetric> {
     METRICS.iter().find(|turn| turn.id == metric)
 }
 
-/// What a metric is called where a case has it by slices and by a steady window too.
+/// The name of the metric for steady windows, if slices tell it too.
 pub fn steady_id(metric: &str) -> Option<&'static str> {
     of_slices(metric).map(|turn| turn.steady)
 }

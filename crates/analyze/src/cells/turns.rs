@@ -32,7 +32,7 @@ struct Told {
 }
 
 impl Turns {
-    /// Of an emulated machine no times are told.
+    /// Empty for an emulated machine: its times mean nothing.
     pub fn of(run: &Run) -> Turns {
         let mut turns = Turns::default();
         if run.slices.is_empty() || run.record.emulator().is_some() {
@@ -85,7 +85,7 @@ fn told(run: &Run, figure: SliceFigure) -> Vec<(usize, Told)> {
     let mut logs: HashMap<usize, f64> = HashMap::new();
     let mut blocks = run.record.plan.blocks();
     blocks.retain(|block| block.in_turns());
-    // What a control is held against comes before what is held against it.
+    // Thread blocks first: they set the level of the controls of the other blocks.
     blocks.sort_by_key(|block| block.visit != BlockVisit::AlongThreads);
     let mut order = Vec::new();
     for block in &blocks {
@@ -136,7 +136,7 @@ mod tests {
 
     const MESSAGE: &str = "total_cpu_ns_per_message";
 
-    /// Of 10 messages each: the control and its twin cost 900 and 1600 ns a message, the others 1100; the machine's level
+    /// Each slice sends 10 messages: the control and its twin cost 900 and 1600 ns a message, the others 1100; the machine's level
     /// drifts from round to round.
     fn slices(round: u32) -> Vec<SliceRow> {
         let drift = 1 + u64::from(round % 2);

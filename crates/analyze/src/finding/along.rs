@@ -75,10 +75,8 @@ impl Along {
 
     /// Every comparison of these metrics.
     pub fn compared(&self, evidence: &Evidence<'_>, metrics: &[&str]) -> Vec<Family<'static>> {
-        let mut groups = Groups::of(evidence.run, self.0);
-        if metrics != [SPEED] {
-            groups.groups.iter_mut().for_each(ends);
-        }
+        let all = Groups::of(evidence.run, self.0);
+        let groups = if metrics == [SPEED] { all } else { ends(&all) };
         let all = metrics.iter().filter_map(|id| Comparisons::of(evidence.run, evidence.cells, &groups, id));
         all.map(Family::made).collect()
     }
@@ -91,11 +89,7 @@ impl Along {
         metrics: &[&str],
         lines: impl Iterator<Item = &'l [usize]> + Clone,
     ) -> (AlongChanges, Vec<ComparisonRef>, Vec<CellRef>) {
-        let groups = &{
-            let mut groups = groups.clone();
-            groups.groups.iter_mut().for_each(ends);
-            groups
-        };
+        let groups = &ends(groups);
         let at = |case: &usize| evidence.run.case(*case)?.point.int_at(self.0);
         let values: BTreeSet<u64> = lines.clone().flatten().filter_map(at).collect();
         let (mut changes, mut comparisons, mut cells) = (Vec::new(), Vec::new(), Vec::<CellRef>::new());
@@ -137,7 +131,15 @@ impl Along {
         evidence: &Evidence<'_>,
         found: impl Iterator<Item = FewAndMany<'c>>,
     ) -> Option<LargestChange> {
-        let (few, many, pair) = found.max_by(|a, b| a.2.strength().total_cmp(&b.2.strength()))?;
+        self.change(evidence, found.max_by(|a, b| a.2.strength().total_cmp(&b.2.strength()))?)
+    }
+
+    /// One pair of them.
+    pub fn change(
+        &self,
+        evidence: &Evidence<'_>,
+        (few, many, pair): FewAndMany<'_>,
+    ) -> Option<LargestChange> {
         let point = |case: usize| evidence.run.case(case).map(|case| &case.point);
         Some(LargestChange {
             from: point(few)?.int_at(self.0)?,
@@ -154,9 +156,13 @@ impl Along {
     }
 }
 
-/// The fewest and the most alone: what changes between them is one question.
-fn ends(group: &mut Group) {
-    if let [first, .., last] = group.members[..] {
-        group.members = vec![first, last];
+/// The fewest and the most of each group alone: what changes between them is one question.
+fn ends(groups: &Groups) -> Groups {
+    let mut groups = groups.clone();
+    for group in &mut groups.groups {
+        if let [first, .., last] = group.members[..] {
+            group.members = vec![first, last];
+        }
     }
+    groups
 }

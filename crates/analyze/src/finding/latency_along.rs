@@ -3,7 +3,7 @@
 //!
 //! All of them are one family, answered at once ([`claims`]).
 
-use super::along::LargestChange;
+use super::along::{Along, LargestChange};
 use super::pairs::refs;
 use super::{Answer, Evidence, Finding, Says, Shown};
 use crate::answer::{AnswerVerdict, Caveat, ComparisonRef, Lack};
@@ -49,7 +49,7 @@ pub struct ChangedRange {
 /// The axis, and the cases with its first and its last value.
 type LineEnds = (&'static str, usize, usize);
 
-/// Of each line of cases that differ in nothing but the axis and kept up with their rate.
+/// The ends of each line of cases that differ in the axis alone and kept up with their rate.
 fn ends(evidence: &Evidence<'_>) -> Vec<LineEnds> {
     let steady = |case: &&usize| evidence.latency.cases.get(*case).is_some_and(Distribution::is_steady);
     let of_axis = |axis: &'static str| {
@@ -74,29 +74,20 @@ fn compared(evidence: &Evidence<'_>) -> Vec<(&'static str, Comparison)> {
     answered.into_iter().filter_map(|pair| Some((*axis.get(&(pair.a, pair.b))?, pair))).collect()
 }
 
-fn change(evidence: &Evidence<'_>, axis: &'static str, pair: &Comparison) -> Option<LargestChange> {
-    let point = |case: usize| evidence.run.case(case).map(|case| &case.point);
-    Some(LargestChange {
-        from: point(pair.a)?.int_at(axis)?,
-        to: point(pair.b)?.int_at(axis)?,
-        ratio: pair.seen_from(pair.b),
-        place: point(pair.b)?.without(axis),
-    })
-}
-
 fn shown(
     evidence: &Evidence<'_>,
     (axis, metric): (&'static str, &'static str),
     pairs: &[&Comparison],
 ) -> Option<Shown> {
     let with = |verdict: Verdict| pairs.iter().filter(move |pair| pair.decision.verdict == verdict);
+    let change = |pair: &&Comparison| Along(axis).change(evidence, (pair.a, pair.b, pair));
     // A comparison is of the first over the last.
     let range = |verdict: Verdict| {
         let by_strength = |a: &&&Comparison, b: &&&Comparison| a.strength().total_cmp(&b.strength());
         Some(ChangedRange {
             places: with(verdict).count(),
-            least: change(evidence, axis, with(verdict).min_by(by_strength)?)?,
-            most: change(evidence, axis, with(verdict).max_by(by_strength)?)?,
+            least: change(with(verdict).min_by(by_strength)?)?,
+            most: change(with(verdict).max_by(by_strength)?)?,
         })
     };
     let at = |case: usize| evidence.run.case(case)?.point.int_at(axis);
@@ -115,7 +106,7 @@ fn shown(
     Some(Shown::comparing(Says::Latency(says), rows, cells))
 }
 
-/// Of its largest change, on the log scale.
+/// How large the largest change is, on the log scale.
 fn strength(shown: &Shown) -> f64 {
     let Says::Latency(change) = &shown.says else { return 0.0 };
     let most = [&change.higher, &change.lower].into_iter().flatten().map(|range| &range.most.ratio);

@@ -223,13 +223,23 @@ impl Slices {
         let rounds = cases.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
         let mut found: BTreeMap<u32, f64> = BTreeMap::new();
         for key in rounds {
-            let passes = self.by_pass(&self.rounds[key], figure);
-            let logs: Vec<f64> = passes.values().filter_map(|pass| mean_log(pass, cases)).collect();
-            if let Some(log) = stats::median(&logs) {
+            if let Some(log) = self.level(key, cases, figure) {
                 found.entry(key.1).or_insert(log);
             }
         }
         found.into_iter().collect()
+    }
+
+    /// The same of one round.
+    pub fn level_in(&self, cases: &[usize], round: u32, figure: SliceFigure) -> Option<f64> {
+        let rounds = self.of_case.get(cases.first()?)?;
+        rounds.iter().filter(|key| key.1 == round).find_map(|key| self.level(key, cases, figure))
+    }
+
+    fn level(&self, key: &(usize, u32), cases: &[usize], figure: SliceFigure) -> Option<f64> {
+        let passes = self.by_pass(&self.rounds[key], figure);
+        let logs: Vec<f64> = passes.values().filter_map(|pass| mean_log(pass, cases)).collect();
+        stats::median(&logs)
     }
 
     /// The logarithm of a figure of these cases, by round and pass: a run beside this one has the same.

@@ -138,7 +138,7 @@ impl Session<'_> {
                 continue;
             }
             self.visits += 1;
-            self.schedule.saw_levels(&self.run, index, Some(round));
+            self.schedule.saw_levels(&self.run, index, round);
             if !windows {
                 self.schedule.took_turn(index, round);
                 self.tell_visit(index, round);

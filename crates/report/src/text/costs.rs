@@ -74,24 +74,17 @@ pub fn compared(
     let is_cost = metric.better == Better::Lower;
     let first_is_better = (ratio.value < 1.0) == is_cost;
     let (best, worst) = if first_is_better { (name, other) } else { (other, name) };
-    let factor = format!("{} ({})", times_within(ratio), interval(ratio));
+    let (factor, sure) = (times_within(ratio), interval(ratio));
+    let (cost, more) = if is_cost { ("cost", "costs less") } else { ("move", "moves more") };
     match (verdict, is_cost) {
-        (Verdict::Same, true) => format!("{best} and {worst} cost the same {at} within 3 %: {factor}."),
-        (Verdict::Same, false) => format!("{best} and {worst} move the same {at} within 3 %: {factor}."),
-        (Verdict::Undecided, true) => {
-            format!("Undecided whether {best} costs less than {worst} {at}: {factor}.")
+        (Verdict::Same, _) => {
+            format!("{best} and {worst} {cost} the same {at} within 3 %: {factor} ({sure}).")
         }
-        (Verdict::Undecided, false) => {
-            format!("Undecided whether {best} moves more than {worst} {at}: {factor}.")
+        (Verdict::Undecided, _) => {
+            format!("Undecided whether {best} {more} than {worst} {at}: {factor} ({sure}).")
         }
-        (_, true) => format!(
-            "{best} costs {} less CPU a message than {worst} {at} ({}).",
-            times_within(ratio),
-            interval(ratio)
-        ),
-        (_, false) => {
-            format!("{best} moves {} as much as {worst} {at} ({}).", times_within(ratio), interval(ratio))
-        }
+        (_, true) => format!("{best} costs {factor} less CPU a message than {worst} {at} ({sure})."),
+        (_, false) => format!("{best} moves {factor} as much as {worst} {at} ({sure})."),
     }
 }
 
