@@ -26,12 +26,23 @@ pub fn median_interval(values: &[f64], level: f64, unit: Unit) -> Option<Estimat
 /// level, have an interval by t on their logarithms.
 pub fn rounds_interval(values: &[f64], level: f64, unit: Unit) -> Option<Estimate> {
     let median = median_interval(values, level, unit)?;
-    if median.level > 0.0 || values.len() < LEAST_BY_T || values.iter().any(|value| *value <= 0.0) {
+    if median.level > 0.0 || values.iter().any(|value| *value <= 0.0) {
         return Some(median);
     }
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let Some((mean, half)) = student::mean_interval(&logs, level) else { return Some(median) };
-    let (low, high) = ((mean - half).exp().min(median.value), (mean + half).exp().max(median.value));
+    let log = log_interval(&logs, level)?;
+    let (low, high) = (log.low.exp().min(median.value), log.high.exp().max(median.value));
+    Some(Estimate { low, high, level: log.level, ..median })
+}
+
+/// The same of logarithms, as they are: three to five of them have an interval by t.
+pub fn log_interval(logs: &[f64], level: f64) -> Option<Estimate> {
+    let median = median_interval(logs, level, Unit::Ratio)?;
+    if median.level > 0.0 || logs.len() < LEAST_BY_T {
+        return Some(median);
+    }
+    let Some((mean, half)) = student::mean_interval(logs, level) else { return Some(median) };
+    let (low, high) = ((mean - half).min(median.value), (mean + half).max(median.value));
     Some(Estimate { low, high, level, ..median })
 }
 

@@ -20,7 +20,7 @@ pub mod student;
 pub mod times;
 mod two_modes;
 
-pub use interval::{median_interval, needs_more, rounds_interval};
+pub use interval::{log_interval, median_interval, needs_more, rounds_interval};
 pub use levels::{Level, levels};
 pub use moderated::{Variance, moderated};
 pub use multiple::{benjamini_hochberg, holm, holm_weighted};

@@ -3,12 +3,11 @@
 //! A round visits every case once, so what disturbs a round disturbs both sides of a ratio: pairing
 //! removes it. Everything is done on log ratios, which makes "a over b" and "b over a" the same
 //! statement: the estimate is the exponential of the median log ratio, its interval that of
-//! [`super::median_interval`]. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable
+//! [`super::log_interval`]. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable
 //! time"; Hoefler and Belli, SC15.
 
 use super::signed_rank::signed_rank;
-use super::{Estimate, median_interval};
-use crate::units::Unit;
+use super::{Estimate, log_interval};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +27,7 @@ pub struct RatioEstimate {
 pub fn paired_ratio(a: &[(u32, f64)], b: &[(u32, f64)], level: f64) -> Option<RatioEstimate> {
     let (rounds, unpaired) = paired_logs(a, b)?;
     let logs: Vec<f64> = rounds.iter().map(|(_, log)| *log).collect();
-    let log = median_interval(&logs, level, Unit::Ratio)?;
+    let log = log_interval(&logs, level)?;
     let estimate = Estimate { value: log.value.exp(), low: log.low.exp(), high: log.high.exp(), ..log };
     Some(RatioEstimate { estimate, p: signed_rank(&logs).p, unpaired })
 }
