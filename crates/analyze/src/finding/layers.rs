@@ -3,7 +3,7 @@
 //! chooses (TCP_NODELAY, the placement on CPUs): each beside the first that was asked for. Asked only of runs that varied
 //! one of them.
 //!
-//! What it adds is the difference of the medians; its interval is of the ratio and the cost without it.
+//! What it adds is what the tested ratio says, of the cost without it; so is its interval.
 
 use super::{Evidence, Finding};
 use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
@@ -176,9 +176,9 @@ fn layer_cost(evidence: &Evidence<'_>, claims: &[Comparison], pairs: &[LayerPair
         let (_, with, without) = pair.asked;
         let claim = claims.iter().find(|claim| (claim.metric, claim.a, claim.b) == pair.asked);
         let cost = |case: usize| evidence.cells.estimate(case, COST);
-        let (Some(claim), Some(base), Some(all)) = (claim, cost(without), cost(with)) else { continue };
+        let (Some(claim), Some(base)) = (claim, cost(without)) else { continue };
         let place = evidence.run.case(with)?.point.without(pair.axis);
-        let added = added(&base, all.value, &claim.seen_from(with));
+        let added = added(&base, &claim.seen_from(with));
         places.push(LayerPlace { place, without: base.value, added, verdict: claim.decision.verdict });
         comparisons.push(ComparisonRef::from(claim));
         cells.extend([with, without].map(|case| CellRef { case, metric: COST }));
@@ -189,12 +189,13 @@ fn layer_cost(evidence: &Evidence<'_>, claims: &[Comparison], pairs: &[LayerPair
     (!says.places.is_empty()).then(|| Shown::comparing(Says::Layers(says), comparisons, cells))
 }
 
-/// The difference of both medians, and the least and the most that a cost and a ratio within their intervals add.
-fn added(without: &Estimate, with: f64, ratio: &Estimate) -> Estimate {
+/// What the tested ratio adds to the median without it, and the least and the most that a cost and a ratio within their
+/// intervals add.
+fn added(without: &Estimate, ratio: &Estimate) -> Estimate {
     let ends = [without.low, without.high]
         .into_iter()
         .flat_map(|cost| [cost * (ratio.low - 1.0), cost * (ratio.high - 1.0)]);
-    let value = with - without.value;
+    let value = without.value * (ratio.value - 1.0);
     let (low, high) = ends.fold((value, value), |(low, high), end| (low.min(end), high.max(end)));
     Estimate { value, low, high, level: ratio.level.min(without.level), n: ratio.n, unit: without.unit }
 }
@@ -250,7 +251,7 @@ mod tests {
         let estimate = |value, low, high, unit| Estimate { value, low, high, level: 0.95, n: 8, unit };
         use syscost_core::units::Unit;
         let cost = estimate(1000.0, 900.0, 1200.0, Unit::Nanoseconds);
-        let both = added(&cost, 1100.0, &estimate(1.1, 0.95, 1.3, Unit::Ratio));
+        let both = added(&cost, &estimate(1.1, 0.95, 1.3, Unit::Ratio));
         assert!((both.value - 100.0).abs() < 1e-6 && (both.low + 60.0).abs() < 1e-6, "{both:?}");
         assert!((both.high - 360.0).abs() < 1e-6, "{both:?}");
     }

@@ -112,6 +112,7 @@ pub enum Says {
     Unexpected(unexpected::Unforeseen),
     Expensive(expensive::Expense),
     Layers(layers::LayerCost),
+    Placement(placement::PlacementCost),
 }
 
 /// A question and what the run says to it.
@@ -186,6 +187,7 @@ syscost_core::registry! {
         pub threads::Threads,
         connections::Connections,
         pub latency_along::LatencyAlong,
+        pub placement::EndsPlaced,
         one_copy::OneCopy,
         zero_copy_from::ZeroCopyFrom,
         pub unexpected::Unexpected,

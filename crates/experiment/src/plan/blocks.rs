@@ -41,6 +41,8 @@ const ASIDE: u32 = 3;
 pub enum BlockVisit {
     /// Each by a pair of workers of its own.
     Apart,
+    /// The same of what a reader holds against one another beside the rivals of the study.
+    Adjacent,
     /// One pair of workers plays them in turns.
     InTurns,
     /// The same of one way at several numbers of threads.
@@ -105,9 +107,9 @@ impl RivalBlock {
         Duration::from_nanos(self.cases.iter().map(of).fold(SLICES_NS, u64::saturating_add))
     }
 
-    /// Is it a case that nobody compares?
+    /// Is it beside what the study compares?
     pub fn is_aside(&self) -> bool {
-        self.cases.len() == 1 && !self.in_turns()
+        self.visit == BlockVisit::Adjacent || self.cases.len() == 1 && !self.in_turns()
     }
 
     /// Does a round beside blocks in turns visit such a case?
@@ -175,9 +177,8 @@ pub(super) fn groups(cases: &[Case]) -> Vec<Vec<&Case>> {
 /// Where this is, whatever the user chooses and whatever is measured together.
 fn place(probe: &dyn Probe, point: &Point) -> Point {
     let mut place = probe.coordinates(point, false);
-    if let Some(together) = probe.about().together {
-        place.retain(|axis| axis != together);
-    }
+    let about = probe.about();
+    place.retain(|axis| ![about.together, about.adjacent].contains(&Some(axis.as_ref())));
     place
 }
 
@@ -213,8 +214,12 @@ fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>, side_by_side: bool
         let cases: Vec<usize> =
             [&control].into_iter().chain(others).flat_map(|case| with_twin(case)).collect();
         let controls = with_twin(control).count();
-        let together = probe::find(&control.probe).is_some_and(|p| p.about().together.is_some());
-        let visit = if together && group.len() > 1 { BlockVisit::Together } else { BlockVisit::Apart };
+        let about = probe::find(&control.probe).filter(|_| group.len() > 1).map(|probe| probe.about());
+        let visit = match about.map(|about| (about.together, about.adjacent)) {
+            Some((Some(_), _)) => BlockVisit::Together,
+            Some((_, Some(_))) => BlockVisit::Adjacent,
+            _ => BlockVisit::Apart,
+        };
         return vec![RivalBlock { own: cases.clone(), cases, controls, visit }];
     }
     let others: Vec<usize> = group.iter().map(|c| c.index).filter(|case| *case != control.index).collect();
@@ -323,6 +328,18 @@ mod tests {
         let alone: Duration =
             blocks[0].cases.iter().map(|case| plan.visit_time_alone(&plan.cases[*case], &spec)).sum();
         assert!(together < alone, "workers start once: {together:?} and {alone:?}");
+    }
+
+    #[test]
+    fn placements_of_the_plainest_way_follow_one_another_in_one_round_of_three() {
+        let mut spec = Spec::named("default").unwrap();
+        spec.probes.retain(|entry| entry.probe == "placed_transfer");
+        spec.set_axis("path", &["loopback"]).unwrap();
+        let plan = Plan::make_within(&spec, None).unwrap();
+        let blocks = plan.blocks();
+        assert_eq!(blocks.len(), 2, "one a size: {blocks:?}");
+        assert!(blocks.iter().all(|block| block.visit == BlockVisit::Adjacent && block.is_aside()));
+        assert!(blocks.iter().all(|block| block.cases.len() == 3 && !block.in_turns()), "{blocks:?}");
     }
 
     #[test]

@@ -86,8 +86,8 @@ fn a_run_of_named_values_plans_these_alone_and_the_study_keeps_its_rulers() {
     assert_eq!((firsts(&asked).len(), asked.cases.len(), probes(&asked)), (3, 4, 1), "the control twice");
     let one = [("mechanism", "send"), ("path", "loopback"), ("size", "64"), ("threads", "1")];
     assert_eq!(plan(&one, false).cases.len(), 1);
-    assert_eq!(probes(&plan(&named, true)), 4, "the study was named: its rulers stay");
-    assert_eq!(probes(&plan(&[], false)), 4, "no value was named: the whole study");
+    assert_eq!(probes(&plan(&named, true)), 5, "the study was named: its rulers stay");
+    assert_eq!(probes(&plan(&[], false)), 5, "no value was named: the whole study");
     assert_eq!(probes(&plan(&[("way", "pipe"), ("path", "loopback")], false)), 2, "a ruler that was named");
 }
 

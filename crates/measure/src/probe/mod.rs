@@ -57,6 +57,8 @@ pub struct ProbeAbout {
     pub far_role: Option<&'static str>,
     /// The axis all of whose values one pair of workers measures in a visit, as [`BlockTask::rivals`] without slices.
     pub together: Option<&'static str>,
+    /// The axis whose values are held against one another and visited one after the other, each by workers of its own.
+    pub adjacent: Option<&'static str>,
     /// The suite of operations that it belongs to, as a row of their table; `None`: the probe is a study of its own.
     pub suite: Option<&'static str>,
     pub axis_rules: Option<&'static dyn AxisRules>,
@@ -76,6 +78,7 @@ impl ProbeAbout {
         roles: &[],
         far_role: None,
         together: None,
+        adjacent: None,
         suite: None,
         axis_rules: None,
         alternatives: None,
@@ -179,6 +182,7 @@ syscost_core::registry! {
     pub static ALL: dyn Probe = [
         pub transfer::Transfer,
         pub local_transfer::LocalTransfer,
+        pub placed_transfer::PlacedTransfer,
         pub tcp_latency::TcpLatency,
         pub tcp_path::TcpPath,
         pub timer::TIMER,

@@ -48,6 +48,7 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     cards.extend(one_question(m));
     cards.extend(layers(m));
     cards.extend(situations.map(card));
+    cards.extend(placement(m));
     // What holds at the same place is said of the first.
     for i in (1..cards.len()).rev() {
         if cards[..i].iter().any(|card| card.note == cards[i].note) {
@@ -121,6 +122,16 @@ fn layers(m: &Material) -> Option<AnswerCard> {
     let title = "What each layer and setting costs".into();
     let card = AnswerCard { title, headlines: vec![headline], ..AnswerCard::default() };
     (asks_of_layers(m) && !said.statements.is_empty()).then(|| folded(card, said.statements))
+}
+
+/// What the plainest way would cost elsewhere than on the two CPUs of the study.
+fn placement(m: &Material) -> Option<AnswerCard> {
+    let headline = text::placement::statement(m)?;
+    Some(AnswerCard {
+        title: "Where both ends run".into(),
+        headlines: vec![headline],
+        ..AnswerCard::default()
+    })
 }
 
 /// Every sentence of the answer, in the order of reading.

@@ -24,6 +24,7 @@ pub mod own_cost;
 pub mod problems;
 pub mod profile;
 mod overtaking;
+pub mod placement;
 pub mod recommendation;
 pub mod figures;
 mod not_fastest;
@@ -46,11 +47,14 @@ static QUESTIONS: &[(&str, &str)] = &[
     ("threads", "Where does scaling with threads stop, and why?"),
     ("connections", "What does it cost when a thread serves more connections?"),
     ("latency", "How does latency change with threads, message size and rate?"),
+    (PLACEMENT, "What do one CPU for both ends and the scheduler's choice cost?"),
     ("one_copy", "From which size does one-copy beat two-copy?"),
     ("zero_copy_from", "From which size does zero-copy beat two-copy?"),
     ("unexpected", "What is unexpected?"),
 ];
 
+/// Where both ends run.
+pub const PLACEMENT: &str = "placement";
 /// What a report of layers opens with.
 pub const LAYERS: &str = "layers";
 
@@ -59,6 +63,7 @@ fn headline(answer: &Answer, words: &Words) -> Option<String> {
     Some(match &answer.shown.first()?.says {
         Says::Expensive(expense) => expensive::headline(expense),
         Says::Layers(_) => layers::headline(answer, words),
+        Says::Placement(_) => placement::headline(answer),
         Says::ScatterGather(gathering) => scatter_gather::headline(gathering),
         Says::ZeroCopy(change) => zero_copy::headline(change),
         Says::NotFastest(prices) => not_fastest::headline(prices),
@@ -91,6 +96,7 @@ fn sentence(says: &Says, words: &Words) -> String {
     match says {
         Says::Expensive(expense) => expensive::sentence(expense),
         Says::Layers(cost) => layers::sentence(cost, words),
+        Says::Placement(cost) => placement::sentence(cost),
         Says::NotFastest(prices) => not_fastest::sentence(prices),
         Says::CacheLevels(misses) => cache_levels::sentence(misses),
         Says::Threads(scaling) => threads::sentence(scaling, words),

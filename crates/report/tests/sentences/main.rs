@@ -41,7 +41,7 @@ macro_rules! kinds {
 kinds! {
     ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, Overtaking, LargerIsWorse,
     LargerIsCheaper, TwoLevels, OffTheModel, Limits, Recommended, Twins,
-    Dear, CheaperWay, Layers, Latency,
+    Dear, CheaperWay, Layers, Latency, Placement,
 }
 
 /// What a kind is walked over.
@@ -114,6 +114,19 @@ fn walk(kind: SentenceKind) -> Walk {
                     Says::Layers(cost) => {
                         cost.layer.as_text() == Some("bridge")
                             && cost.places.iter().all(|p| p.verdict == Verdict::More)
+                    }
+                    _ => false,
+                })
+            })
+        },
+        SentenceKind::Placement => Walk {
+            null: worlds::placed_alike,
+            ..inference(worlds::placed, |seen| {
+                seen.any(|says| match says {
+                    Says::Placement(cost) => {
+                        cost.ends == "one_cpu"
+                            && cost.metric == "total_cpu_ns_per_byte"
+                            && cost.verdict == Verdict::Less
                     }
                     _ => false,
                 })
@@ -323,6 +336,9 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
         Says::Layers(cost) => {
             let told = |verdict| matches!(verdict, Verdict::More | Verdict::Less);
             when(SentenceKind::Layers, cost.places.iter().any(|place| told(place.verdict)))
+        }
+        Says::Placement(cost) => {
+            when(SentenceKind::Placement, matches!(cost.verdict, Verdict::More | Verdict::Less))
         }
         Says::Expensive(Expense::Dear { dear, .. }) => when(SentenceKind::Dear, *dear > 0),
         Says::Expensive(Expense::OtherWay(way)) => when(SentenceKind::CheaperWay, way.cheaper > 0),

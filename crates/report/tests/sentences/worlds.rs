@@ -208,6 +208,33 @@ fn over_a_bridge(seed: u64, cost: fn(&Point) -> f64) -> Run {
     synthetic.run_of(cases)
 }
 
+/// One CPU for both ends costs a quarter less, and the scheduler's choice what two CPUs do.
+pub fn placed(seed: u64) -> Run {
+    by_placement(seed, |p| smooth(p) * if p.text_at("ends") == Some("one_cpu") { 0.75 } else { 1.0 })
+}
+
+/// It does not matter where the ends run.
+pub fn placed_alike(seed: u64) -> Run {
+    by_placement(seed, smooth)
+}
+
+fn by_placement(seed: u64, cost: fn(&Point) -> f64) -> Run {
+    let synthetic = base(seed, cost);
+    let mut cases = synthetic.cases();
+    let transfers = cases.clone();
+    for ends in ["two_cpus", "one_cpu", "scheduler"] {
+        for transfer in transfers.iter().filter(|case| is(&case.point, "sendmsg")) {
+            let mut case = transfer.clone();
+            case.probe = "placed_transfer".into();
+            case.point.set("ends", Value::text(ends));
+            case.point.retain(|axis| !["mechanism", "receiver", "placement"].contains(&axis.as_ref()));
+            case.index = cases.len();
+            cases.push(case);
+        }
+    }
+    synthetic.run_of(cases)
+}
+
 /// At 4 KiB a message of sendmsg costs 400 us.
 pub fn cliff(seed: u64) -> Run {
     let cost = |p: &Point| {

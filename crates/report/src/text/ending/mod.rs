@@ -13,8 +13,8 @@ use crate::material::Material;
 pub struct Ending {
     /// The first line.
     pub trust: String,
-    /// What to use, where ways were compared.
-    pub answer: Option<String>,
+    /// What to use, where ways were compared; then what another placement would change.
+    pub answer: Vec<String>,
     /// The most wanted first.
     pub tables: Vec<EndTable>,
     /// What the run left out, and the command that measures it.
@@ -46,14 +46,18 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
     tables.retain(|table| table.rows.iter().any(has_figures));
     let analysis = m.analysis;
     let compared = analysis.studies.iter().any(|study| !study.comparisons.pairs.is_empty());
-    let answers = compared || !analysis.latency.cases.is_empty() || !analysis.operations.is_empty();
+    let of_layers =
+        analysis.answers.iter().any(|answer| answer.question == super::LAYERS && answer.lacks.is_none());
+    let answers =
+        compared || of_layers || !analysis.latency.cases.is_empty() || !analysis.operations.is_empty();
     // Of rows that nobody compares: what is dear, and what would change it.
     let sentences = if compared || analysis.operations.is_empty() { 1 } else { OF_ROWS };
     let told: Vec<&str> = verdict.iter().take(sentences).map(|statement| statement.text.as_str()).collect();
     let answer = (answers && !told.is_empty()).then(|| told.join(" "));
+    let placement = super::placement::statement(m).map(|statement| statement.text);
     Ending {
         trust: super::trust::headline(&analysis.trust),
-        answer,
+        answer: answer.into_iter().chain(placement).collect(),
         tables,
         left_out: super::late::late_sentence(m).into_iter().chain(super::rulers::left_out(m.run)).collect(),
     }

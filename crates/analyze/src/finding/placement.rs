@@ -1,0 +1,92 @@
+//! What do one CPU for both ends and the scheduler's own choice cost and move, beside the two CPUs of the study?
+//!
+//! Asked of runs that measured the plainest way so (the probe `placed_transfer`). Each is held against two CPUs, in CPU
+//! time and in throughput, corrected over all of them.
+
+use super::{Evidence, Finding};
+use crate::answer::{AnswerVerdict, Caveat, CellRef};
+use crate::compare::Comparison;
+use crate::compare::comparisons::claims;
+use crate::compare::family::Family;
+use crate::compare::groups::Groups;
+use crate::finding::{Answer, Says, Shown};
+use serde::Serialize;
+use syscost_core::axis::Point;
+use syscost_core::decide::Verdict;
+use syscost_core::stats::Estimate;
+use syscost_experiment::run::Run;
+use syscost_measure::probe::Probe;
+use syscost_measure::probe::placed_transfer::{ENDS, PlacedTransfer, TWO_CPUS};
+
+pub struct EndsPlaced;
+
+pub const COST: &str = "total_cpu_ns_per_byte";
+pub const SPEED: &str = "throughput";
+
+/// Ends elsewhere beside ends on two CPUs, at one place, in one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlacementCost {
+    pub ends: String,
+    pub place: Point,
+    pub metric: &'static str,
+    /// Over two CPUs.
+    pub ratio: Estimate,
+    pub verdict: Verdict,
+}
+
+impl Finding for EndsPlaced {
+    fn id(&self) -> &'static str {
+        "placement"
+    }
+
+    fn asked(&self, evidence: &Evidence<'_>) -> bool {
+        !asked(evidence.run).is_empty()
+    }
+
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
+        let shown = |claim: &Comparison| {
+            let point = &evidence.run.case(claim.a)?.point;
+            let says = PlacementCost {
+                ends: point.text(ENDS)?.to_string(),
+                place: point.without(ENDS.id),
+                metric: claim.metric,
+                ratio: claim.seen_from(claim.a),
+                verdict: claim.decision.verdict,
+            };
+            let cells = [claim.a, claim.b].map(|case| CellRef { case, metric: claim.metric });
+            Some(Shown::comparing(Says::Placement(says), vec![claim.into()], cells.to_vec()))
+        };
+        let shown: Vec<Shown> = claims.iter().filter_map(shown).collect();
+        let are =
+            |of: fn(&Verdict) -> bool| claims.iter().filter(|claim| of(&claim.decision.verdict)).count();
+        let open = are(|verdict| *verdict == Verdict::Undecided);
+        let differ = are(|verdict| matches!(verdict, Verdict::Less | Verdict::More));
+        let verdict = match AnswerVerdict::at(differ, claims.len()) {
+            AnswerVerdict::No if open > 0 => AnswerVerdict::Undecided,
+            verdict => verdict,
+        };
+        let open = (open > 0).then_some(Caveat::ComparisonsOpen { open, of: claims.len() });
+        Answer::found(self.id(), verdict, shown, open.into_iter().collect())
+    }
+
+    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
+        let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
+        vec![Family::of_pairs(self.id(), claims)]
+    }
+}
+
+/// Metric, a case with its ends elsewhere, and the same on two CPUs.
+fn asked(run: &Run) -> Vec<(&'static str, usize, usize)> {
+    let of = |case: usize| run.case(case).and_then(|case| case.point.text(ENDS));
+    let mut asked = Vec::new();
+    for group in Groups::of(run, ENDS.id).groups.iter().filter(|g| g.probe == PlacedTransfer.about().id) {
+        let (two, others): (Vec<usize>, Vec<usize>) =
+            group.members.iter().partition(|case| of(**case) == Some(TWO_CPUS));
+        let Some(two) = two.first() else { continue };
+        asked.extend(
+            [COST, SPEED].iter().flat_map(|metric| others.iter().map(|other| (*metric, *other, *two))),
+        );
+    }
+    asked
+}

@@ -1,0 +1,106 @@
+//! What do one CPU for both ends and the scheduler's own choice cost and move?
+
+use super::PLACEMENT;
+use super::figures::{interval, times_within};
+use crate::Statement;
+use crate::material::Material;
+use crate::text::words::and;
+use syscost_analyze::finding::placement::{COST, PlacementCost, SPEED};
+use syscost_analyze::finding::{Answer, Says};
+use syscost_core::axis::Point;
+use syscost_core::decide::Verdict;
+use syscost_core::units::Unit;
+use syscost_measure::probe::placed_transfer::ONE_CPU;
+use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
+
+/// What a run says of it first; `None`: it measured none.
+pub fn statement(m: &Material) -> Option<Statement> {
+    let answer = m.analysis.answers.iter().find(|answer| answer.question == PLACEMENT)?;
+    let cells = answer.shown.iter().flat_map(|shown| shown.cells.clone()).collect();
+    Some(Statement { text: headline(answer), cells })
+}
+
+/// `Both ends on one CPU instead of two: CPU 1.4x less at 1 KiB and 64 KiB; throughput the same at 64 KiB.` and the same
+/// of the scheduler's choice.
+pub fn headline(answer: &Answer) -> String {
+    let known = answer.shown.iter().filter_map(|shown| match &shown.says {
+        Says::Placement(cost) => Some(cost),
+        _ => None,
+    });
+    let known: Vec<&PlacementCost> = known.collect();
+    if known.iter().all(|cost| cost.verdict == Verdict::Undecided) {
+        return "Whether both ends on one CPU, or placed by the scheduler, cost other than on two is undecided.".into();
+    }
+    let mut ends: Vec<&str> = Vec::new();
+    for cost in &known {
+        if !ends.contains(&cost.ends.as_str()) {
+            ends.push(&cost.ends);
+        }
+    }
+    let part = |ends: &&str| {
+        let of = |metric: &str| {
+            let own = known.iter().filter(|cost| cost.ends == *ends && cost.metric == metric);
+            changes(own.copied(), metric)
+        };
+        let own = known.iter().filter(|cost| cost.ends == *ends);
+        if own.clone().all(|cost| cost.verdict == Verdict::Undecided) {
+            return format!("{}: undecided.", name(ends));
+        }
+        let told: Vec<String> = [of(COST), of(SPEED)].into_iter().flatten().collect();
+        format!("{}: {}.", name(ends), told.join("; "))
+    };
+    ends.iter().map(part).collect::<Vec<_>>().join(" ")
+}
+
+fn name(ends: &str) -> &'static str {
+    if ends == ONE_CPU {
+        "Both ends on one CPU instead of two"
+    } else {
+        "Placed by the scheduler, as iperf3 is"
+    }
+}
+
+/// `CPU 1.4x less at 1 KiB and the same at 64 KiB`
+fn changes<'c>(costs: impl Iterator<Item = &'c PlacementCost>, metric: &str) -> Option<String> {
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    for cost in costs {
+        let (change, at) = (change(cost), size(&cost.place));
+        match told.iter_mut().find(|(known, _)| *known == change) {
+            Some((_, places)) => places.push(at),
+            None => told.push((change, vec![at])),
+        }
+    }
+    let everywhere = told.len() == 1;
+    let part = |(change, places): &(String, Vec<String>)| {
+        if everywhere { change.clone() } else { format!("{change} at {}", and(places)) }
+    };
+    let parts: Vec<String> = told.iter().map(part).collect();
+    let what = if metric == COST { "CPU" } else { "throughput" };
+    (!parts.is_empty()).then(|| format!("{what} {}", and(&parts)))
+}
+
+fn change(cost: &PlacementCost) -> String {
+    match cost.verdict {
+        Verdict::Less => format!("{} less", times_within(&cost.ratio)),
+        Verdict::More => format!("{} more", times_within(&cost.ratio)),
+        Verdict::Same => "the same".into(),
+        Verdict::Undecided => "undecided".into(),
+    }
+}
+
+/// `One CPU for both ends beside two, CPU a message at 1 KiB: 1.4x less (95 % CI 1.3 to 1.5).`
+pub fn sentence(cost: &PlacementCost) -> String {
+    let ends = if cost.ends == ONE_CPU { "One CPU for both ends" } else { "The scheduler's choice" };
+    let what = if cost.metric == COST { "CPU a message" } else { "throughput" };
+    let known = match cost.verdict {
+        Verdict::Less => format!("{} less", times_within(&cost.ratio)),
+        Verdict::More => format!("{} more", times_within(&cost.ratio)),
+        Verdict::Same => format!("the same within 3 %, {}", times_within(&cost.ratio)),
+        Verdict::Undecided => format!("undecided, {}", times_within(&cost.ratio)),
+    };
+    format!("{ends} beside two, {what} at {}: {known} ({}).", size(&cost.place), interval(&cost.ratio))
+}
+
+fn size(place: &Point) -> String {
+    place.int(MESSAGE_BYTES).map(|bytes| Unit::Bytes.format(bytes as f64)).unwrap_or_default()
+}
