@@ -374,7 +374,7 @@ fn changed(level: &MachineLevel) -> Option<TrustReason> {
 fn ended(run: &Run) -> Option<TrustReason> {
     let state = run.record.state;
     let level = match state {
-        State::Complete => return None,
+        State::Complete | State::NothingMeasured => return None,
         // Each case has its precision stated, and what was decided is counted above.
         State::TimeLimit => TrustLevel::Good,
         State::Interrupted | State::Running => TrustLevel::Fair,

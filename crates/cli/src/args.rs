@@ -40,10 +40,11 @@ Examples:
 Data goes to stdout, progress and warnings to stderr.
 
 Exit status:
-  0   every planned case was measured; skips are listed
+  0   every planned case was measured; skips and failed rounds are told
   1   a case failed or was not reached, or Ctrl-C; with --strict: a case was
       skipped, or a check of doctor is bad
-  2   wrong usage, or this machine cannot do what was asked";
+  2   not one case could be measured, wrong usage, or this machine cannot do
+      what was asked";
 
 // The man page takes the long help of what the short help hides.
 const COLOR: &str = "When to use colour";

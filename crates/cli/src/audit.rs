@@ -2,8 +2,8 @@
 
 use crate::args::{AuditArgs, Global};
 use crate::label::Labels;
-use crate::one_pass;
 use crate::output::{self, Color, Paint, entry};
+use crate::{one_pass, status};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
@@ -28,18 +28,17 @@ pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Ex
     let mut progress = one_pass::begin(&plan, None, true, global)?;
     let mut found = measure::audit::audit(&plan, &mut |event| progress.show(event))?;
     found.unfinished.skips.splice(0..0, plan.skips.iter().cloned());
-    let Audited { audits, unfinished: UnfinishedCases { failures, skips, unreached } } = &found;
+    let Audited { audits, unfinished: UnfinishedCases { failures, skips, unreached, .. } } = &found;
     if global.json {
         let line = json!({ "event": "audited", "audits": audits, "failures": failures, "skips": skips,
-            "unreached": unreached });
+            "unreached": unreached, "state": found.unfinished.state() });
         output::print_json_line(&line)?;
     } else {
         output::print(&text(&plan, &found, global.color))?;
     }
     let wrong = audits.iter().any(|audit| audit.balanced() == Some(false));
-    let missed = *unreached > 0 || !failures.is_empty();
-    let skipped = args.strict && !skips.is_empty();
-    Ok(if wrong || missed || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let missed = wrong || !failures.is_empty() || args.strict && !skips.is_empty();
+    status::of(found.unfinished.state(), missed, || status::nothing("audited", &plan, &[], &[]))
 }
 
 /// Columns behind those that name the case.

@@ -89,7 +89,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
             };
         }
         CliCommand::Lab(args) => return lab::run(args, matches, global, command),
-        CliCommand::Report(args) => report::run(args, global)?,
+        CliCommand::Report(args) => return report::run(args, global),
         CliCommand::Compare(args) => return compare::run(args, global),
         CliCommand::Gate(args) => return gate::run(args, global),
         CliCommand::History(args) => history::run(args, global)?,

@@ -4,7 +4,7 @@
 use crate::args::Global;
 use crate::lab_args::{GuestArgs, LabArgs, LabCount};
 use crate::output::{self, Paint};
-use crate::{asked, audit, report, run as run_command};
+use crate::{asked, audit, report, run as run_command, status};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
 use serde_json::json;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use syscost_core::units::{format_duration, parse_duration};
-use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::{Run, State};
 use syscost_experiment::spec::{INSTRUCTIONS, LAB, Spec};
 use syscost_host::Unavailable;
 use syscost_lab::{self as lab, Arch, KernelChoice, LabRequest, LabRun};
@@ -37,7 +37,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     spec.set_default("path", &lab::path());
     let kernels = kernels(&args.kernel, &args.guest)?;
     let out = args.out.clone().map_or_else(|| run_command::default_dir(&spec.name), Ok)?;
-    let mut failed = false;
+    let (mut failed, mut measured) = (false, false);
     let mut places = Vec::new();
     for (number, kernel) in kernels.iter().enumerate() {
         let place = if kernels.len() == 1 { out.clone() } else { out.join(named(&kernels, number)) };
@@ -46,6 +46,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         let (run, brought) =
             brought.inspect_err(|_| run_command::leave_nothing(args.out.as_deref(), &place))?;
         failed |= brought.status != 0;
+        measured |= run.record.state != State::NothingMeasured;
         let alone = kernels.len() == 1;
         let more = json!({ "nic": args.guest.nic.name, "kernel": brought.kernel });
         report::written(&run, &place, alone.then_some(global), more)?;
@@ -66,7 +67,8 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
             output::print(&others.iter().map(next).collect::<String>())?;
         }
     }
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let state = if measured { State::Complete } else { State::NothingMeasured };
+    status::of(state, failed, || anyhow!("no guest could measure a case: {} has each reason", out.display()))
 }
 
 /// Each kernel that was asked for; none: the usual one.

@@ -17,6 +17,7 @@ mod analyse;
 mod asked;
 mod label;
 mod plan;
+mod status;
 mod sought;
 mod progress;
 mod refine;

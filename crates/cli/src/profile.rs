@@ -3,7 +3,7 @@
 use crate::args::{Global, ProfileArgs};
 use crate::label::Labels;
 use crate::output::{self, Color, Paint, entry};
-use crate::{one_pass, run as run_command};
+use crate::{one_pass, run as run_command, status};
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
@@ -44,19 +44,20 @@ pub fn run(args: &ProfileArgs, matches: &ArgMatches, global: &Global) -> Result<
     let mut found = pass::profile(&plan, &profiler, args.rounds, &mut |event| progress.show(event))?;
     found.unfinished.skips.splice(0..0, plan.skips.iter().cloned());
     let files = write(&plan, &found, &out)?;
-    let UnfinishedCases { failures, skips, unreached } = &found.unfinished;
+    let UnfinishedCases { failures, skips, unreached, .. } = &found.unfinished;
     if global.json {
         let profiles: Vec<_> = found.profiles.iter().map(document).collect();
         let line = json!({ "event": "profiled", "dir": out, "files": files, "profiles": profiles,
-            "failures": failures, "skips": skips, "unreached": unreached });
+            "failures": failures, "skips": skips, "unreached": unreached, "state": found.unfinished.state() });
         output::print_json_line(&line)?;
     } else {
         output::print(&text(&plan, &found, args.rounds, &out, global.color))?;
     }
-    let missed = *unreached > 0 || !failures.is_empty() || shortened(&found, args.rounds).is_some();
+    let missed = !failures.is_empty() || shortened(&found, args.rounds).is_some();
     let empty = found.profiles.iter().any(|profile| profile.samples() == 0);
     let skipped = args.strict && !skips.is_empty();
-    Ok(if missed || empty || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let nothing = || status::nothing("profiled", &plan, &[], &[]);
+    status::of(found.unfinished.state(), missed || empty || skipped, nothing)
 }
 
 fn write(plan: &Plan, found: &Profiled, out: &Path) -> Result<Vec<String>> {

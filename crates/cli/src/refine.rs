@@ -58,7 +58,7 @@ impl RefinementStages<'_> {
             run = self.part_of(again(&run, first, self.share(stages.len() - 1)))?;
         }
         // What is left goes to the cases that are not as precise as asked, wherever they are.
-        if run.record.state == State::TimeLimit && self.left() > SHORTEST {
+        if matches!(run.record.state, State::TimeLimit | State::NothingMeasured) && self.left() > SHORTEST {
             run = self.part_of(again(&run, 0, self.left()))?;
         }
         (self.watch)(&Event::Finished { state: run.record.state });

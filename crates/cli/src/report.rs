@@ -3,17 +3,18 @@
 //! Everything here is computed from the record alone: the machine is not looked at.
 
 use crate::args::{Global, ReportArgs};
-use crate::{output, text_file};
+use crate::{output, status, text_file};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use syscost_analyze::operations::beside::{Beside, BesideRow};
 use syscost_analyze::sides::RunFigures;
 use syscost_analyze::whole::Analysis;
 use syscost_core::units::Unit;
-use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::{Record, Run, State};
 use syscost_report::terminal::{self, RunPlace};
 use syscost_report::{Report, build, comparisons, csv, findings, html, side_page, svg};
 use syscost_tables::{ReadingOptions, TableColumn};
@@ -26,7 +27,7 @@ const FINDINGS: &str = "findings.json";
 const PAGE: &str = "report.html";
 const KEPT: &str = "the report could not be written (--out DIR writes it elsewhere)";
 
-pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
+pub fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode> {
     let run = RunDir::load(&args.dir)?;
     let out = args.out.as_deref().unwrap_or(&args.dir);
     let place = OpenDirectory::make(out).context(KEPT)?;
@@ -41,10 +42,14 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
     if global.json {
         let verdict: Vec<&str> = report.verdict.iter().map(|s| s.text.as_str()).collect();
         let state = run.record.state;
-        output::print_json(&json!({ "dir": out, "state": state, "verdict": verdict, "files": files }))
+        output::print_json(&json!({ "dir": out, "state": state, "verdict": verdict, "files": files }))?;
     } else {
-        show(&report, &args.dir, out, global)
+        show(&report, &args.dir, out, global)?;
     }
+    // Whatever ended the run, and however long ago.
+    let state = if analysis.cells.is_empty() { State::NothingMeasured } else { State::Complete };
+    let Record { plan, failures, .. } = &run.record;
+    status::of(state, false, || status::nothing("measured", plan, &plan.skips, failures))
 }
 
 /// Figures from elsewhere: a run's directory, or a table. Of a run, all figures come too.

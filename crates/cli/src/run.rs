@@ -3,7 +3,7 @@
 use crate::args::{Global, RunArgs};
 use crate::progress::Progress;
 use crate::side_args::NameArgs;
-use crate::{asked, axes, output, plan as plan_command, refine, report};
+use crate::{asked, axes, output, refine, report, status};
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
@@ -63,7 +63,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     if args.no_report || global.json {
         warn_of_unmeasured(&run, &out);
     }
-    Ok(outcome(&run, args.strict))
+    outcome(&run, args.strict)
 }
 
 /// A sandbox may refuse it: then the command has the rights that it was started with.
@@ -142,18 +142,14 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
     if !plan.cases.is_empty() {
         return Ok(());
     }
-    let reasons: Vec<String> = plan_command::skipped(&plan.skips).collect();
-    bail!("no case of this experiment can run here. {}", reasons.join(". "))
+    Err(status::because("no case of this experiment can run here".into(), &plan.skips, &[]))
 }
 
-/// Good: every planned case was measured or found to be impossible here, none failed, and nobody cut it short.
-fn outcome(run: &Run, strict: bool) -> ExitCode {
-    let skipped = strict && !run.record.plan.skips.is_empty();
-    let interrupted = run.record.state == State::Interrupted;
-    if interrupted || unmeasured(run) > 0 || !run.record.failures.is_empty() || skipped {
-        return ExitCode::FAILURE;
-    }
-    ExitCode::SUCCESS
+/// Good: every planned case was measured or found to be impossible here, and nobody cut it short. Rounds may have failed.
+fn outcome(run: &Run, strict: bool) -> Result<ExitCode> {
+    let Record { state, plan, failures, .. } = &run.record;
+    let missed = unmeasured(run) > 0 || strict && !plan.skips.is_empty();
+    status::of(*state, missed, || status::nothing("measured", plan, &plan.skips, failures))
 }
 
 /// Cases that have no verified sample, and are not known to be impossible here.
@@ -202,6 +198,6 @@ mod tests {
         let skipped = |n: usize| Plan { skips: vec![skip.clone(); n], ..Plan::default() };
         let said = |n| refuse_nothing(&skipped(n)).unwrap_err().to_string();
         assert_eq!(said(1), "no case of this experiment can run here. 1 case: no such thing -> none");
-        assert!(said(2).contains("2 cases: "));
+        assert!(said(2).contains("2 cases: "), "{}", said(2));
     }
 }

@@ -22,6 +22,19 @@ pub struct UnfinishedCases {
     pub skips: Vec<Skip>,
     /// How many an interruption came before.
     pub unreached: usize,
+    /// How many were done.
+    pub done: usize,
+}
+
+impl UnfinishedCases {
+    /// How the pass ended.
+    pub fn state(&self) -> State {
+        match (self.unreached, self.done) {
+            (0, 0) => State::NothingMeasured,
+            (0, _) => State::Complete,
+            _ => State::Interrupted,
+        }
+    }
 }
 
 /// Runs every case once, verifying every byte; times nothing and writes nothing.
@@ -58,8 +71,7 @@ pub(crate) fn each_case(
             visit(case, &mut paths, &mut scratch, watch)
         }
     });
-    let state = if signals::caught() { State::Interrupted } else { State::Complete };
-    watch(&Event::Finished { state });
+    watch(&Event::Finished { state: unfinished.state() });
     Ok(unfinished)
 }
 
@@ -72,7 +84,7 @@ fn visited(
     let mut unfinished = UnfinishedCases::default();
     for (place, case) in cases.iter().enumerate() {
         match visit(case, watch) {
-            Ok(()) => {}
+            Ok(()) => unfinished.done += 1,
             Err(RoundError::Interrupted) => {
                 unfinished.unreached = cases.len() - place;
                 break;

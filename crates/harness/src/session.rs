@@ -441,6 +441,8 @@ impl<'a> Session<'a> {
     pub fn close(mut self, state: State) -> Result<Run> {
         let over = state == State::Complete && self.schedule.unfinished();
         let state = if over { State::TimeLimit } else { state };
+        let measured = self.plan.cases.iter().any(|case| self.run.samples.verified(case.index));
+        let state = if measured || state == State::Interrupted { state } else { State::NothingMeasured };
         self.run.record.state = state;
         self.tell_done(true);
         self.keep_record()?;

@@ -52,5 +52,6 @@ pub fn state(state: State) -> &'static str {
         State::Complete => "complete",
         State::TimeLimit => "stopped at its time limit",
         State::Interrupted => "interrupted",
+        State::NothingMeasured => "without a measured case",
     }
 }

@@ -17,6 +17,7 @@ mod lying_hosts;
 mod logins;
 pub mod machines;
 mod networks;
+mod nothing;
 mod outputs;
 mod pages;
 mod peers;

@@ -29,12 +29,12 @@ impl Precision {
         Some(Precision { half_width, reached: confident && widest <= spec.precision })
     }
 
-    /// How many of the cases reached what was asked, and how many there are. A twin is the same place again; of an operation that
-    /// this version does not know nothing is shown.
+    /// How many of the measured cases reached what was asked, and how many there are: one that has no figure (refused, failed,
+    /// not reached) is told as that. A twin is the same place again; of an operation that this version does not know nothing is shown.
     pub fn reached(run: &Run, cells: &Cells) -> (usize, usize) {
         let shown = |case: &&Case| case.twin_of.is_none() && probe::find(&case.probe).is_some();
         let cases = run.record.plan.cases.iter().filter(shown);
-        let reached = |case: &Case| Precision::of(run, cells, case).is_some_and(|p| p.reached);
-        cases.fold((0, 0), |(some, all), case| (some + usize::from(reached(case)), all + 1))
+        let measured = cases.filter_map(|case| Precision::of(run, cells, case));
+        measured.fold((0, 0), |(some, all), precision| (some + usize::from(precision.reached), all + 1))
     }
 }

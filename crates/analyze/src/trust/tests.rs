@@ -147,6 +147,15 @@ fn rows_that_stand_by_themselves_are_mostly_as_precise_as_asked_or_need_care() {
     fact(&found, |fact| matches!(fact, TrustFact::Imprecise { .. }));
     let all = TrustFact::Imprecise { cases, of: cases, asked };
     assert!(found.level == TrustLevel::Fair && found.reasons[0].fact == all, "{found:#?}");
+    // One that was refused is no less precise than any.
+    let mut refused = run.clone();
+    refused.samples = run.samples.iter().filter(|s| s.case >= cases / 2).cloned().collect::<Vec<_>>().into();
+    let of = cases - cases / 2;
+    let found = trust(&refused);
+    assert!(
+        found.reasons.iter().any(|r| r.fact == TrustFact::Imprecise { cases: of, of, asked }),
+        "{found:#?}"
+    );
     let alone = Synthetic { mechanisms: vec!["send"], rounds: 1, ..planted() }.run();
     assert_eq!(trust(&alone).level, TrustLevel::Poor, "nothing is compared: one round is too few");
 }

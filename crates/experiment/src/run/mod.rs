@@ -128,6 +128,8 @@ pub enum State {
     TimeLimit,
     /// Ctrl-C or SIGTERM.
     Interrupted,
+    /// Not one planned case could be measured.
+    NothingMeasured,
 }
 
 /// `run.json`.

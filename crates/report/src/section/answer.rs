@@ -173,7 +173,7 @@ fn folded(card: AnswerCard, all: Vec<Statement>) -> AnswerCard {
 /// A partial run says so before anything else.
 fn unfinished(m: &Material) -> Option<Statement> {
     let text = match m.run.record.state {
-        State::Complete | State::TimeLimit => return None,
+        State::Complete | State::TimeLimit | State::NothingMeasured => return None,
         State::Running => "This run has not ended. Continue it with `syscost run --resume DIR`.",
         State::Interrupted => "This run was interrupted. Continue it with `syscost run --resume DIR`.",
     };

@@ -4,7 +4,9 @@ use super::{capital, grouped, plural, unless_empty};
 use crate::material::Material;
 use crate::{Block, Notice, Section};
 use syscost_analyze::operations::beside::Beside;
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::{LEAVE_OUT, STOOD_STILL, Warning};
+use syscost_host::Unavailable;
 
 pub fn section(m: &Material) -> Option<Section> {
     let blocks = notices(m).into_iter().map(Block::Notice).collect();
@@ -12,7 +14,8 @@ pub fn section(m: &Material) -> Option<Section> {
 }
 
 pub fn notices(m: &Material) -> Vec<Notice> {
-    let mut notices = failures(m);
+    let mut notices = refused(m);
+    notices.extend(failures(m));
     notices.extend(m.run.record.warnings.iter().map(warning));
     notices.extend(m.beside.iter().filter_map(|beside| other_c_library(m, beside)));
     notices.extend(super::care::notice(m));
@@ -39,6 +42,27 @@ fn warning(warning: &Warning) -> Notice {
         remedy: warning.remedy.clone(),
         cases: warning.cases.clone(),
     }
+}
+
+/// Cases that were tried and are impossible here, by reason. What was known before is in the plan, and told where nothing came of it.
+fn refused(m: &Material) -> Vec<Notice> {
+    let plan = &m.run.record.plan;
+    let tried = plan.given_up();
+    let mut tried: Vec<&Case> = plan.cases.iter().filter(|case| tried.contains(&case.index)).collect();
+    tried.retain(|case| case.twin_of.is_none());
+    let why = |case: &&Case| {
+        plan.skips.iter().find(|skip| (&skip.probe, &skip.point) == (&case.probe, &case.point))
+    };
+    let notice = |(why, cases): (&Unavailable, Vec<usize>)| Notice {
+        title: format!("{} refused: {}", plural(cases.len(), "case"), why.reason),
+        text: format!("{} no figures.", if cases.len() == 1 { "It has" } else { "They have" }),
+        remedy: why.remedy.clone(),
+        cases,
+    };
+    grouped(tried.iter().filter_map(|case| Some((&why(case)?.why, case.index))))
+        .into_iter()
+        .map(notice)
+        .collect()
 }
 
 /// Failures by message, with the cases they hit.

@@ -14,7 +14,7 @@ pub fn late_sentence(m: &Material) -> Option<String> {
 pub fn late(m: &Material) -> Option<(String, &'static str, &'static str)> {
     let (asked, late) = m.begun_too_late();
     let (why, remedy) = match m.run.record.state {
-        State::TimeLimit => {
+        State::TimeLimit | State::NothingMeasured => {
             ("the time limit was over before", "syscost run --resume DIR --time-limit LONGER")
         }
         State::Interrupted => ("the run was interrupted before", "syscost run --resume DIR"),

@@ -107,6 +107,7 @@ fn phrase(fact: &TrustFact) -> String {
             State::Interrupted => "the run was interrupted".into(),
             State::TimeLimit => "the time limit ended the run".into(),
             State::Complete => "the run is complete".into(),
+            State::NothingMeasured => "nothing could be measured".into(),
         },
         TrustFact::FewRounds { rounds, asked } => {
             format!("{} instead of {asked}", count(*rounds as usize, "round"))
