@@ -92,7 +92,7 @@ impl Auditor {
         let copies = copies(case).ok_or_else(|| failed("nothing of this case can be audited"))?;
         let mut known = |timing: Timing, observe: Observer<'_>| {
             let interrupted = &signals::caught;
-            let terms = RoundOptions::of(timing, patience, interrupted);
+            let terms = RoundOptions { audited: true, ..RoundOptions::of(timing, patience, interrupted) };
             let round = worker::observed_round(case, &terms, paths, scratch, Some(observe))?;
             let marks: BTreeSet<String> =
                 round.samples.iter().flat_map(|s| s.marks.iter().cloned()).collect();

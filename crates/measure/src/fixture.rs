@@ -1,8 +1,9 @@
 //! A machine made of files, one whose rows cost what a test says, and a round that has begun.
 
-use crate::probe::Channel;
 use crate::probe::prediction::{Found, Known, RowRef};
+use crate::probe::{Channel, Probe, RoleReport, Task};
 use std::fs;
+use std::sync::mpsc;
 use syscost_core::units::Unit;
 use syscost_host::files::Root;
 
@@ -60,4 +61,32 @@ impl Channel for Begun {
     fn ready(&mut self) -> anyhow::Result<()> {
         Ok(())
     }
+}
+
+/// Hands the receiver's offer over; nobody waits for anybody else.
+struct Line(Option<mpsc::Sender<serde_json::Value>>);
+
+impl Channel for Line {
+    fn offer(&mut self, offer: serde_json::Value) -> anyhow::Result<()> {
+        let line = self.0.as_ref().expect("only the receiver offers");
+        Ok(line.send(offer)?)
+    }
+
+    fn ready(&mut self) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// What both sides of a round over loopback report, the receiver first. The task of a role is given its peer's offer.
+pub fn played(
+    probe: &'static dyn Probe,
+    task: impl Fn(&str, Option<serde_json::Value>) -> Task,
+) -> [RoleReport; 2] {
+    let (tell, told) = mpsc::channel();
+    let [receiver, sender] = probe.about().roles else { panic!("two roles") };
+    let listening = task(receiver, None);
+    let receiving = std::thread::spawn(move || probe.play(&listening, &mut Line(Some(tell))));
+    let peer = told.recv().expect("the receiver offers where it listens");
+    let sent = probe.play(&task(sender, Some(peer)), &mut Line(None)).expect("a sender");
+    [receiving.join().expect("no panic").expect("a receiver"), sent]
 }

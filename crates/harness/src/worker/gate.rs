@@ -29,6 +29,7 @@ const PLACES: [&str; 3] = ["address", "host", "server"];
 const LARGEST: f64 = 1e18;
 /// Clocks of two hosts do not go alike.
 const CLOCKS: f64 = 1.01;
+const ROUNDING: f64 = 1e-6;
 /// More than any machine has.
 const MOST_CPUS: u64 = 1 << 14;
 
@@ -38,15 +39,22 @@ pub struct ReportGate {
     windows: usize,
     rivals: usize,
     slices: usize,
-    /// From the first task to the last report.
+    /// From the word to begin to the last report.
     took: Duration,
+    /// Of a role on another host, where its counter has a constant rate: what its threads' cycles are counted by.
+    tsc_hz: Option<f64>,
 }
 
 impl ReportGate {
     pub fn of(timing: Timing, block: Option<&BlockTask>, took: Duration) -> ReportGate {
         let rivals = block.map_or(0, |block| block.rivals.len());
         let slices = block.map_or(0, |block| rivals * block.passes as usize);
-        ReportGate { windows: timing.windows.max(1) as usize, rivals, slices, took }
+        ReportGate { windows: timing.windows.max(1) as usize, rivals, slices, took, tsc_hz: None }
+    }
+
+    /// Of a role that is elsewhere.
+    pub fn of_far(self, tsc_hz: Option<f64>) -> ReportGate {
+        ReportGate { tsc_hz, ..self }
     }
 
     /// `keeps_slices`: only the role that leads a block has any.
@@ -82,7 +90,10 @@ impl ReportGate {
             short("a reason", &why.reason, LONGEST_WORDS)?;
             short("a remedy", &why.remedy, LONGEST_WORDS)?;
         }
-        report.windows.iter().try_for_each(|window| self.window(window))
+        report.windows.iter().try_for_each(|window| self.window(window))?;
+        // One follows the other.
+        let all = report.windows.iter().map(|window| window.elapsed_ns).sum();
+        within("elapsed_ns of all windows", all, 0.0..=self.longest_ns())
     }
 
     fn window(&self, window: &Window) -> Result<(), String> {
@@ -94,6 +105,15 @@ impl ReportGate {
         for (id, value) in &window.quantities {
             name("quantity", id)?;
             value.map_or(Ok(()), |value| within(id, value, -LARGEST..=LARGEST))?;
+        }
+        let of = |id: &str| window.quantities.get(id).copied().flatten();
+        if let (Some(hz), Some(cycles), Some(ns)) = (self.tsc_hz, of("tsc_cycles"), of("cpu_ns")) {
+            let known = ns * hz / 1e9;
+            if (cycles - known).abs() > ROUNDING * known {
+                return Err(format!(
+                    "{ns:.0} ns of CPU time (cpu_ns) in {cycles:.0} cycles, where {known:.0} pass (tsc_cycles)"
+                ));
+            }
         }
         window.histogram.as_ref().map_or(Ok(()), |times| few("buckets", times.buckets().len(), MOST_BUCKETS))
     }
@@ -256,6 +276,22 @@ mod tests {
         all["facts"] =
             (0..40).map(|i| (format!("f{i}"), json!(long(500)))).collect::<serde_json::Map<_, _>>().into();
         assert!(admitted(&all).unwrap_err().contains("bytes of facts"));
+    }
+
+    #[test]
+    fn cycles_of_a_far_role_are_those_of_its_cpu_time() {
+        let gate = ReportGate::of(timing(1), None, TOOK).of_far(Some(2e9));
+        let of = |cpu_ns: f64, cycles: f64| {
+            let quantities = [("cpu_ns", Some(cpu_ns)), ("tsc_cycles", Some(cycles))];
+            let quantities = quantities.map(|(id, value)| (id.to_string(), value)).into();
+            let windows = vec![Window { elapsed_ns: 1e6, quantities, ..Window::default() }];
+            gate.admits(&RoleReport { windows, ..RoleReport::default() }, false)
+        };
+        assert_eq!(of(5e5, 1e6), Ok(()));
+        for factor in [0.0, 0.1, 0.5, 0.67, 0.9, 1.1, 1.5, 2.0, 10.0] {
+            assert!(of(5e5 * factor, 1e6).unwrap_err().contains("cycles"), "{factor}");
+            assert!(of(5e5, 1e6 * factor).is_err(), "{factor}");
+        }
     }
 
     #[test]

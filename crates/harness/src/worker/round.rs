@@ -3,7 +3,7 @@
 use super::gate::{self, ReportGate};
 use super::launch::Worker;
 use super::moments::{RoundMoments, forget_other_clocks, place_slices, stamp};
-use super::path::Paths;
+use super::path::{Paths, another_host};
 use super::result::{BlockResult, RoundResult};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -53,6 +53,8 @@ pub struct RoundOptions<'a> {
     /// Count instead of timing, from this group of hardware counters on.
     pub counting: Option<u32>,
     pub verify_all: bool,
+    /// Count copies instead of timing.
+    pub audited: bool,
     /// A round that takes longer than its windows plus this is given up.
     pub patience: Duration,
     pub interrupted: &'a dyn Fn() -> bool,
@@ -61,7 +63,8 @@ pub struct RoundOptions<'a> {
 impl<'a> RoundOptions<'a> {
     /// A timed round, of which not every byte is verified.
     pub fn of(timing: Timing, patience: Duration, interrupted: &'a dyn Fn() -> bool) -> RoundOptions<'a> {
-        RoundOptions { timing, tsc_hz: None, counting: None, verify_all: false, patience, interrupted }
+        let (tsc_hz, counting) = (None, None);
+        RoundOptions { timing, tsc_hz, counting, verify_all: false, audited: false, patience, interrupted }
     }
 }
 
@@ -173,6 +176,7 @@ struct RoundDriver<'a> {
     timing: Timing,
     deadline: Deadline,
     moments: RoundMoments,
+    far_tsc_hz: Option<f64>,
 }
 
 impl<'a> RoundDriver<'a> {
@@ -195,7 +199,7 @@ impl<'a> RoundDriver<'a> {
         let deadline = Deadline::at(Instant::now() + Duration::from_nanos(measuring_ns) * 2 + terms.patience);
         let began_ns = monotonic_ns();
         let moments = RoundMoments { began_ns, ready_ns: began_ns };
-        RoundDriver { probe, case, terms, block, files, timing, deadline, moments }
+        RoundDriver { probe, case, terms, block, files, timing, deadline, moments, far_tsc_hz: None }
     }
 
     /// Fresh workers play their roles.
@@ -298,16 +302,21 @@ impl<'a> RoundDriver<'a> {
         for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
             let seat = paths.seat(&self.case.point, probe.far(role))?;
             let (address, ports) = (seat.address.clone(), seat.ports);
+            let tsc_hz = seat.place.tsc_hz(self.terms.tsc_hz);
+            if probe.far(role) && another_host(&self.case.point).is_some() {
+                self.far_tsc_hz = tsc_hz;
+            }
             let task = Task {
                 probe: self.case.probe.to_string(),
                 role: role.to_string(),
                 point: self.case.point.clone(),
                 timing: self.timing,
                 token: token.clone(),
-                tsc_hz: seat.place.tsc_hz(self.terms.tsc_hz),
+                tsc_hz,
                 counting: self.terms.counting,
                 block: self.block.cloned(),
                 verify_all: self.terms.verify_all,
+                audited: self.terms.audited,
                 address: seat.address,
                 ports: seat.ports,
                 peer: offers.last().cloned(),
@@ -343,13 +352,15 @@ impl<'a> RoundDriver<'a> {
         }
         let mut reports = Vec::new();
         let frames = self.hear_all(workers)?;
-        let took = Duration::from_nanos(monotonic_ns().saturating_sub(self.moments.began_ns));
+        let took = Duration::from_nanos(monotonic_ns().saturating_sub(self.moments.ready_ns));
         let gate = ReportGate::of(self.timing, self.block, took);
         for (place, frame) in frames.into_iter().enumerate() {
             match frame {
                 FromWorker::Done { report } => {
                     // Slices are the sender's, whose clock is this machine's.
-                    gate.admits(&report, !self.probe.far(roles[place]))
+                    let far = self.probe.far(roles[place]);
+                    gate.of_far(self.far_tsc_hz.filter(|_| far))
+                        .admits(&report, !far)
                         .map_err(|what| self.lied(roles[place], &what))?;
                     reports.push(*report);
                 }

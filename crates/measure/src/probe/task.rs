@@ -77,6 +77,8 @@ pub struct Task {
     pub block: Option<BlockTask>,
     /// Verify every byte (`check`): figures are then not to be used.
     pub verify_all: bool,
+    /// Copies are counted (`audit`): nobody uses its times.
+    pub audited: bool,
     /// Address of this role's side of the path.
     pub address: String,
     /// Ports that its listeners have to be on, where a firewall lets only these through.
@@ -101,6 +103,7 @@ impl Task {
             counting: None,
             block: None,
             verify_all: false,
+            audited: false,
             address: String::new(),
             ports: None,
             peer: None,

@@ -43,7 +43,7 @@ pub const WAITING: Axis = NameAxis::new("waiting")
     )
     .default_on(Names(&[SLEEP]));
 
-const SLEEP: &str = "sleep";
+pub const SLEEP: &str = "sleep";
 const SPIN: &str = "spin";
 
 /// What one call asks for. A receiver that takes everything at once empties the queue and sleeps again, and

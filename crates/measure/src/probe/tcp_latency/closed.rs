@@ -8,7 +8,7 @@ use super::side::{self, SideReading, SideWindow};
 use crate::mechanism::Sender;
 use crate::probe::streaming::receiving::{END_BYTES, MessageStream, PIECE_BYTES, Source};
 use crate::probe::streaming::{RECEIVER, sending, threads};
-use crate::probe::transfer::{connection, receiver, sender};
+use crate::probe::transfer::{connection, far, receiver, sender};
 use crate::probe::{Channel, RoleReport, Task, Timing};
 use crate::receiver::options::LOW_WATER;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -117,11 +117,16 @@ fn ask(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     Ok(timed.done(bytes, vec![(ANSWERED, answered)]))
 }
 
+/// Exchanges of a connection before the window of an answering side on another host, which lasts to the end: the asking
+/// side knows how many it holds.
+pub const BEFORE: u64 = 1;
+
 /// Answers until the stream ends; its own window is one of the same length, by its own clock.
 fn answer(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     let Timing { warmup_ns, window_ns, .. } = task.timing;
     let mut timed = SideWindow::of(task)?;
     let warm = clock::monotonic_ns() + warmup_ns;
+    let far = far::host(&task.point).is_some();
     loop {
         let open = end.take()?;
         if open {
@@ -131,11 +136,11 @@ fn answer(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
         }
         let now = clock::monotonic_ns();
         match timed.opened_ns() {
-            None if now >= warm => {
+            None if if far { end.messages >= BEFORE } else { now >= warm } => {
                 end.arriving.head_is_over();
                 timed.open(end.reading()?);
             }
-            Some(from) if !timed.is_over() && (!open || now >= from + window_ns) => {
+            Some(from) if !timed.is_over() && (!open || !far && now >= from + window_ns) => {
                 timed.close(|| end.reading())?;
             }
             _ => {}

@@ -13,11 +13,11 @@ mod wait;
 
 use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER, SENDER};
-use super::transfer::Transfer;
+use super::transfer::{Transfer, far, held};
 use super::{
     Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, Window,
 };
-use crate::probe::transfer::axes::THREADS;
+use crate::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
@@ -99,6 +99,12 @@ impl Probe for TcpLatency {
             }
         }
         streaming::within_totals(reports)?;
+        match (far::host(point), axes::is_open(point)) {
+            (Some(_), false) => held(point, received, sent)?,
+            // Times of an open loop are the receiver's: one that reads our clock.
+            (Some(_), true) => streaming::same_messages(received, sent)?,
+            _ => {}
+        }
         let pairs = received.windows.iter().zip(&sent.windows).enumerate();
         pairs.map(|(index, windows)| sample(point, index, windows)).collect()
     }
@@ -130,6 +136,23 @@ impl AxisRules for TcpLatency {
 }
 
 impl Alternatives for TcpLatency {}
+
+/// The window of an answering side on another host holds all exchanges but the first, and so the asking side's.
+fn held(point: &Point, received: &RoleReport, sent: &RoleReport) -> Result<(), String> {
+    let before = closed::BEFORE * point.int(THREADS).unwrap_or(1) * point.int(MESSAGE_BYTES).unwrap_or(1);
+    let known = sent.totals.get("bytes").copied().unwrap_or(0.0) - before as f64;
+    for (answering, asking) in received.windows.iter().zip(&sent.windows) {
+        held::carried(point, answering, known, 0.0)?;
+        let [theirs, ours] = [answering, asking].map(|window| held::quantity(window, "elapsed_ns"));
+        held::worked(point, answering, theirs)?;
+        if theirs < ours / held::CLOCKS {
+            return Err(format!(
+                "the answering side's window of {theirs:.0} ns cannot hold the asking side's of {ours:.0}"
+            ));
+        }
+    }
+    Ok(())
+}
 
 /// The time is the receiver's in an open loop, the asking side's in a closed one.
 fn sample(point: &Point, index: usize, (received, sent): (&Window, &Window)) -> Result<Sample, String> {

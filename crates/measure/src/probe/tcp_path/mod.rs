@@ -11,7 +11,7 @@ mod source;
 use super::path_steps as steps;
 use super::prediction::RowRef;
 use super::rights::{NETWORK_SETTINGS, Rights};
-use super::transfer::{Transfer, axes};
+use super::transfer::{Transfer, axes, far};
 use super::{AxisRules, Channel, Figures, Prices, Probe, ProbeAbout, RoleReport, Task, Timing};
 use crate::mechanism;
 use crate::probe::transfer::axes::{CONGESTION_CONTROL, MTU, OFFLOADS, PATH, PLACEMENT};
@@ -116,7 +116,10 @@ impl Probe for TcpPath {
         if task.role == RECEIVER { sides::receive(task, channel) } else { sides::send(task, channel) }
     }
 
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+    fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        if far::host(point).is_some() {
+            sides::held(reports)?;
+        }
         sides::merge(reports)
     }
 

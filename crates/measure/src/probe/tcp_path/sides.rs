@@ -14,7 +14,7 @@ use super::steps::{PathStep, Sleeper, StepKind};
 use super::{Channel, RECEIVER, RoleReport, Task};
 use crate::message::{self, PAGE};
 use crate::probe::transfer::axes::{NODELAY, PLACEMENT, THREADS};
-use crate::probe::transfer::connection;
+use crate::probe::transfer::{connection, held};
 use crate::probe::{Window, batch, network, streaming};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::BTreeMap;
@@ -411,6 +411,32 @@ impl StepSender<'_> {
         turns.completion_ns.extend(median(&looks));
         Ok(())
     }
+}
+
+/// A receiver on another host took every turn that the sender gave it, in the time that this took.
+pub fn held(reports: &[RoleReport]) -> Result<(), String> {
+    let (received, sent) = streaming::agreed(reports)?;
+    let of = held::quantity;
+    for (theirs, ours) in received.iter().zip(sent) {
+        let turns = of(ours, "turns");
+        if theirs.ops != turns || of(theirs, "turns") != turns || theirs.bytes != ours.bytes {
+            return Err(format!(
+                "the receiver took {} turns of {} bytes in all, of {turns} of {}",
+                theirs.ops, theirs.bytes, ours.bytes
+            ));
+        }
+        let (calls, call_ns) = (of(theirs, "receive_calls"), of(theirs, "receive_ns"));
+        let most_ns = ours.elapsed_ns * held::CLOCKS;
+        // Half of the turns took no less than the median one.
+        let spent_ns = calls * call_ns * turns / 2.0;
+        if calls < 1.0 || call_ns <= 0.0 || spent_ns > most_ns || theirs.elapsed_ns > most_ns {
+            return Err(format!(
+                "the receiver's {turns} turns of {calls} calls of {call_ns} ns, in {} ns, do not fit into the sender's {:.0}",
+                theirs.elapsed_ns, ours.elapsed_ns
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Joins both sides' windows, once they agree on what was moved.

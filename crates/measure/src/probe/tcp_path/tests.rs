@@ -3,23 +3,9 @@
 use super::sides;
 use super::steps::{self, Sleeper, StepKind};
 use super::*;
+use crate::fixture::played;
 use crate::probe::BlockTask;
-use std::sync::mpsc;
 use syscost_core::axis::Point;
-
-/// Hands the receiver's offer over; nobody waits for anybody else.
-struct Line(Option<mpsc::Sender<serde_json::Value>>);
-
-impl Channel for Line {
-    fn offer(&mut self, offer: serde_json::Value) -> anyhow::Result<()> {
-        let line = self.0.as_ref().expect("only the receiver offers");
-        Ok(line.send(offer)?)
-    }
-
-    fn ready(&mut self) -> anyhow::Result<()> {
-        Ok(())
-    }
-}
 
 fn task(step: &str, role: &str, peer: Option<serde_json::Value>) -> Task {
     let mut point = Point::default();
@@ -34,16 +20,6 @@ fn task(step: &str, role: &str, peer: Option<serde_json::Value>) -> Task {
         peer,
         ..Task::of(point, Timing { warmup_ns: 1_000_000, window_ns: 1_000_000, windows: 2 })
     }
-}
-
-/// What both sides report, the receiver first.
-fn played(task: impl Fn(&str, Option<serde_json::Value>) -> Task) -> [RoleReport; 2] {
-    let (tell, told) = mpsc::channel();
-    let listening = task(RECEIVER, None);
-    let receiver = std::thread::spawn(move || sides::receive(&listening, &mut Line(Some(tell))));
-    let peer = told.recv().expect("the receiver offers where it listens");
-    let sent = sides::send(&task(SENDER, Some(peer)), &mut Line(None)).expect("a sender");
-    [receiver.join().expect("no panic").expect("a receiver"), sent]
 }
 
 fn agree(step: &steps::PathStep, reports: &[RoleReport]) {
@@ -68,7 +44,7 @@ fn steps_here() -> Vec<&'static steps::PathStep> {
 #[test]
 fn every_step_moves_its_bytes_and_both_sides_agree() {
     for step in steps_here() {
-        agree(step, &played(|role, peer| task(step.id, role, peer)));
+        agree(step, &played(&TcpPath, |role, peer| task(step.id, role, peer)));
     }
 }
 
@@ -76,7 +52,7 @@ fn every_step_moves_its_bytes_and_both_sides_agree() {
 fn one_visit_measures_all_steps_each_on_its_own_connection() {
     let steps = steps_here();
     let rivals: Vec<Point> = steps.iter().map(|step| task(step.id, SENDER, None).point).collect();
-    let reports = played(|role, peer| Task {
+    let reports = played(&TcpPath, |role, peer| Task {
         block: Some(BlockTask { rivals: rivals.clone(), ..BlockTask::default() }),
         ..task(steps[0].id, role, peer)
     });

@@ -7,6 +7,7 @@ pub mod axes;
 pub mod connection;
 pub mod far;
 pub mod forecast;
+pub mod held;
 pub mod metrics;
 pub mod planted;
 mod queues;
@@ -117,6 +118,9 @@ impl Probe for Transfer {
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
+        if block::is_needed(task) {
+            return block::play_alone(task, |task| self.play(task, channel));
+        }
         match (&task.block, task.role == streaming::RECEIVER) {
             (Some(block), true) => block::play_receiver(task, block, channel),
             (Some(block), false) => block::play_sender(task, block, channel),
@@ -125,8 +129,12 @@ impl Probe for Transfer {
         }
     }
 
-    fn merge(&self, _point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        streaming::merge(reports)
+    fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        let mut samples = streaming::merge(reports)?;
+        if far::host(point).is_some() {
+            held::held(point, reports, &mut samples)?;
+        }
+        Ok(samples)
     }
 
     fn timing(&self, point: &Point, base: Timing) -> Timing {

@@ -1,7 +1,7 @@
 //! The line between the leader and the receiver: a question after each slice, answered when all of it has arrived.
 
 use super::Phase;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
@@ -57,6 +57,22 @@ impl SliceArrived {
     pub fn tell(&self, mut line: &TcpStream) -> Result<()> {
         let words = [self.cpu_ns, self.late_ns, self.waited_ns].map(u64::to_le_bytes);
         line.write_all(&words.concat()).context("cannot say that a slice has arrived")
+    }
+
+    /// Nothing took the receiver longer than the leader waited, but for clocks that do not go alike, and its threads worked no
+    /// longer than they can have.
+    pub fn fits(&self, answered_ns: u64, most_cpu_ns: u64) -> Result<()> {
+        let SliceArrived { cpu_ns, late_ns, waited_ns } = *self;
+        ensure!(
+            late_ns <= waited_ns && waited_ns <= answered_ns + answered_ns / 100,
+            "the receiver says that it waited {waited_ns} ns, {late_ns} ns of it for data, and its answer came after \
+             {answered_ns} ns"
+        );
+        ensure!(
+            cpu_ns > 0 && cpu_ns <= most_cpu_ns,
+            "the receiver says that a slice took {cpu_ns} ns of its CPU time: more than none, and {most_cpu_ns} ns at most"
+        );
+        Ok(())
     }
 
     /// How long after the question was asked the last byte came, when the answer took so long: the way there is half of

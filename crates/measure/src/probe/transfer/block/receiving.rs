@@ -5,6 +5,7 @@ use super::super::super::streaming::null::NullTurn;
 use super::super::super::streaming::receiving::{Source, SourceCounts, null_source};
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Task, Window};
+use super::super::held::FIRST_BYTES;
 use super::super::{connection, receiver};
 use super::Phase;
 use super::leader::{LeaderQuestion, SliceArrived};
@@ -92,11 +93,11 @@ struct Arrived {
     to_ns: u64,
 }
 
-/// The window of all threads: where they share CPUs, none of them alone says how long it took, and some may have had no
+/// The window of all threads, and what came before its time began: where they share CPUs, none of them alone says how long it took, and some may have had no
 /// turn.
-fn together(threads: &mut [RivalTaken]) -> Vec<Window> {
+fn together(threads: &mut [RivalTaken]) -> (Vec<Window>, f64) {
     let all: Vec<Arrived> = threads.iter_mut().filter_map(|taken| taken.window.take()).collect();
-    let Some(first) = all.iter().min_by_key(|one| one.from_ns) else { return Vec::new() };
+    let Some(first) = all.iter().min_by_key(|one| one.from_ns) else { return (Vec::new(), 0.0) };
     let to_ns = all.iter().map(|one| one.to_ns).max().unwrap_or(0);
     let (from_ns, first_bytes) = (first.from_ns, first.first_bytes as f64);
     let elapsed_ns = to_ns.saturating_sub(from_ns) as f64;
@@ -111,7 +112,7 @@ fn together(threads: &mut [RivalTaken]) -> Vec<Window> {
     }
     // A rival that sent one piece in all has no rate.
     joined.retain(|window| window.elapsed_ns > 0.0 && window.bytes > 0.0);
-    joined
+    (joined, first_bytes)
 }
 
 /// A window that is being received.
@@ -195,13 +196,14 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     for (rival, cpus) in own.iter().enumerate() {
         let (taken, others) = left.split_at_mut(cpus.len());
         left = others;
-        let windows = together(taken);
+        let (windows, first_bytes) = together(taken);
         let stream = &streams[rival][0][0];
         let mut facts = connection::facts(stream);
         facts.extend(options::facts(stream.as_raw_fd(), &rivals[rival].point));
         facts.extend(threads::facts(cpus));
         let mut own = RoleReport { windows, facts, ..RoleReport::default() };
         own.totals.insert("bytes".into(), taken.iter().map(|taken| taken.bytes as f64).sum());
+        own.totals.insert(FIRST_BYTES.into(), first_bytes);
         null.add_own(taken.iter().map(|taken| taken.counts), &mut own.totals);
         report.rivals.push(own);
     }

@@ -6,6 +6,7 @@ use super::super::super::streaming::null::NullTurn;
 use super::super::super::streaming::sending::{Pump, add_sending, null_pump, window};
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Window};
+use super::super::held::{self, WindowTurn};
 use super::super::{connection, sender};
 use super::leader::{self, LeaderQuestion};
 use super::null::{LoopCounts, NullTaken};
@@ -21,6 +22,8 @@ use syscost_sys::baton::Baton;
 
 /// Messages that a slice holds at the least: of fewer, what starting costs would be most of it.
 const LEAST_MESSAGES: u64 = 8;
+/// A receiver's thread goes on for so long after a turn, until it sleeps.
+const NOT_ASLEEP_NS: u64 = 200_000;
 const WHOLE: &str = "no thread panics while it holds its share";
 
 /// What one sender thread did in a turn.
@@ -116,6 +119,10 @@ struct Played {
     slices: Vec<(usize, Slice)>,
     /// By rival.
     windows: Vec<Vec<Window>>,
+    /// By rival, where this thread leads.
+    turns: BTreeMap<usize, WindowTurn>,
+    /// The quickest answer of the receiver: a round trip.
+    quickest_ns: u64,
     bytes: Vec<u64>,
     missing: Vec<Missing>,
     /// By rival.
@@ -186,6 +193,8 @@ fn joined(mut done: Vec<Played>) -> RoleReport {
         let bytes = done.iter().map(|played| played.bytes[rival] as f64).sum();
         let mut own = RoleReport { windows: meter::join(windows), ..RoleReport::default() };
         own.totals.insert("bytes".into(), bytes);
+        let turn = done.first().and_then(|leader| Some((leader.turns.get(&rival)?, leader.quickest_ns)));
+        own.totals.extend(turn.into_iter().flat_map(|(turn, quickest_ns)| turn.totals(quickest_ns)));
         null.add_own(done.iter().map(|played| played.counts[rival]), &mut own.totals);
         report.rivals.push(own);
     }
@@ -205,6 +214,8 @@ struct Thread<'a> {
     streams: Vec<&'a [TcpStream]>,
     meter: Meter,
     played: Played,
+    /// When this thread had handed over the last message of a window: completions may come much later.
+    handed_ns: u64,
 }
 
 impl<'a> Thread<'a> {
@@ -217,9 +228,10 @@ impl<'a> Thread<'a> {
         let windows = pumps.iter().map(|_| Vec::new()).collect();
         let counts = vec![LoopCounts::default(); pumps.len()];
         let (slices, bytes, missing, null) = (Vec::new(), Vec::new(), Vec::new(), NullTaken::default());
-        let played = Played { slices, windows, bytes, missing, counts, null };
+        let (turns, quickest_ns) = (BTreeMap::new(), u64::MAX);
+        let played = Played { slices, windows, turns, quickest_ns, bytes, missing, counts, null };
         pumps.push(null_pump());
-        Thread { step, number, pumps, streams, meter: Meter::of(&step.rivals[0]), played }
+        Thread { step, number, pumps, streams, meter: Meter::of(&step.rivals[0]), played, handed_ns: 0 }
     }
 
     /// Every turn, until one thread is in trouble.
@@ -343,6 +355,7 @@ impl<'a> Thread<'a> {
         let from = self.meter.stamp();
         pump.until(deadline_ns)?;
         pump.at_least(before.messages + step.least(self.number))?;
+        self.handed_ns = clock::monotonic_ns();
         pump.sender.settle()?;
         let to = self.meter.stamp();
         let after = pump.reading(&carried)?;
@@ -362,7 +375,8 @@ impl<'a> Thread<'a> {
         LeaderQuestion { rival: turn.rival, next, bytes }.ask(&self.step.line)?;
         let arrived = leader::wait_for_answer(&self.step.line)?;
         let answered_ns = clock::monotonic_ns() - asked_ns;
-        if turn.phase != Phase::Slices || self.is_null(turn) {
+        self.played.quickest_ns = self.played.quickest_ns.min(answered_ns);
+        if self.is_null(turn) {
             return Ok(());
         }
         // A thread that had no CPU until the slice was over sent nothing, and is not waited for.
@@ -371,13 +385,28 @@ impl<'a> Thread<'a> {
         let end_ns = sent().map(|share| share.end_ns).max().unwrap_or(0);
         let late_ns = arrived.after_question_ns(answered_ns);
         let end_ns = if late_ns > 0 { end_ns.max(asked_ns + late_ns) } else { end_ns };
+        let messages = shares.iter().map(|share| share.messages).sum::<u64>();
+        let heard_ns = asked_ns + answered_ns - start_ns;
+        if turn.phase == Phase::Windows {
+            let bytes = messages * self.pumps[turn.rival].message_bytes();
+            let there_ns = if late_ns > 0 { asked_ns + late_ns } else { self.handed_ns };
+            let arrived_ns = there_ns.saturating_sub(start_ns);
+            self.played.turns.insert(turn.rival, WindowTurn { bytes, arrived_ns, heard_ns });
+        }
+        if turn.phase != Phase::Slices {
+            return Ok(());
+        }
+        // One that spins does so in turns of others too.
+        let spins = held::spins(&self.step.rivals[turn.rival].point);
+        let most_ns = if spins { u64::MAX / 2 } else { heard_ns + heard_ns / 100 + NOT_ASLEEP_NS };
+        arrived.fits(answered_ns, most_ns.saturating_mul(shares.len() as u64))?;
         let slice = Slice {
             pass: turn.pass,
             position: turn.position,
             length_ns: turn.slice_ns,
             start_ns,
             wall_ns: end_ns - start_ns,
-            messages: shares.iter().map(|share| share.messages).sum(),
+            messages,
             sender_cpu_ns: shares.iter().map(|share| share.cpu_ns).sum(),
             receiver_cpu_ns: arrived.cpu_ns,
         };
