@@ -78,7 +78,9 @@ fn variants_take_turns_as_whole_runs_and_are_compared_turn_by_turn() {
     );
     std::fs::write(&file, text).unwrap();
     let [place, file] = [&out, &file].map(|path| path.to_str().unwrap());
-    let done = syscost(&[&SHORT[..], &["--repeat", "2", "--variants", file, "--out", place]].concat());
+    let done = syscost(
+        &[&SHORT[..], &["--repeat", "2", "--allow-commands", "--variants", file, "--out", place]].concat(),
+    );
     assert!([0, 1].contains(&done.status.code().unwrap()), "{}", said(&done));
     assert!(String::from_utf8_lossy(&done.stdout).contains("4 runs"), "{}", said(&done));
     let order = std::fs::read_to_string(&log).unwrap();
@@ -127,7 +129,18 @@ fn variants_are_measured_side_by_side_slice_by_slice() {
     let within = |limit: &str| {
         let out = scratch.path().join(limit);
         let [place, file] = [&out, &file].map(|path| path.to_str().unwrap());
-        let more = ["--time-limit", limit, "--quiet", "--repeat", "2", "--variants", file, "--out", place];
+        let more = [
+            "--time-limit",
+            limit,
+            "--quiet",
+            "--repeat",
+            "2",
+            "--allow-commands",
+            "--variants",
+            file,
+            "--out",
+            place,
+        ];
         let done = syscost(&[&short[..], &more].concat());
         assert!([0, 1].contains(&done.status.code().unwrap()), "{}", said(&done));
         let turn = |turn| ["old", "new"].map(|side| slices(&member(&out.join(side), turn)));
@@ -163,7 +176,10 @@ fn variants_that_cannot_measure_are_refused_before_the_first_run() {
     let refused = |text: &str, why: &str| {
         std::fs::write(&file, text).unwrap();
         let [place, file] = [&out, &file].map(|path| path.to_str().unwrap());
-        let done = syscost(&[&SHORT[..], &["--repeat", "1", "--variants", file, "--out", place]].concat());
+        let done = syscost(
+            &[&SHORT[..], &["--repeat", "1", "--allow-commands", "--variants", file, "--out", place]]
+                .concat(),
+        );
         assert_eq!(done.status.code(), Some(2), "{}", said(&done));
         assert!(String::from_utf8_lossy(&done.stderr).contains(why), "{}", said(&done));
         assert!(members(&out).map_or(0, |runs| runs.len()) == 0);

@@ -57,8 +57,11 @@ pub struct Global {
     /// Show results and errors only, no progress
     #[arg(long, short, global = true, display_order = 991)]
     pub quiet: bool,
+    /// Start what a file names: commands of a spec, variants, a recorded run or a fleet, and hosts to log in to
+    #[arg(long, global = true, display_order = 992, hide_short_help = true)]
+    pub allow_commands: bool,
     /// When to use colour
-    #[arg(long, global = true, display_order = 992, value_name = "WHEN", default_value = "auto", hide_short_help = true, long_help = COLOR)]
+    #[arg(long, global = true, display_order = 993, value_name = "WHEN", default_value = "auto", hide_short_help = true, long_help = COLOR)]
     pub color: Color,
 }
 

@@ -7,6 +7,8 @@ use clap::ArgMatches;
 use std::path::Path;
 use syscost_core::units::{parse_duration, parse_fraction};
 use syscost_experiment::spec::{self, BUILT_IN, Spec};
+use syscost_host::remote::consent;
+use syscost_measure::probe::transfer::axes::PATH;
 
 /// A few lines are usual; every value of every axis written out is some hundred kilobytes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -35,6 +37,7 @@ pub fn spec(asked: &ExperimentArgs, matches: &ArgMatches) -> Result<Spec> {
         spec.set_rsh(command).map_err(|e| anyhow!("--{e}"))?;
     }
     axes::apply(matches, &mut spec)?;
+    consent::allow(asked.rsh.iter().cloned().chain(axes::typed_at(matches, PATH.id)));
     if asked.experiment.is_none() {
         spec.leave_out_rulers(&axes::given(matches).collect::<Vec<_>>());
     }

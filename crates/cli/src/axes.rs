@@ -110,6 +110,12 @@ pub fn apply(matches: &ArgMatches, spec: &mut Spec) -> Result<()> {
     Ok(())
 }
 
+/// The values that were given of an axis.
+pub fn typed_at(matches: &ArgMatches, id: &str) -> Vec<String> {
+    let own = flags().into_iter().filter(|(_, axis)| axis.id == id);
+    own.filter_map(|(_, axis)| matches.get_many::<String>(axis.flag)).flatten().cloned().collect()
+}
+
 /// The flags that were given.
 pub fn given(matches: &ArgMatches) -> impl Iterator<Item = &'static str> {
     flags().into_iter().map(|(_, axis)| axis.flag).filter(|flag| matches.contains_id(flag))

@@ -11,7 +11,7 @@ use crate::{
 use clap::FromArgMatches;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use syscost_host::remote::{self, InstalledCopy};
+use syscost_host::remote::{self, InstalledCopy, consent};
 use syscost_sys::signals;
 
 /// Wrong usage, or an environment that cannot do what was asked.
@@ -71,6 +71,9 @@ fn causes(error: &anyhow::Error) -> String {
 /// Success: all that was asked was done. Failure: a case failed, or --strict and one was skipped.
 fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<ExitCode> {
     let global = &cli.global;
+    if !global.allow_commands {
+        consent::ask();
+    }
     match &cli.command {
         CliCommand::List(args) => list::run(args, global)?,
         CliCommand::Plan(args) => plan::run(args, matches, global)?,

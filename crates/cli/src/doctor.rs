@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow};
 use std::process::ExitCode;
 use syscost_core::units;
 use syscost_host::doctor::{self, HostCheck, Status};
+use syscost_host::remote::consent;
 use syscost_host::remote::transport::rsh;
 use syscost_measure::probe::transfer::far;
 
@@ -16,6 +17,7 @@ pub fn run(args: &DoctorArgs, global: &Global) -> Result<ExitCode> {
         rsh::check(command).map_err(|why| anyhow!("--rsh: {why}"))?;
         rsh::set(Some(command));
     }
+    consent::allow(args.path.iter().chain(&args.rsh).cloned());
     let path = args.path.as_deref().map(doctor::path).transpose();
     let path = path.map_err(|reason| anyhow!("--path: {reason}"))?;
     let mut checks = doctor::checks();

@@ -17,6 +17,7 @@ use syscost_fleet::found::FleetFound;
 use syscost_fleet::page::FleetPage;
 use syscost_fleet::plan::{FleetPlan, FleetStep};
 use syscost_fleet::{collect, engine, hosts, step};
+use syscost_host::remote::consent;
 use syscost_report::html;
 use syscost_sys::{program, random};
 
@@ -109,7 +110,9 @@ fn submit(args: &FleetDir, global: &Global) -> Result<()> {
     if missing == 0 {
         bail!("every step is done: syscost fleet collect {}", args.dir.display());
     }
-    let told = engine::find(&folder.plan.engine)?.submit(&folder)?;
+    let engine = engine::find(&folder.plan.engine)?;
+    consent::to_file(engine.others(&folder, &program::path().to_string_lossy())?)?;
+    let told = engine.submit(&folder)?;
     if global.json {
         return output::print_json(&json!({ "dir": args.dir, "submitted": missing, "engine": told }));
     }

@@ -19,6 +19,7 @@ use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RECORD;
 use syscost_experiment::run::group::{GroupRecord, member};
 use syscost_experiment::variants::{self, Variant};
+use syscost_host::remote::consent;
 use syscost_sys::clock::unix_ns;
 use syscost_sys::{program, random, signals};
 
@@ -105,6 +106,7 @@ fn variants_of(file: &Path) -> Result<Vec<Variant>> {
     let beside = file.parent().unwrap_or(Path::new(""));
     let about = || format!("cannot use {}", file.display());
     let variants = variants::read(&text, beside).map_err(anyhow::Error::msg).with_context(about)?;
+    consent::to_file(variants.iter().flat_map(Variant::commands).collect())?;
     for variant in &variants {
         answers(variant).with_context(about)?;
     }
@@ -227,7 +229,9 @@ impl Repeated<'_> {
             // The record tells the command as it was typed, not where this program lies.
             command.arg0(typed);
         }
-        command.args(&self.arguments).arg("--out").arg(out).envs(&variant.env);
+        // Builds from before it have no such option.
+        let known = |argument: &&OsString| variant.binary.is_none() || *argument != "--allow-commands";
+        command.args(self.arguments.iter().filter(known)).arg("--out").arg(out).envs(&variant.env);
         command.arg(format!("--group={}", self.group_name));
         command.args(turn.iter().map(|turn| format!("--turn={turn}")));
         let label = Some(&variant.label).filter(|label| !label.is_empty());

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use syscost_host::remote::transport::words;
 
 /// More would be a study: give it an axis.
 const MOST: usize = 8;
@@ -28,6 +29,15 @@ pub struct Variant {
     pub before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+}
+
+impl Variant {
+    /// What it starts beside this program, or makes of what is started.
+    pub fn commands(&self) -> Vec<String> {
+        let env = self.env.iter().map(|(name, value)| words::shown(&[format!("{name}={value}")]));
+        let binary = self.binary.iter().map(|binary| words::shown(&[binary.display().to_string()]));
+        env.chain(binary).chain(self.before.clone()).chain(self.after.clone()).collect()
+    }
 }
 
 #[derive(Deserialize)]

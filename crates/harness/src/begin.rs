@@ -12,6 +12,8 @@ use syscost_experiment::plan::Plan;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning};
+use syscost_host::remote::consent;
+use syscost_host::remote::transport::rsh;
 use syscost_host::{Fact, cleaner, fingerprint, identity, remote};
 use syscost_measure::probe::directory;
 use syscost_measure::probe::transfer::{far, planted};
@@ -65,7 +67,10 @@ pub fn create(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
 pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
     let (mut dir, mut run) = RunDir::resume(&options.out)?;
     same_machine(&run.record, &fingerprint::facts())?;
-    own_hosts(dir.directory(), &planned_hosts(&run.record.plan), place::is_ours)?;
+    let hosts = planned_hosts(&run.record.plan);
+    own_hosts(dir.directory(), &hosts, place::is_ours)?;
+    rsh::set(run.record.spec.rsh.as_deref());
+    hosts.into_iter().try_for_each(consent::to_path).map_err(consent::refused)?;
     sweep(&run.record.plan);
     let tool = tool()?;
     if run.record.tool != tool {

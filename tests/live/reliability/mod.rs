@@ -28,5 +28,6 @@ mod rights;
 mod sandboxes;
 mod text_files;
 mod two_hosts;
+mod unasked;
 mod unplugged;
 mod volume;

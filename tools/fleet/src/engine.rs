@@ -7,10 +7,10 @@ use crate::folder::FleetFolder;
 use crate::hosts;
 use crate::plan::{FleetPlan, FleetStep};
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
-use std::io;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::{fs, io};
 use syscost_sys::process;
 
 /// A program and its arguments, parts of [`FleetPlan`] between `@`; none: the engine has nothing to say.
@@ -99,6 +99,20 @@ impl FleetEngine {
             text.extend(lines.chain(["wait\n".to_string()]));
         }
         Ok((name, text + "end\n"))
+    }
+
+    /// What `submit` would start that `plan` does not write: lines of the script, and another program.
+    pub fn others(&self, folder: &FleetFolder, here: &str) -> Result<Vec<String>> {
+        let (name, own) =
+            self.script(&folder.plan, &folder.plan.steps()?, &std::path::absolute(&folder.place)?)?;
+        let path = folder.place.join(name);
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        // Sites add their account and partition.
+        let notes = |line: &&str| line.starts_with("#SBATCH ") || line.trim().is_empty();
+        let own: BTreeSet<&str> = own.lines().collect();
+        let others = text.lines().filter(|line| !own.contains(line) && !notes(line)).map(String::from);
+        let binary = Some(folder.plan.binary.clone()).filter(|binary| binary != here);
+        Ok(others.chain(binary).collect())
     }
 
     /// `--path` of a pair, as its sender runs it.

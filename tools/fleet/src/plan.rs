@@ -93,7 +93,18 @@ impl FleetPlan {
         if self.repeats == 0 {
             bail!("repeats = 0 measures nothing");
         }
-        for own in ["--path", "--out", "--label", "--group", "--resume", "--repeat", "--json"] {
+        for own in [
+            "--path",
+            "--out",
+            "--label",
+            "--group",
+            "--resume",
+            "--repeat",
+            "--json",
+            "--allow-commands",
+            "--rsh",
+            "--variants",
+        ] {
             let has = |run: &str| run.split_whitespace().any(|word| word.split('=').next() == Some(own));
             if has(&self.pair_run) || self.each.as_deref().is_some_and(has) {
                 bail!("{own} is set by the fleet: leave it out");

@@ -12,6 +12,7 @@ mod joined;
 pub mod frame;
 mod connection;
 pub mod agent;
+pub mod consent;
 pub mod incoming;
 pub mod patience;
 pub mod reach;
@@ -77,6 +78,7 @@ pub fn copies() -> Vec<InstalledCopy> {
 
 impl Host {
     fn meet(path: &str) -> Result<Host, Unavailable> {
+        consent::to_path(path)?;
         let route = Route::parse(path)
             .map_err(|remedy| Unavailable { reason: format!("{path:?} names no host"), remedy })?;
         let far = Elsewhere::meet(&route.far, "receiver")?;

@@ -57,9 +57,9 @@ fn a_command_of_the_users_own_leads_to_one_end_or_both() {
     std::fs::write(engine.file("mine.toml"), spec).expect("written");
     let (file, out) = (engine.file("mine.toml"), engine.file("out"));
     let (file, out) = (file.to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
-    engine.told(common::SYSCOST, &["run", file, "--time-limit", "12s", "--out", out]);
+    engine.told(common::SYSCOST, &["run", file, "--allow-commands", "--time-limit", "12s", "--out", out]);
     let before = RunDir::load(&engine.file("out")).expect("a run").samples.len();
-    engine.told(common::SYSCOST, &["run", "--resume", out, "--time-limit", "12s"]);
+    engine.told(common::SYSCOST, &["run", "--resume", out, "--allow-commands", "--time-limit", "12s"]);
     assert!(RunDir::load(&engine.file("out")).expect("a run").samples.len() > before, "it went on");
     engine.survives_kills(&["--rsh", "executes"], "rsh:a,b", "worker");
 }

@@ -13,7 +13,8 @@ const LONGEST: usize = 4096;
 /// What `rsh:` means in this process.
 static COMMAND: Mutex<Option<String>> = Mutex::new(None);
 
-fn command() -> Option<String> {
+/// What `rsh:` means, where it is no default.
+pub fn command() -> Option<String> {
     COMMAND.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
