@@ -41,6 +41,11 @@ impl AnswerVerdict {
             _ => AnswerVerdict::Partly,
         }
     }
+
+    /// "No" is no answer where more rounds may find a place.
+    pub fn or_open(self, open: bool) -> AnswerVerdict {
+        if open && self == AnswerVerdict::No { AnswerVerdict::Undecided } else { self }
+    }
 }
 
 /// What a reader must know before relying on an answer.

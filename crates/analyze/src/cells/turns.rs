@@ -87,10 +87,14 @@ fn told(run: &Run, figure: SliceFigure) -> Vec<(usize, Told)> {
     blocks.retain(|block| block.in_turns());
     // Thread blocks first: they set the level of the controls of the other blocks.
     blocks.sort_by_key(|block| block.visit != BlockVisit::AlongThreads);
+    // A control stands for its mean with its twin, as in its comparisons; a thread block has it without.
+    let controls: HashMap<usize, &[usize]> =
+        blocks.iter().map(|block| (block.cases[0], &block.cases[..block.controls])).collect();
+    let both = |case: &usize| controls.get(case).map_or(std::slice::from_ref(case), |both| *both).to_vec();
     let mut order = Vec::new();
     for block in &blocks {
         let (controls, rivals) = block.cases.split_at(block.controls);
-        let level = || mean(&run.slices.levels(controls, figure));
+        let level = || mean(&run.slices.levels(&both(&controls[0]), figure));
         let Some(base) = logs.get(&controls[0]).copied().or_else(level) else { continue };
         for control in controls {
             order.push(*control);
@@ -106,12 +110,8 @@ fn told(run: &Run, figure: SliceFigure) -> Vec<(usize, Told)> {
     }
     order.sort_unstable();
     order.dedup();
-    // A control stands for its mean with its twin, as in its comparisons.
-    let controls: HashMap<usize, &[usize]> =
-        blocks.iter().map(|block| (block.cases[0], &block.cases[..block.controls])).collect();
     let levels = |case: &usize| {
-        let both = controls.get(case).map_or(std::slice::from_ref(case), |both| *both);
-        let levels = run.slices.levels(both, figure);
+        let levels = run.slices.levels(&both(case), figure);
         if levels.is_empty() { run.slices.levels(&[*case], figure) } else { levels }
     };
     let rounds: Vec<Vec<(u32, f64)>> = order.iter().map(levels).collect();

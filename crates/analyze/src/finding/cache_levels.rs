@@ -61,10 +61,7 @@ impl Finding for CacheLevels {
             levels.iter().map(|(level, all)| shown(evidence, *level, all)).collect();
         told.sort_by(|a, b| b.0.total_cmp(&a.0));
         let falls = told.iter().filter(|(strength, ..)| *strength > 0.0).count();
-        let verdict = match AnswerVerdict::at(falls, told.len()) {
-            AnswerVerdict::No if told.iter().any(|(_, open, _)| *open) => AnswerVerdict::Undecided,
-            verdict => verdict,
-        };
+        let verdict = AnswerVerdict::at(falls, told.len()).or_open(told.iter().any(|(_, open, _)| *open));
         let mut caveats = vec![Caveat::MissesOfBothSides];
         let counted = |level| levels.iter().any(|(counted, _)| *counted == level);
         let missing: Vec<CacheLevel> =

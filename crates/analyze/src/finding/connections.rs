@@ -46,10 +46,7 @@ impl Finding for Connections {
         let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
         let open = speed.and_then(|all| Along::open(&all));
         let dearer = cost.more.as_ref().map_or(0, |more| more.places);
-        let verdict = match AnswerVerdict::at(dearer, cost.places) {
-            AnswerVerdict::No if open.is_some() => AnswerVerdict::Undecided,
-            verdict => verdict,
-        };
+        let verdict = AnswerVerdict::at(dearer, cost.places).or_open(open.is_some());
         let caveats = std::iter::once(Caveat::ConnectionsInTurn).chain(open).collect();
         Answer::found(self.id(), verdict, vec![Shown::comparing(Says::Along(changes), rows, cells)], caveats)
     }

@@ -78,10 +78,7 @@ impl Finding for Layers {
         let dearer = places().filter(|place| place.verdict == Verdict::More).count();
         let open = places().filter(|place| place.verdict == Verdict::Undecided).count();
         let of = places().count();
-        let verdict = match AnswerVerdict::at(dearer, of) {
-            AnswerVerdict::No if open > 0 => AnswerVerdict::Undecided,
-            verdict => verdict,
-        };
+        let verdict = AnswerVerdict::at(dearer, of).or_open(open > 0);
         let open = (open > 0).then_some(Caveat::ComparisonsOpen { open, of });
         let caveats = std::iter::once(Caveat::CpuOfBothSides).chain(open).collect();
         Answer::found(self.id(), verdict, shown, caveats)

@@ -88,10 +88,7 @@ fn shown(evidence: &Evidence<'_>) -> Option<(AnswerVerdict, Shown)> {
     let (smallest, largest) = (steps().map(|s| s.at).min()?, steps().map(|s| s.at).max()?);
     let fixed = priced.iter().filter(|(_, account)| account.price.fixed.is_some()).count();
     let open = |(pair, _): &(&Pair<'_>, PricedPair)| pair.steps()[0].decision.verdict == Verdict::Undecided;
-    let verdict = match AnswerVerdict::at(fixed, priced.len()) {
-        AnswerVerdict::No if priced.iter().any(open) => AnswerVerdict::Undecided,
-        verdict => verdict,
-    };
+    let verdict = AnswerVerdict::at(fixed, priced.len()).or_open(priced.iter().any(open));
     let (mut cells, mut comparisons, mut prices) = (Vec::new(), Vec::new(), Vec::new());
     for (_, account) in priced {
         cells.extend(account.cells);

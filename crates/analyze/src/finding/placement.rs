@@ -62,10 +62,7 @@ impl Finding for EndsPlaced {
             |of: fn(&Verdict) -> bool| claims.iter().filter(|claim| of(&claim.decision.verdict)).count();
         let open = are(|verdict| *verdict == Verdict::Undecided);
         let differ = are(|verdict| matches!(verdict, Verdict::Less | Verdict::More));
-        let verdict = match AnswerVerdict::at(differ, claims.len()) {
-            AnswerVerdict::No if open > 0 => AnswerVerdict::Undecided,
-            verdict => verdict,
-        };
+        let verdict = AnswerVerdict::at(differ, claims.len()).or_open(open > 0);
         let open = (open > 0).then_some(Caveat::ComparisonsOpen { open, of: claims.len() });
         Answer::found(self.id(), verdict, shown, open.into_iter().collect())
     }

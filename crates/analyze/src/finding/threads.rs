@@ -188,10 +188,7 @@ fn limits(evidence: &Evidence<'_>, lines: &[ThreadLine]) -> Vec<(Limit, usize)> 
 fn verdict(scaling: &Scaling) -> AnswerVerdict {
     let sum = |of: fn(&ScalingStop) -> usize| scaling.stops.iter().map(of).sum::<usize>();
     let (rising, undecided) = (sum(|stop| stop.rising), sum(|stop| stop.undecided));
-    match AnswerVerdict::at(scaling.places - rising - undecided, scaling.places) {
-        AnswerVerdict::No if undecided > 0 => AnswerVerdict::Undecided,
-        verdict => verdict,
-    }
+    AnswerVerdict::at(scaling.places - rising - undecided, scaling.places).or_open(undecided > 0)
 }
 
 #[cfg(test)]
