@@ -7,6 +7,7 @@
 //! Source: network_namespaces(7), user_namespaces(7), veth(4).
 
 mod build;
+pub mod carried;
 mod holder;
 pub mod layer;
 pub mod named;
@@ -14,6 +15,7 @@ mod refusal;
 
 use super::Unavailable;
 use build::Request;
+use carried::CarriedSettings;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,7 +23,6 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use syscost_sys::namespace;
 
-pub use build::tcp_settings;
 pub use holder::{SUBCOMMAND as HOLDER_SUBCOMMAND, main as holder_main};
 
 /// TEST-NET-1 (RFC 5737): no real peer has such an address.
@@ -69,8 +70,9 @@ pub struct NamespacePair {
     pub receiver: NamespaceSide,
     /// What lies between them lives as long as this is open.
     pub hub: Option<OwnedFd>,
-    /// MTU, offloads and names as the kernel reports them back.
+    /// MTU, offloads, names and settings of both ends as the kernel reports them back.
     pub facts: BTreeMap<String, String>,
+    pub carried: CarriedSettings,
 }
 
 impl NamespacePair {
@@ -99,8 +101,19 @@ fn build_by(rights: NamespaceRights, request: Request) -> Result<NamespacePair, 
 
 /// Can pairs be made? One is really made, the first time.
 pub fn available() -> Result<NamespaceRights, Unavailable> {
-    static ANSWER: OnceLock<Result<NamespaceRights, Unavailable>> = OnceLock::new();
-    ANSWER.get_or_init(try_once).clone()
+    tried().as_ref().map(|(rights, _)| *rights).map_err(Unavailable::clone)
+}
+
+/// What comes of the caller's settings in a pair, where one can be made.
+pub fn carried() -> Option<&'static CarriedSettings> {
+    tried().as_ref().ok().map(|(_, carried)| carried)
+}
+
+type Tried = Result<(NamespaceRights, CarriedSettings), Unavailable>;
+
+fn tried() -> &'static Tried {
+    static ANSWER: OnceLock<Tried> = OnceLock::new();
+    ANSWER.get_or_init(try_once)
 }
 
 /// Can pairs be joined by this layer? One is really made, the first time.
@@ -115,12 +128,12 @@ pub fn layer_available(layer: &'static str) -> Result<(), Unavailable> {
     answers.entry(layer).or_insert_with(try_it).clone()
 }
 
-fn try_once() -> Result<NamespaceRights, Unavailable> {
+fn try_once() -> Tried {
     let request = Request::new("try", &PairSettings::veth(1500, false))?;
     match build::in_thread(request.clone()) {
-        Ok(_) => Ok(NamespaceRights::Root),
+        Ok(pair) => Ok((NamespaceRights::Root, pair.carried)),
         Err(error) if error.is_permission() => {
-            holder::create(&request).map(|_| NamespaceRights::UserNamespace)
+            holder::create(&request).map(|pair| (NamespaceRights::UserNamespace, pair.carried))
         }
         Err(error) => Err(refusal::explain_here(error)),
     }

@@ -9,6 +9,27 @@ use syscost_sys::cpuid;
 
 const CPU: &str = "sys/devices/system/cpu";
 
+/// Settings of the network stack that are recorded: id, title, file below /proc/sys/net.
+pub const STACK: [(&str, &str, &str); 12] = [
+    ("tcp_rmem_bytes", "TCP receive buffer: least, default, most", "ipv4/tcp_rmem"),
+    ("tcp_wmem_bytes", "TCP send buffer: least, default, most", "ipv4/tcp_wmem"),
+    ("rmem_max_bytes", "largest SO_RCVBUF", "core/rmem_max"),
+    ("wmem_max_bytes", "largest SO_SNDBUF", "core/wmem_max"),
+    ("optmem_max_bytes", "option memory of a socket", "core/optmem_max"),
+    ("congestion_control", "congestion control by default", "ipv4/tcp_congestion_control"),
+    ("congestion_controls_available", "congestion controls", "ipv4/tcp_available_congestion_control"),
+    ("tcp_timestamps", "TCP timestamps", "ipv4/tcp_timestamps"),
+    ("tcp_sack", "TCP selective acknowledgement", "ipv4/tcp_sack"),
+    ("tcp_autocorking", "TCP automatic corking", "ipv4/tcp_autocorking"),
+    ("default_qdisc", "queueing discipline by default", "core/default_qdisc"),
+    ("high_order_alloc_disable", "sockets allocate single pages", "core/high_order_alloc_disable"),
+];
+
+/// `tcp_sack`: what a case records it by.
+pub fn setting_name(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}
+
 /// The frequency governors in use, most often one.
 pub fn governors(root: &Root) -> Option<String> {
     let cpus = root.names(CPU).into_iter().filter(|name| is_numbered(name, "cpu"));

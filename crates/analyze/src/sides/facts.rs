@@ -2,8 +2,12 @@
 
 use super::RunFigures;
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_experiment::run::{LAB_SECONDS, LAB_START_SECONDS};
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::settings::Settings;
+use syscost_experiment::run::{LAB_SECONDS, LAB_START_SECONDS, Record};
 use syscost_host::fingerprint::C_LIBRARY;
+use syscost_host::settings::{STACK, setting_name};
+use syscost_measure::probe::transfer::axes::{LOOPBACK, PATH};
 
 /// Why two sides are not compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,12 +150,47 @@ fn values(side: &[RunFigures]) -> Values {
             add("revision", "revision", revision);
         }
         for fact in &run.record.host {
-            if let Some(value) = &fact.value {
+            let measured = in_force(&run.record, &fact.id);
+            measured.iter().for_each(|value| add(&fact.id, &fact.title, value));
+            if let Some(value) = fact.value.as_ref().filter(|_| measured.is_empty()) {
                 add(&fact.id, &fact.title, value);
             }
         }
+        for others in carried(&run.record) {
+            add("carried_settings", "other settings of the network", &others);
+        }
     }
     all
+}
+
+/// A setting of the network as both ends of the run's cases had it: where it was measured, which need not be where
+/// syscost was started. Empty where no case has one of its own, or some case was measured on loopback here.
+fn in_force<'a>(record: &'a Record, id: &str) -> BTreeSet<&'a str> {
+    let here = |case: &Case| case.point.text(PATH) == Some(LOOPBACK);
+    let Some(name) = STACK.iter().find(|(own, ..)| *own == id).map(|(_, _, file)| setting_name(file)) else {
+        return BTreeSet::new();
+    };
+    if record.plan.cases.iter().any(here) {
+        return BTreeSet::new();
+    }
+    let ends = [name.to_string(), format!("receiver_{name}")];
+    let of_case =
+        |settings: &'a Settings| ends.iter().filter_map(|end| settings.get(end).map(|value| &**value));
+    record.settings.values().flat_map(of_case).collect()
+}
+
+/// Those that were carried into the namespaces of the run, beside those that have a fact of their own.
+fn carried(record: &Record) -> BTreeSet<String> {
+    let has_own = |setting: &&str| {
+        STACK.iter().any(|(_, _, file)| setting.starts_with(&format!("net.{}=", file.replace('/', "."))))
+    };
+    let of_case = |settings: &Settings| {
+        settings.get("tcp_sack")?;
+        let all = settings.get("carried_settings").map_or("", |text| &**text);
+        let others: Vec<&str> = all.split("; ").filter(|one| !one.is_empty() && !has_own(one)).collect();
+        Some(if others.is_empty() { "the kernel's own".to_string() } else { others.join("; ") })
+    };
+    record.settings.values().filter_map(of_case).collect()
 }
 
 /// What kind of cause a fact is.

@@ -1,6 +1,7 @@
 //! Facts of the network: settings of the stack, and every device.
 
 use super::{Facts, on};
+use crate::settings::STACK;
 use syscost_sys::ethtool::{self, Offload};
 
 const FOLDER: &str = "sys/class/net";
@@ -9,21 +10,7 @@ const DESCRIBED: usize = 8;
 
 impl Facts {
     pub(super) fn network(&mut self) {
-        const NET: [(&str, &str, &str); 12] = [
-            ("tcp_rmem_bytes", "TCP receive buffer: least, default, most", "ipv4/tcp_rmem"),
-            ("tcp_wmem_bytes", "TCP send buffer: least, default, most", "ipv4/tcp_wmem"),
-            ("rmem_max_bytes", "largest SO_RCVBUF", "core/rmem_max"),
-            ("wmem_max_bytes", "largest SO_SNDBUF", "core/wmem_max"),
-            ("optmem_max_bytes", "option memory of a socket", "core/optmem_max"),
-            ("congestion_control", "congestion control by default", "ipv4/tcp_congestion_control"),
-            ("congestion_controls_available", "congestion controls", "ipv4/tcp_available_congestion_control"),
-            ("tcp_timestamps", "TCP timestamps", "ipv4/tcp_timestamps"),
-            ("tcp_sack", "TCP selective acknowledgement", "ipv4/tcp_sack"),
-            ("tcp_autocorking", "TCP automatic corking", "ipv4/tcp_autocorking"),
-            ("default_qdisc", "queueing discipline by default", "core/default_qdisc"),
-            ("high_order_alloc_disable", "sockets allocate single pages", "core/high_order_alloc_disable"),
-        ];
-        for (id, title, file) in NET {
+        for (id, title, file) in STACK {
             self.file(id, title, &format!("proc/sys/net/{file}"));
         }
         self.devices();

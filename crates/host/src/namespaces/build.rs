@@ -3,13 +3,13 @@
 //! The thread moves from namespace to namespace and must end afterwards: nothing else may run on
 //! it. It must hold CAP_SYS_ADMIN and CAP_NET_ADMIN over the namespaces it makes.
 
+use super::carried::{CarriedSettings, StackSettings, recorded_settings};
 use super::layer::{self, LinkSite, SiteSpace};
 use super::refusal::{At, BuildStep, RefusedStep};
 use super::{NamespacePair, NamespaceSide, PairSettings};
 use crate::Unavailable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::OwnedFd;
@@ -60,7 +60,7 @@ impl Request {
         sender: OwnedFd,
         receiver: OwnedFd,
         hub: Option<OwnedFd>,
-        facts: BTreeMap<String, String>,
+        (facts, carried): (BTreeMap<String, String>, CarriedSettings),
     ) -> NamespacePair {
         let side = |net_ns, address, interface| NamespaceSide {
             user_ns: None,
@@ -74,6 +74,7 @@ impl Request {
             receiver: side(receiver, far, self.receiver_interface),
             hub,
             facts,
+            carried,
         }
     }
 }
@@ -91,10 +92,12 @@ pub fn in_thread(request: Request) -> Result<NamespacePair, RefusedStep> {
 pub fn build(request: Request) -> Result<NamespacePair, RefusedStep> {
     let unknown = || io::Error::from(io::ErrorKind::Unsupported);
     let layer = layer::find(&request.layer).ok_or_else(unknown).at(BuildStep::Configure, "find the layer")?;
+    let settings = StackSettings::here();
     let mut site = LinkSite {
-        receiver: SiteSpace::make(&request.receiver_interface)?,
-        sender: SiteSpace::make(&request.sender_interface)?,
+        receiver: SiteSpace::make(&request.receiver_interface, &settings)?,
+        sender: SiteSpace::make(&request.sender_interface, &settings)?,
         hub: None,
+        settings,
         wire_mtu_bytes: request.mtu_bytes,
         mtu_bytes: request.mtu_bytes.saturating_sub(layer.header_bytes),
         kind: layer.id,
@@ -107,25 +110,33 @@ pub fn build(request: Request) -> Result<NamespacePair, RefusedStep> {
     if let Some(hub) = site.hub.as_mut().filter(|_| !request.offloads) {
         turn_offloads_off(hub)?;
     }
-    let mut links = Vec::new();
+    let (mut links, mut stacks) = (Vec::new(), Vec::new());
     for space in [&mut site.receiver, &mut site.sender] {
         links.push(wait_until_running(&mut space.netlink, &space.end)?);
         wait_for_passed(space)?;
         space.enter()?;
         offloads.push(read_offloads(&space.end)?);
+        stacks.push(recorded_settings());
     }
     if let Some(hub) = &mut site.hub {
         wait_for_passed(hub)?;
     }
     verify(site.mtu_bytes, request.offloads, &links, &offloads)?;
 
-    let mut facts = tcp_settings();
+    let mut facts = stacks.pop().unwrap_or_default();
+    facts.extend(stacks.into_iter().flatten().map(|(name, value)| (format!("receiver_{name}"), value)));
+    let mut carried = site.sender.carried;
+    for of_another in site.hub.iter().map(|hub| &hub.carried).chain([&site.receiver.carried]) {
+        carried.join(of_another);
+    }
+    facts.extend(carried.facts());
     facts.insert("sender_interface".into(), request.sender_interface.clone());
     facts.insert("receiver_interface".into(), request.receiver_interface.clone());
     facts.insert("mtu".into(), site.mtu_bytes.to_string());
     facts.insert("sender_offloads".into(), ethtool::show(&offloads[1]));
     facts.insert("receiver_offloads".into(), ethtool::show(&offloads[0]));
-    Ok(request.pair(site.sender.namespace, site.receiver.namespace, site.hub.map(|hub| hub.namespace), facts))
+    let hub = site.hub.map(|hub| hub.namespace);
+    Ok(request.pair(site.sender.namespace, site.receiver.namespace, hub, (facts, carried)))
 }
 
 /// Settings that a device takes only while it is down come before it is set up.
@@ -195,17 +206,6 @@ fn verify(
             .at(BuildStep::Offload, &format!("turn {} off", offload.name())),
         _ => Ok(()),
     }
-}
-
-/// TCP settings of the namespace that this thread is in: a new one copies some and not others.
-pub fn tcp_settings() -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::new();
-    for name in ["tcp_rmem", "tcp_wmem", "tcp_timestamps", "tcp_sack", "tcp_congestion_control"] {
-        if let Ok(text) = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")) {
-            facts.insert(name.to_string(), text.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
-    }
-    facts
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use super::NamespacePair;
 use super::build::{self, Request};
+use super::carried::CarriedSettings;
 use super::refusal::{self, At, BuildStep, RefusedStep};
 use crate::Unavailable;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,7 @@ enum HolderAnswer {
         receiver_ns: RawFd,
         hub_ns: Option<RawFd>,
         facts: BTreeMap<String, String>,
+        carried: CarriedSettings,
     },
     RefusedStep(RefusedStep),
 }
@@ -55,6 +57,7 @@ pub fn main() -> i32 {
             receiver_ns: pair.receiver.net_ns.as_raw_fd(),
             hub_ns: pair.hub.as_ref().map(AsRawFd::as_raw_fd),
             facts: pair.facts.clone(),
+            carried: pair.carried.clone(),
         },
         Err(refused) => HolderAnswer::RefusedStep(refused.clone()),
     };
@@ -92,11 +95,12 @@ pub fn create(request: &Request) -> Result<NamespacePair, Unavailable> {
     let answer = listen(&mut holder);
     let taken = match answer {
         Some(HolderAnswer::RefusedStep(refused)) => Err(refusal::explain_here(refused)),
-        Some(HolderAnswer::Built { user_ns, sender_ns, receiver_ns, hub_ns, facts }) => {
+        Some(HolderAnswer::Built { user_ns, sender_ns, receiver_ns, hub_ns, facts, carried }) => {
             let open = |fd: RawFd| File::open(format!("/proc/{}/fd/{fd}", holder.id())).map(OwnedFd::from);
             let take = || {
                 let hub = hub_ns.map(open).transpose()?;
-                let mut pair = request.clone().pair(open(sender_ns)?, open(receiver_ns)?, hub, facts);
+                let (sender, receiver) = (open(sender_ns)?, open(receiver_ns)?);
+                let mut pair = request.clone().pair(sender, receiver, hub, (facts, carried));
                 pair.sender.user_ns = Some(open(user_ns)?);
                 pair.receiver.user_ns = Some(open(user_ns)?);
                 Ok(pair)

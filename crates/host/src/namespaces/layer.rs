@@ -3,6 +3,7 @@
 //! A layer makes the two ends and what lies between them. Addresses, offloads and the wait until links run are the
 //! builder's. Sources: ip-link(8), rtnetlink(7), veth(4), Documentation/networking (bridge, ipvlan, vxlan), RFC 7348.
 
+use super::carried::{CarriedSettings, StackSettings};
 use super::refusal::{At, BuildStep, RefusedStep};
 use super::{RECEIVER, SENDER};
 use std::net::Ipv4Addr;
@@ -79,16 +80,18 @@ pub struct SiteSpace {
     pub end: String,
     /// Links that packets pass besides.
     pub passed: Vec<String>,
+    pub carried: CarriedSettings,
 }
 
 impl SiteSpace {
-    /// A new namespace, which this thread is in afterwards.
-    pub fn make(end: &str) -> Result<SiteSpace, RefusedStep> {
+    /// A new namespace with the caller's settings, which this thread is in afterwards.
+    pub fn make(end: &str, settings: &StackSettings) -> Result<SiteSpace, RefusedStep> {
         namespace::unshare_net().at(BuildStep::NetworkNamespace, "make a network namespace")?;
         let namespace =
             namespace::current("net").at(BuildStep::Configure, "open the new network namespace")?;
         let netlink = Netlink::open().at(BuildStep::Configure, "open a netlink socket")?;
-        Ok(SiteSpace { namespace, netlink, end: end.to_string(), passed: Vec::new() })
+        let (passed, carried) = (Vec::new(), settings.carry());
+        Ok(SiteSpace { namespace, netlink, end: end.to_string(), passed, carried })
     }
 
     /// Moves this thread there: ioctl(2) speaks of the thread's own namespace.
@@ -126,6 +129,8 @@ pub struct LinkSite {
     pub receiver: SiteSpace,
     /// Between the two: where a host has its bridge.
     pub hub: Option<SiteSpace>,
+    /// Of whoever asked for the pair.
+    pub settings: StackSettings,
     pub wire_mtu_bytes: u32,
     /// Of both ends.
     pub mtu_bytes: u32,
@@ -143,7 +148,7 @@ impl LinkSite {
     /// do.
     fn bridge(&mut self) -> Result<(), RefusedStep> {
         let mtu = self.wire_mtu_bytes;
-        let hub = self.hub.insert(SiteSpace::make("")?);
+        let hub = self.hub.insert(SiteSpace::make("", &self.settings)?);
         hub.link(BRIDGE, (&LinkKind::Bridge, self.kind), mtu, None)?;
         for (space, port) in [&mut self.sender, &mut self.receiver].into_iter().zip(["port0", "port1"]) {
             space.veth(&space.end.clone(), port, hub.namespace.as_fd(), mtu)?;
@@ -157,7 +162,7 @@ impl LinkSite {
     /// Both ends as children of one link between them. Those of macvlan have MAC addresses of their own and reach each other
     /// in mode bridge; those of ipvlan share one, and the IP address decides.
     fn children(&mut self, kind: LinkKind<'_>) -> Result<(), RefusedStep> {
-        let hub = self.hub.insert(SiteSpace::make("")?);
+        let hub = self.hub.insert(SiteSpace::make("", &self.settings)?);
         let own = hub.namespace.try_clone().at(BuildStep::Configure, "duplicate a descriptor")?;
         hub.veth(PARENTS[0], PARENTS[1], own.as_fd(), self.wire_mtu_bytes)?;
         PARENTS.iter().try_for_each(|parent| hub.set_up(parent))?;

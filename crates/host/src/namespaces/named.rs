@@ -5,8 +5,9 @@
 //! is changed or removed. The addresses by which they reach each other are read from their links.
 //! Source: ip-netns(8), network_namespaces(7).
 
+use super::carried::{CarriedSettings, recorded_settings};
 use super::refusal::{At, BuildStep, RefusedStep};
-use super::{NamespacePair, NamespaceSide, build};
+use super::{NamespacePair, NamespaceSide};
 use crate::{Unavailable, link};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -63,7 +64,8 @@ pub fn open(path: &str) -> Result<NamespacePair, Unavailable> {
     let far = look_into(receiver)?;
     let (near_end, far_end) =
         common_link(&near.links, &far.links).ok_or_else(|| not_joined(sender, receiver))?;
-    let mut facts = near.tcp;
+    let mut facts = near.stack;
+    facts.extend(far.stack.into_iter().map(|(name, value)| (format!("receiver_{name}"), value)));
     describe(&mut facts, "sender", &near.namespace, &near_end)?;
     describe(&mut facts, "receiver", &far.namespace, &far_end)?;
     let side = |net_ns, end: LinkEnd| NamespaceSide {
@@ -77,6 +79,7 @@ pub fn open(path: &str) -> Result<NamespacePair, Unavailable> {
         receiver: side(far.namespace, far_end),
         hub: None,
         facts,
+        carried: CarriedSettings::default(),
     })
 }
 
@@ -105,7 +108,7 @@ struct LinkEnd {
 struct NamespaceView {
     namespace: OwnedFd,
     links: Vec<Addressed>,
-    tcp: BTreeMap<String, String>,
+    stack: BTreeMap<String, String>,
 }
 
 /// The namespace that we run in: its interfaces are not changed either.
@@ -115,7 +118,7 @@ fn look_here() -> Result<NamespaceView, Unavailable> {
         reason: format!("cannot read the addresses of this network namespace: {error}"),
         remedy: "look at them with `ip address`, or use --path veth".into(),
     })?;
-    Ok(NamespaceView { namespace, links, tcp: build::tcp_settings() })
+    Ok(NamespaceView { namespace, links, stack: recorded_settings() })
 }
 
 fn look_into(name: &str) -> Result<NamespaceView, Unavailable> {
@@ -127,10 +130,10 @@ fn look_into(name: &str) -> Result<NamespaceView, Unavailable> {
     let looked = inside(&namespace, || {
         let mut netlink = Netlink::open().at(BuildStep::Configure, "open a netlink socket")?;
         let links = netlink.addresses().at(BuildStep::Configure, "read the addresses")?;
-        Ok((links, build::tcp_settings()))
+        Ok((links, recorded_settings()))
     });
-    let (links, tcp) = looked.map_err(|refused| entering_failed(name, &refused))?;
-    Ok(NamespaceView { namespace, links, tcp })
+    let (links, stack) = looked.map_err(|refused| entering_failed(name, &refused))?;
+    Ok(NamespaceView { namespace, links, stack })
 }
 
 fn entering_failed(name: &str, refused: &RefusedStep) -> Unavailable {

@@ -217,6 +217,6 @@ pub fn end(address: IpAddr, toward: Option<IpAddr>) -> io::Result<BTreeMap<Strin
     };
     let mut facts = link::describe(&interface)?;
     facts.extend(toward.and_then(link::route_to).map(|route| ("route".to_string(), route)));
-    facts.extend(namespaces::tcp_settings());
+    facts.extend(namespaces::carried::recorded_settings());
     Ok(facts)
 }

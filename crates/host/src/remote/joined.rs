@@ -47,7 +47,7 @@ impl NearSide<'_> {
             None => agent::end(near, Some(far)).unwrap_or_default(),
             Some(there) => there.end(near, Some(far))?,
         };
-        Ok(of_role("sender", near, told, &namespaces::tcp_settings()))
+        Ok(of_role("sender", near, told, &namespaces::carried::recorded_settings()))
     }
 }
 
