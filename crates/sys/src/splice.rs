@@ -5,7 +5,7 @@
 
 use super::socket::{advance, length_or_retry};
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::pipe::fcntl_setpipe_size;
+use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsRawFd, RawFd};
@@ -27,6 +27,11 @@ impl Pipe {
         let (reader, writer) = io::pipe()?;
         fcntl_setpipe_size(&writer, bytes)?;
         Ok(Pipe { reader, writer })
+    }
+
+    /// What the kernel made of the size.
+    pub fn bytes(&self) -> io::Result<usize> {
+        Ok(fcntl_getpipe_size(&self.writer)?)
     }
 
     /// Moves up to `bytes` of a file from `offset` into the pipe; `offset` moves on.

@@ -83,14 +83,27 @@ pub fn drained(socket: RawFd, limit: Duration) -> io::Result<u64> {
     }
 }
 
-/// The point's pipe, or why an ordinary user cannot have it.
+/// The point's pipe, or why it cannot be had: the kernel makes it a power of two of pages, and no larger than an
+/// ordinary user may have.
 pub fn pipe(point: &Point) -> io::Result<Pipe> {
     let bytes = point.int_at(PIPE_SIZE.id).unwrap_or(PIPE_BYTES);
-    Pipe::sized(bytes as usize).map_err(|error| match error.raw_os_error() {
+    let pipe = Pipe::sized(bytes as usize).map_err(|error| match error.raw_os_error() {
         // Not EMFILE: that is this process's limit on descriptors, whatever they are of.
         Some(libc::EPERM | libc::ENOMEM | libc::ENFILE) => io::Error::other(refused(bytes, &error)),
         _ => error,
-    })
+    })?;
+    match pipe.bytes()? as u64 {
+        got if got == bytes => Ok(pipe),
+        got => Err(io::Error::other(Unavailable {
+            reason: format!("a pipe of {bytes} B was asked for, and the kernel makes one of {got} B"),
+            remedy: format!("--pipe-size {got}"),
+        })),
+    }
+}
+
+/// Can this point have its pipe?
+pub fn pipe_fits(point: &Point) -> Result<(), Unavailable> {
+    pipe(point).map(drop).or_else(|error| error.downcast().map_or(Ok(()), Err))
 }
 
 fn refused(bytes: u64, error: &io::Error) -> Unavailable {

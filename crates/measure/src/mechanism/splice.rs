@@ -4,7 +4,7 @@
 //! size is known: references to the page cache, no copy. SPLICE_F_MORE says that the rest of a call
 //! follows, or with MSG_MORE that another call does. Sources: splice(2), pipe(7).
 
-use super::page_cache::{FileSource, PIPE_SIZE, pipe, tried};
+use super::page_cache::{FileSource, PIPE_SIZE, pipe, pipe_fits, tried};
 use super::{
     About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending,
 };
@@ -12,6 +12,7 @@ use super::{more_flag, sender};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::RawFd;
+use syscost_core::axis::Point;
 use syscost_host::Unavailable;
 use syscost_sys::splice::{self, MORE, MOVE, Pipe};
 
@@ -31,6 +32,10 @@ impl Mechanism for Splice {
 
     fn available(&self) -> Result<(), Unavailable> {
         tried("splice(2)", |file| Pipe::sized(PAGE)?.fill(file, &mut 0, 1).map(drop))
+    }
+
+    fn fits(&self, point: &Point) -> Result<(), Unavailable> {
+        pipe_fits(point)
     }
 
     fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {

@@ -18,7 +18,7 @@
 //! Sources: vmsplice(2), splice(2), tcp(7) (SIOCOUTQ), Documentation/networking/ip-sysctl.rst.
 
 use super::lent_ring::{LentRing, LentShape};
-use super::page_cache::{PIPE_SIZE, drained, pipe, tried};
+use super::page_cache::{PIPE_SIZE, drained, pipe, pipe_fits, tried};
 use super::{
     About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending,
     Tally, per_call,
@@ -78,6 +78,10 @@ impl Mechanism for VmSplice {
             lent.push(&memory);
             lent.enter(&Pipe::sized(PAGE)?).map(drop)
         })
+    }
+
+    fn fits(&self, point: &Point) -> Result<(), Unavailable> {
+        pipe_fits(point)
     }
 
     fn messages_held(&self, point: &Point) -> u64 {

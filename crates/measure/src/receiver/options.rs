@@ -75,13 +75,35 @@ pub const OF_RECV: &[Axis] = &[LOW_WATER, BUSY_POLL, WAITING, READ_BYTES];
 pub fn apply(socket: RawFd, point: &Point) -> anyhow::Result<()> {
     if let Some(bytes) = point.int_at(LOW_WATER.id) {
         socket::set_option(socket, libc::SO_RCVLOWAT, bytes as libc::c_int)?;
+        granted(socket, libc::SO_RCVLOWAT, bytes, |most| Unavailable {
+            reason: format!("SO_RCVLOWAT of {bytes} B was asked for, and the kernel grants {most} B"),
+            remedy: format!(
+                "--low-water {most}; it is at most half of the receive buffer: a --socket-buffer of {bytes}, or \
+                 2 x {bytes} as the last number of net.ipv4.tcp_rmem"
+            ),
+        })?;
     }
     let busy_poll_us = point.int_at(BUSY_POLL.id).unwrap_or(0);
     if busy_poll_us > 0 {
         socket::set_option(socket, libc::SO_BUSY_POLL, busy_poll_us as libc::c_int)
             .map_err(|error| busy_poll_refused(&error))?;
+        granted(socket, libc::SO_BUSY_POLL, busy_poll_us, |us| Unavailable {
+            reason: format!("SO_BUSY_POLL of {busy_poll_us} us was asked for, and the kernel grants {us} us"),
+            remedy: format!("--busy-poll {us}"),
+        })?;
     }
     Ok(())
+}
+
+/// The kernel caps some values in silence.
+fn granted(
+    socket: RawFd,
+    option: libc::c_int,
+    asked: u64,
+    refused: impl FnOnce(u64) -> Unavailable,
+) -> anyhow::Result<()> {
+    let got = socket::option(socket, option)? as u64;
+    if got == asked { Ok(()) } else { Err(refused(got).into()) }
 }
 
 /// Can one thread serve several connections by this receiver? Not while it waits for one of them in a way of

@@ -4,6 +4,7 @@ use super::axes::{CONGESTION_CONTROL, PATH, PLACEMENT};
 use super::connection;
 use crate::mechanism::{Handover, Mechanism};
 use crate::receiver::Receive;
+use syscost_core::axis::Point;
 use syscost_host::files::Root;
 use syscost_host::namespaces::{layer, named};
 use syscost_host::remote::{self, target};
@@ -47,6 +48,11 @@ pub fn congestion_control(name: &str) -> Result<(), Unavailable> {
         reason: format!("the kernel refuses congestion control {name} ({error})"),
         remedy: settings::congestion_control_remedy(&Root::here(), name, error.raw_os_error()),
     })
+}
+
+/// What of this point's sockets the kernel grants here: it caps some values, and says so only when asked.
+pub fn options(point: &Point, receives_here: bool) -> Result<(), Unavailable> {
+    connection::try_options(point, receives_here).or_else(|error| error.downcast().map_or(Ok(()), Err))
 }
 
 /// What is measured instead of a default that is refused.

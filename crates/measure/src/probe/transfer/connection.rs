@@ -14,11 +14,13 @@ use std::time::{Duration, Instant};
 
 use crate::mechanism::{all_connections, connections};
 use crate::probe::{Channel, Task};
+use crate::receiver::options as receiving;
 use syscost_core::axis::Point;
+use syscost_core::units::Unit;
 use syscost_host::acceptor::{self, SET_UP_LIMIT};
 use syscost_host::files::Root;
 use syscost_host::remote::reach::{self, WELCOME};
-use syscost_host::{scarce, settings};
+use syscost_host::{Unavailable, scarce, settings};
 use syscost_sys::socket::wait_connected;
 
 /// Connections that may wait to be accepted: enough for ours to stand behind a crowd of strangers.
@@ -42,7 +44,59 @@ fn options(socket: &Socket, point: &Point) -> Result<()> {
         socket.set_send_buffer_size(buffer).context("cannot set SO_SNDBUF")?;
         socket.set_recv_buffer_size(buffer).context("cannot set SO_RCVBUF")?;
     }
-    Ok(())
+    granted(socket, point)
+}
+
+/// What the kernel made of it: it caps buffers in silence, and a route or a program of the administrator's may
+/// set another congestion control. A figure under the name of what was asked would be a lie.
+fn granted(socket: &Socket, point: &Point) -> Result<()> {
+    let refused = |reason: String, remedy: String| Err(Unavailable { reason, remedy }.into());
+    let buffer = point.int(SOCKET_BUFFER_BYTES).unwrap_or(0) as usize;
+    let granted = [
+        ("SO_SNDBUF", socket.send_buffer_size()?, "net.core.wmem_max"),
+        ("SO_RCVBUF", socket.recv_buffer_size()?, "net.core.rmem_max"),
+    ];
+    // The kernel doubles what is asked, for its own part of it (socket(7)).
+    let other: Vec<_> = granted.iter().filter(|(_, bytes, _)| buffer > 0 && *bytes != 2 * buffer).collect();
+    if !other.is_empty() {
+        let bytes = |bytes: usize| Unit::Bytes.format(bytes as f64);
+        let told: Vec<_> =
+            other.iter().map(|(option, got, _)| format!("{option} {}", bytes(got / 2))).collect();
+        let sizes = other.iter().map(|(_, got, _)| got / 2);
+        let capped = other.iter().all(|(_, got, _)| *got < 2 * buffer);
+        let instead = if capped { sizes.min() } else { sizes.max() }.unwrap_or(buffer);
+        let most: String = other.iter().map(|(.., most)| format!(" {most}={buffer}")).collect();
+        let allow = if capped { format!("sudo sysctl{most}, or ") } else { String::new() };
+        return refused(
+            format!("of socket buffers of {} the kernel grants {}", bytes(buffer), told.join(", ")),
+            format!("{allow}--socket-buffer {instead}"),
+        );
+    }
+    if socket.tcp_nodelay()? != point.on(NODELAY) {
+        return refused(
+            "the kernel does not keep TCP_NODELAY".into(),
+            "measure outside of this sandbox".into(),
+        );
+    }
+    let used = socket.tcp_congestion().map(|name| congestion_name(&name));
+    match (point.text(CONGESTION_CONTROL), used) {
+        (Some(asked), Ok(used)) if asked != used => refused(
+            format!("congestion control {asked} was asked for, and the kernel uses {used}"),
+            format!("--congestion {used}; or let no route (ip route, congctl) and no BPF program set it"),
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn congestion_name(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).trim_end_matches('\0').to_string()
+}
+
+/// Sets the options of a case on a socket that is then thrown away; those of its receiver where that is here.
+pub fn try_options(point: &Point, receives_here: bool) -> Result<()> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    options(&socket, point)?;
+    if receives_here { receiving::apply(socket.as_raw_fd(), point) } else { Ok(()) }
 }
 
 /// Sets a congestion control on a socket that is then thrown away.
@@ -153,6 +207,7 @@ fn connect_some(address: SocketAddr, token: &str, point: &Point, numbers: &[u32]
     }
     for stream in &mut streams {
         hear_welcome(stream).map_err(|error| not_welcomed(address, error))?;
+        granted(&socket2::SockRef::from(&*stream), point)?;
         stream.set_read_timeout(None)?;
         leave_interactive_mode(stream)?;
     }
@@ -242,13 +297,7 @@ pub fn facts(stream: &TcpStream) -> BTreeMap<String, String> {
     put("receive_buffer_bytes", socket.recv_buffer_size().ok().map(|n| n.to_string()));
     put("nodelay", socket.tcp_nodelay().ok().map(|on| if on { "on" } else { "off" }.into()));
     put("mss_bytes", socket.tcp_mss().ok().map(|n| n.to_string()));
-    put(
-        "congestion_control",
-        socket
-            .tcp_congestion()
-            .ok()
-            .map(|name| String::from_utf8_lossy(&name).trim_end_matches('\0').to_string()),
-    );
+    put("congestion_control", socket.tcp_congestion().ok().map(|name| congestion_name(&name)));
     facts
 }
 

@@ -1,18 +1,20 @@
 //! Sides of a transfer that are elsewhere: what they need is asked there, before anything is planned.
 
 use super::available;
-use super::axes::{self, CONGESTION_CONTROL, MECHANISM, PATH, PLACEMENT, RECEIVER};
+use super::axes::{self, CONGESTION_CONTROL, MECHANISM, PATH, PLACEMENT, RECEIVER, SOCKET_BUFFER_BYTES};
 use crate::mechanism;
 use crate::receiver as receivers;
+use crate::receiver::options::{BUSY_POLL, LOW_WATER};
 use syscost_core::axis::{Point, Value};
 use syscost_host::Unavailable;
 use syscost_host::remote::{self, target};
 
 /// What of a point its receiver has to be able to do.
-const OF_RECEIVERS: [&str; 3] = [RECEIVER.id, CONGESTION_CONTROL.id, PLACEMENT.id];
+const OF_RECEIVERS: [&str; 6] =
+    [RECEIVER.id, CONGESTION_CONTROL.id, PLACEMENT.id, SOCKET_BUFFER_BYTES.id, LOW_WATER.id, BUSY_POLL.id];
 
 /// What of it its sender has to be able to do, where that is elsewhere too.
-const OF_SENDERS: [&str; 3] = [MECHANISM.id, CONGESTION_CONTROL.id, PLACEMENT.id];
+const OF_SENDERS: [&str; 4] = [MECHANISM.id, CONGESTION_CONTROL.id, PLACEMENT.id, SOCKET_BUFFER_BYTES.id];
 
 /// Is neither end of this point's path here?
 pub fn both(point: &Point) -> bool {
@@ -37,15 +39,15 @@ pub fn usual(path: &str) -> Point {
 /// Asks both ends that are elsewhere; a point whose path leads nowhere else needs nobody's leave.
 pub fn asked(point: &Point) -> Result<(), Unavailable> {
     let Some(path) = host(point) else { return Ok(()) };
-    let of = |ids: [&str; 3]| {
+    let of = |ids: &[&str]| {
         let wanted: Vec<_> =
             ids.iter().filter_map(|id| Some(((*id).into(), point.get(id)?.clone()))).collect();
         let wanted: Point = wanted.into_iter().collect();
         serde_json::to_value(&wanted).expect("a point is text and numbers")
     };
     let host = remote::open(path)?;
-    host.far.allows(&of(OF_RECEIVERS))?;
-    host.near.as_ref().map_or(Ok(()), |near| near.allows(&of(OF_SENDERS)))
+    host.far.allows(&of(&OF_RECEIVERS))?;
+    host.near.as_ref().map_or(Ok(()), |near| near.allows(&of(&OF_SENDERS)))
 }
 
 /// Is a congestion control refused on that host, which answers?
@@ -68,6 +70,7 @@ pub fn allows(wanted: &serde_json::Value) -> Result<(), Unavailable> {
         receivers::find(name).ok_or_else(|| unknown(&format!("receiver {name}")))?.available()?;
     }
     wanted.text(CONGESTION_CONTROL).map_or(Ok(()), available::congestion_control)?;
+    available::options(&wanted, true)?;
     wanted.text(PLACEMENT).map_or(Ok(()), available::placement)
 }
 

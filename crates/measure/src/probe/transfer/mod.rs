@@ -88,6 +88,9 @@ impl Probe for Transfer {
         for (axis, check) in here {
             point.text(*axis).map_or(Ok(()), check)?;
         }
+        if !far::both(point) {
+            available::options(point, far::host(point).is_none())?;
+        }
         far::asked(point)
     }
 
