@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use syscost_core::units::short_bytes;
 use syscost_experiment::plan::{Case, Plan};
-use syscost_experiment::run::{Audit, Record};
+use syscost_experiment::run::{Audit, Record, Warning};
 use syscost_harness::{self as measure, UnfinishedCases, audit::Audited};
 use syscost_host::namespaces::named;
 use syscost_host::remote::target;
@@ -19,6 +19,8 @@ use syscost_measure::ledger::Tier;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 use syscost_report::text::copies;
 use syscost_report::text::ending::EndTable;
+
+const INDENT: usize = 14;
 
 /// What is audited where neither an experiment nor the axis is named.
 const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback,veth")];
@@ -28,13 +30,20 @@ pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Ex
     let mut progress = one_pass::begin(&plan, None, true, global)?;
     let mut found = measure::audit::audit(&plan, &mut |event| progress.show(event))?;
     found.unfinished.skips.splice(0..0, plan.skips.iter().cloned());
+    let warnings = measure::packet_sockets(&plan);
     let Audited { audits, unfinished: UnfinishedCases { failures, skips, unreached, .. } } = &found;
     if global.json {
         let line = json!({ "event": "audited", "audits": audits, "failures": failures, "skips": skips,
-            "unreached": unreached, "state": found.unfinished.state() });
+            "unreached": unreached, "state": found.unfinished.state(), "warnings": warnings });
         output::print_json_line(&line)?;
     } else {
-        output::print(&text(&plan, &found, global.color))?;
+        let paint = Paint::stdout(global.color);
+        let told = |warning: &Warning| {
+            let what = format!("{}: {} -> {}", warning.observed, warning.consequence, warning.remedy);
+            entry(&paint.yellow("note"), INDENT, &what)
+        };
+        let told: String = warnings.iter().map(told).collect();
+        output::print(&(text(&plan, &found, global.color) + &told))?;
     }
     let wrong = audits.iter().any(|audit| audit.balanced() == Some(false));
     let missed = wrong || !failures.is_empty() || args.strict && !skips.is_empty();
@@ -129,7 +138,6 @@ fn balance(audit: &Audit) -> String {
 
 /// How it is known, what is wrong, and what could not be audited.
 fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
-    const INDENT: usize = 14;
     let labels = Labels::of(plan);
     let mut text = String::new();
     if !found.audits.is_empty() {

@@ -4,18 +4,21 @@
 
 use super::RunOptions;
 use super::calendar::Moment;
-use crate::worker::path::another_host;
+use crate::worker::path::{another_host, facts_before, is_made};
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use syscost_experiment::plan::Plan;
+use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning};
+use syscost_host::namespaces::carried::DifferingSetting;
 use syscost_host::remote::consent;
 use syscost_host::remote::transport::rsh;
-use syscost_host::{Fact, cleaner, fingerprint, identity, remote};
+use syscost_host::{Fact, cleaner, fingerprint, identity, namespaces, packet_sockets as taps, remote};
+use syscost_measure::mechanism::{self, Reuse};
 use syscost_measure::probe::directory;
+use syscost_measure::probe::transfer::axes::{MECHANISM, PATH};
 use syscost_measure::probe::transfer::{far, planted};
 use syscost_sys::{place, program, random};
 
@@ -56,6 +59,8 @@ pub fn create(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
     record.warnings.extend(emulated(&record));
     record.warnings.extend(copied_to_hosts());
     record.warnings.extend(both_elsewhere(&options.plan));
+    record.warnings.extend(differing_settings(&options.plan));
+    record.warnings.extend(packet_sockets(&options.plan));
     let mut dir = RunDir::create(&options.out, &record)?;
     if warn_of_no_lock(&mut record, &dir) {
         dir.write_record(&record)?;
@@ -203,6 +208,47 @@ fn both_elsewhere(plan: &Plan) -> Option<Warning> {
         remedy: "look at both ends before and after with `syscost doctor` there".into(),
         cases,
     })
+}
+
+/// Settings of the caller that the kernel does not take in the namespaces of a run.
+fn differing_settings(plan: &Plan) -> Option<Warning> {
+    let cases: Vec<usize> =
+        plan.cases.iter().filter(|case| is_made(&case.point)).map(|case| case.index).collect();
+    let differing = &namespaces::carried().filter(|_| !cases.is_empty())?.differing;
+    let told: Vec<String> = differing.iter().map(DifferingSetting::sentence).collect();
+    Some(Warning {
+        id: "differing_settings".into(),
+        observed: format!("between namespaces other settings are in force: {}", told.join("; ")),
+        consequence: "cases between namespaces were measured with the settings there".into(),
+        remedy: differing.first()?.remedy().into(),
+        cases,
+    })
+}
+
+/// Who sees what leaves an end of a path makes its zero-copy sends copy: one warning a path. A pair that is made for
+/// the run has nobody in it.
+pub fn packet_sockets(plan: &Plan) -> Vec<Warning> {
+    let lends = |case: &&Case| {
+        let mechanism = case.point.text(MECHANISM).and_then(mechanism::find);
+        mechanism.is_some_and(|mechanism| mechanism.about().facts.reuse == Reuse::AtCompletion)
+    };
+    let mut paths: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for case in plan.cases.iter().filter(lends).filter(|case| !is_made(&case.point)) {
+        paths.entry(case.point.text(PATH).unwrap_or_default()).or_default().push(case.index);
+    }
+    let warning = |(path, cases): (&str, Vec<usize>)| {
+        let facts = facts_before(path);
+        let holders: BTreeSet<&str> = taps::of_ends(&facts).collect();
+        let holders = holders.into_iter().collect::<Vec<_>>().join(", ");
+        (!holders.is_empty()).then(|| Warning {
+            id: "packet_sockets".into(),
+            observed: format!("over {path} every packet is seen by the packet socket of {holders}"),
+            consequence: taps::CONSEQUENCE.into(),
+            remedy: taps::REMEDY.into(),
+            cases,
+        })
+    };
+    paths.into_iter().filter_map(warning).collect()
 }
 
 /// What weakens the run before it starts: a debug build, defaults that this machine cannot do.

@@ -16,6 +16,7 @@ pub mod rights;
 mod schedule;
 mod session;
 
+pub use begin::packet_sockets;
 pub use check::{UnfinishedCases, check};
 pub use event::Event;
 

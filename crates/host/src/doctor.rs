@@ -12,10 +12,11 @@ mod system;
 pub use super::conditions::Status;
 use super::counters::{self, Counters};
 use super::files::Root;
+use super::namespaces::carried::CarriedSettings;
 use super::namespaces::{self, NamespaceRights};
 use super::noise::Noise;
 use super::topology::Topology;
-use super::{Unavailable, clock, scratch};
+use super::{Unavailable, clock, packet_sockets, scratch};
 pub use path::path;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -54,6 +55,10 @@ pub struct Live {
     counters_wanted: usize,
     counters_missing: Vec<(String, Unavailable)>,
     namespaces: Result<NamespaceRights, Unavailable>,
+    /// Of the caller's settings into such namespaces.
+    carried: Option<CarriedSettings>,
+    /// Who sees every packet that leaves this network namespace.
+    packet_sockets: Option<String>,
     zerocopy: Result<(), String>,
     debug_build: bool,
     directory: PathBuf,
@@ -78,6 +83,8 @@ impl Live {
             counters_wanted: counters::ids().count(),
             counters_missing: Counters::refused(),
             namespaces: namespaces::available(),
+            carried: namespaces::carried().cloned(),
+            packet_sockets: packet_sockets::on(None),
             zerocopy: tcp_zerocopy().map_err(|e| e.to_string()),
             debug_build: cfg!(debug_assertions),
             directory_writable: scratch::writable(&directory.to_string_lossy()),
@@ -122,7 +129,9 @@ const POINTS: &[(&str, &str, Judge)] = &[
     ("rights", "rights", system::rights),
     ("open_files", "limit of open files", system::open_files),
     ("namespaces", "network namespaces and veth", network::namespaces),
+    ("carried_settings", "settings of the network there", network::carried),
     ("socket_zerocopy", "MSG_ZEROCOPY", network::zerocopy),
+    ("packet_sockets", "packet sockets", network::packet_sockets),
     ("locked_memory", "limit of locked memory", network::locked_memory),
     ("congestion_control", "TCP congestion control", network::congestion_control),
 ];

@@ -7,6 +7,7 @@ pub mod noise;
 pub mod topology;
 pub mod conditions;
 pub mod counters;
+pub mod packet_sockets;
 pub mod link;
 pub mod namespaces;
 pub mod acceptor;

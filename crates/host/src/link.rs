@@ -3,6 +3,7 @@
 //! It only reads, and what a device does not tell is left out. Sources: rtnetlink(7), ip(7),
 //! include/uapi/linux/ethtool.h.
 
+use super::packet_sockets;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -61,6 +62,7 @@ pub fn describe(interface: &str) -> io::Result<BTreeMap<String, String>> {
         ("offloads", ethtool::offloads(interface).ok().map(|all| ethtool::show(&all))),
         ("driver", ethtool::driver(interface).ok()),
         ("scatter_gather", ethtool::scatter_gather(interface).ok().map(on)),
+        (packet_sockets::FACT, packet_sockets::on(Some(link.index))),
         ("bits_per_second", ethtool::bits_per_second(interface).map(|rate| rate.to_string())),
     ];
     let told = told.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?)));

@@ -68,7 +68,13 @@ impl Place {
     /// The same pair, for workers of ours.
     pub fn lent(&self) -> Result<NamespacePair> {
         let (sender, receiver) = (copy(&self.pair.sender)?, copy(&self.pair.receiver)?);
-        Ok(NamespacePair { sender, receiver, hub: None, facts: self.pair.facts.clone() })
+        Ok(NamespacePair {
+            sender,
+            receiver,
+            hub: None,
+            facts: self.pair.facts.clone(),
+            carried: self.pair.carried.clone(),
+        })
     }
 
     /// A route from one end to the other with the congestion control, read back.

@@ -6,10 +6,10 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use syscost_core::axis::Point;
 use syscost_experiment::run::Run;
-use syscost_host::Unavailable;
 use syscost_host::namespaces::{NamespacePair, NamespaceSide, PairSettings, layer, named};
 use syscost_host::remote::{self, Elsewhere, Host, target};
-use syscost_measure::probe::transfer::axes::{MTU, OFFLOADS, PATH};
+use syscost_host::{Unavailable, packet_sockets};
+use syscost_measure::probe::transfer::axes::{LOOPBACK, MTU, OFFLOADS, PATH};
 use syscost_sys::namespace;
 
 /// Where a worker runs.
@@ -138,7 +138,9 @@ impl Paths {
     pub fn facts(&self, point: &Point) -> BTreeMap<String, String> {
         let host = another_host(point).and_then(|path| self.hosts.get(path));
         let pair = link(point).and_then(|link| self.pairs.get(&link));
-        host.map(|host| &host.facts).or(pair.map(|pair| &pair.facts)).cloned().unwrap_or_default()
+        let facts = host.map(|host| &host.facts).or(pair.map(|pair| &pair.facts)).cloned();
+        let on_loopback = || (point.text(PATH) == Some(LOOPBACK)).then(here);
+        facts.or_else(on_loopback).unwrap_or_default()
     }
 
     fn pair(&mut self, link: PathLink) -> Result<&NamespacePair, Unavailable> {
@@ -151,6 +153,28 @@ impl Paths {
         }
         Ok(&self.pairs[&link])
     }
+}
+
+/// What is known of this path before anything is measured over it: none of one that is still to be made.
+pub fn facts_before(path: &str) -> BTreeMap<String, String> {
+    if target::is_meant(path) {
+        return remote::open(path).map(|host| host.facts.clone()).unwrap_or_default();
+    }
+    if named::is_meant(path) {
+        return named::open(path).map(|pair| pair.facts).unwrap_or_default();
+    }
+    here()
+}
+
+/// Both ends on loopback: who sees what passes there.
+fn here() -> BTreeMap<String, String> {
+    let holders = packet_sockets::on(Some(packet_sockets::LOOPBACK));
+    holders.into_iter().map(|holders| (format!("sender_{}", packet_sockets::FACT), holders)).collect()
+}
+
+/// Is its link made for the run?
+pub fn is_made(point: &Point) -> bool {
+    matches!(link(point), Some(PathLink::Made(_)))
 }
 
 /// The host on the far side of this point's path, as the user wrote it.

@@ -3,7 +3,7 @@
 use super::{Judgement, Live, good};
 use crate::files::Root;
 use crate::namespaces::NamespaceRights;
-use crate::settings;
+use crate::{packet_sockets, settings};
 use syscost_core::units::Unit;
 
 pub fn namespaces(_: &Root, live: &Live) -> Judgement {
@@ -14,6 +14,40 @@ pub fn namespaces(_: &Root, live: &Live) -> Judgement {
             "the veth path is skipped; only loopback can be measured, where sender and receiver share one network",
             why.remedy.clone(),
         ),
+    }
+}
+
+/// In a namespace such as a run uses: one is made, and its settings are read there.
+pub fn carried(_: &Root, live: &Live) -> Judgement {
+    let Some(carried) = &live.carried else {
+        return good("as here: without namespaces everything is measured in this one");
+    };
+    if carried.read == 0 {
+        return good("not told").worse(
+            super::Status::Unknown,
+            "settings of this machine (sysctl net.*) are not carried into the namespaces of the veth path",
+            "mount -t proc proc /proc",
+        );
+    }
+    let Some(first) = carried.differing.first() else {
+        return good(match &carried.carried[..] {
+            [] => "as here".to_string(),
+            all => format!("as here, where these are not the kernel's own: {}", all.join("; ")),
+        });
+    };
+    let all: Vec<String> = carried.differing.iter().map(|setting| setting.sentence()).collect();
+    good(all.join("; "))
+        .caution("cases over the veth path are measured with the settings there", first.remedy())
+}
+
+/// Whoever wants to see packets makes zero-copy copy.
+pub fn packet_sockets(_: &Root, live: &Live) -> Judgement {
+    match &live.packet_sockets {
+        None => good("none"),
+        Some(who) => {
+            let seen = good(format!("every packet is seen by {who}"));
+            seen.caution(packet_sockets::CONSEQUENCE, packet_sockets::REMEDY)
+        }
     }
 }
 

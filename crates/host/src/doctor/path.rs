@@ -3,6 +3,7 @@
 use super::{HostCheck, good};
 use crate::Unavailable;
 use crate::namespaces::named;
+use crate::packet_sockets;
 use crate::remote::{self, target};
 use std::collections::BTreeMap;
 
@@ -20,7 +21,20 @@ pub fn path(path: &str) -> Result<HostCheck, String> {
 
 fn judged(path: &str, facts: Result<BTreeMap<String, String>, Unavailable>) -> HostCheck {
     let judgement = match facts {
-        Ok(facts) => good(described(&facts)),
+        Ok(facts) => {
+            let holders: Vec<&str> = packet_sockets::of_ends(&facts).collect();
+            let told = good(described(&facts));
+            if holders.is_empty() {
+                told
+            } else {
+                let seen = format!(
+                    "every packet is seen by {}: {}",
+                    holders.join(", "),
+                    packet_sockets::CONSEQUENCE
+                );
+                told.caution(seen, packet_sockets::REMEDY)
+            }
+        }
         Err(why) => good(why.reason).bad("every case over it is skipped", why.remedy),
     };
     judgement.of("path", format!("path {path}"))

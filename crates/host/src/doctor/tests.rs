@@ -47,6 +47,8 @@ fn quiet() -> (Machine, Live) {
         counters_wanted: 16,
         counters_missing: Vec::new(),
         namespaces: Ok(NamespaceRights::Root),
+        carried: Some(CarriedSettings { read: 300, ..CarriedSettings::default() }),
+        packet_sockets: None,
         zerocopy: Ok(()),
         debug_build: false,
         directory: "/home/me".into(),
