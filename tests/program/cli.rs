@@ -132,7 +132,7 @@ fn values_that_an_axis_refuses() {
 fn more_memory_than_there_is() {
     // 1024 threads x 1 GiB x what a sender holds: more than any machine this runs on has.
     let message = refused(&["run", "--size", "1G", "--threads", "1024", "--path", "loopback"]);
-    contains(&message, &["of memory, and this machine has", "--size", "would fit"]);
+    contains(&message, &["of memory, and this machine", "to give; --size", "would fit"]);
 }
 
 #[test]

@@ -8,9 +8,11 @@ use crate::{
     analyse, args, audit, axes, check, columns, compare, completions, course, doctor, explain, fleet, gate,
     history, lab, list, man, output, plan, profile, repeat, report, run,
 };
+use anyhow::anyhow;
 use clap::FromArgMatches;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use syscost_host::files::{self, Root};
 use syscost_host::remote::{self, InstalledCopy, consent};
 use syscost_sys::signals;
 
@@ -73,6 +75,10 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
     let global = &cli.global;
     if !global.allow_commands {
         consent::ask();
+    }
+    use CliCommand::{Audit, Check, Plan, Profile, Run};
+    if matches!(cli.command, Audit(_) | Check(_) | Plan(_) | Profile(_) | Run(_)) {
+        files::proc_is_there(&Root::here()).map_err(|why| anyhow!("{}: {}", why.reason, why.remedy))?;
     }
     match &cli.command {
         CliCommand::List(args) => list::run(args, global)?,

@@ -27,6 +27,7 @@ use syscost_experiment::run::{
     settings,
 };
 use syscost_experiment::spec::Spec;
+use syscost_host::allowance::Rooms;
 use syscost_host::conditions::{Conditions, ConditionsWatch};
 use syscost_host::scratch::Scratch;
 use syscost_host::settings::clock_counts_instructions;
@@ -61,6 +62,8 @@ pub struct Session<'a> {
     /// See [`forecast::sizes_beside`] and [`forecast::stages`].
     beside: forecast::SizesBeside,
     stages: Vec<usize>,
+    /// What there was to give when the session began.
+    rooms: Rooms,
     /// Cases whose prediction was asked for, whatever the answer.
     forecast: BTreeSet<usize>,
     /// By block: the rivals that could not share a pair of workers.
@@ -109,6 +112,7 @@ impl<'a> Session<'a> {
             end,
             visits: 0,
             forecast: BTreeSet::new(),
+            rooms: Rooms::here(),
             apart: BTreeMap::new(),
             looks: 0,
             next_look: 0,

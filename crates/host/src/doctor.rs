@@ -108,37 +108,54 @@ pub fn checks() -> Vec<HostCheck> {
 /// What judges one point of a machine.
 type Judge = fn(&Root, &Live) -> Judgement;
 
-/// Every point: its id, its title and its judge.
-const POINTS: &[(&str, &str, Judge)] = &[
-    ("build", "build of syscost", system::build),
-    ("cpus", "CPUs", processor::count),
-    ("frequency_governor", "frequency governor", processor::governor),
-    ("turbo", "turbo", processor::turbo),
-    ("smt", "SMT (two hardware threads a core)", processor::smt),
-    ("clock", "clock", processor::clock),
-    ("tick_counter", "time-stamp counter", processor::tick_counter),
-    ("hardware_counters", "hardware counters", processor::counters),
-    ("steal", "stolen time", system::steal),
-    ("other_load", "other work", system::other_load),
-    ("virtual_machine", "virtual machine", system::hypervisor),
-    ("cpu_quota", "CPU quota", system::quota),
-    ("memory", "memory available", system::memory),
-    ("huge_pages", "transparent huge pages", system::huge_pages),
-    ("directory", "current directory", system::directory),
-    ("softirq_time", "softirq time (IRQ_TIME_ACCOUNTING)", system::softirq_time),
-    ("rights", "rights", system::rights),
-    ("open_files", "limit of open files", system::open_files),
-    ("namespaces", "network namespaces and veth", network::namespaces),
-    ("carried_settings", "settings of the network there", network::carried),
-    ("socket_zerocopy", "MSG_ZEROCOPY", network::zerocopy),
-    ("packet_sockets", "packet sockets", network::packet_sockets),
-    ("locked_memory", "limit of locked memory", network::locked_memory),
-    ("congestion_control", "TCP congestion control", network::congestion_control),
+/// Every point: its id, its title, the file of which it is asked first, and its judge.
+const POINTS: &[(&str, &str, &str, Judge)] = &[
+    ("proc", "process file system", "proc", system::proc),
+    ("build", "build of syscost", "", system::build),
+    ("cpus", "CPUs", "sys/devices/system/cpu/cpu0/topology", processor::count),
+    ("frequency_governor", "frequency governor", "sys/devices/system/cpu/cpu0/cpufreq", processor::governor),
+    ("turbo", "turbo", "sys/devices/system/cpu/cpufreq/boost", processor::turbo),
+    ("smt", "SMT (two hardware threads a core)", "sys/devices/system/cpu/smt/active", processor::smt),
+    ("clock", "clock", "sys/devices/system/clocksource/clocksource0/current_clocksource", processor::clock),
+    ("tick_counter", "time-stamp counter", "proc/cpuinfo", processor::tick_counter),
+    ("hardware_counters", "hardware counters", "proc/sys/kernel/perf_event_paranoid", processor::counters),
+    ("steal", "stolen time", "proc/stat", system::steal),
+    ("other_load", "other work", "proc/loadavg", system::other_load),
+    ("virtual_machine", "virtual machine", "proc/cpuinfo", system::hypervisor),
+    ("cpu_quota", "CPU quota", "sys/fs/cgroup", system::quota),
+    ("memory", "memory available", "proc/meminfo", system::memory),
+    ("processes", "processes and threads", "proc/loadavg", system::processes),
+    (
+        "huge_pages",
+        "transparent huge pages",
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        system::huge_pages,
+    ),
+    ("directory", "current directory", "proc/self/mountinfo", system::directory),
+    ("softirq_time", "softirq time (IRQ_TIME_ACCOUNTING)", "proc/config.gz", system::softirq_time),
+    ("rights", "rights", "proc/self/status", system::rights),
+    ("open_files", "limit of open files", "proc/self/limits", system::open_files),
+    ("namespaces", "network namespaces and veth", "", network::namespaces),
+    ("carried_settings", "settings of the network there", "", network::carried),
+    ("socket_zerocopy", "MSG_ZEROCOPY", "proc/sys/net/core/optmem_max", network::zerocopy),
+    ("packet_sockets", "packet sockets", "proc/net/packet", network::packet_sockets),
+    ("locked_memory", "limit of locked memory", "proc/self/limits", network::locked_memory),
+    (
+        "congestion_control",
+        "TCP congestion control",
+        "proc/sys/net/ipv4/tcp_allowed_congestion_control",
+        network::congestion_control,
+    ),
 ];
 
 /// A machine as its files tell, with what was found by running on it.
 pub fn checks_of(root: &Root, live: &Live) -> Vec<HostCheck> {
-    POINTS.iter().map(|(id, title, judge)| judge(root, live).of(id, *title)).collect()
+    let check = |(id, title, file, judge): &(&str, &str, &str, Judge)| {
+        let check = judge(root, live).of(id, *title);
+        let unread = check.status == Status::Unknown && check.remedy.is_empty();
+        if unread { HostCheck { remedy: root.how_to_read(file), ..check } } else { check }
+    };
+    POINTS.iter().map(check).collect()
 }
 
 /// A check before it is known of what.
@@ -174,8 +191,17 @@ impl Judgement {
         self.worse(Status::Bad, consequence, remedy)
     }
 
+    /// What to mount or allow follows from the file of the point.
     fn unknown(self, consequence: impl Into<String>) -> Judgement {
         self.worse(Status::Unknown, consequence, "")
+    }
+
+    /// Good as far as can be seen, and something cannot.
+    fn unless_unseen(self, unseen: Option<Unavailable>) -> Judgement {
+        match unseen {
+            Some(why) if self.status == Status::Good => self.worse(Status::Unknown, why.reason, why.remedy),
+            _ => self,
+        }
     }
 
     fn of(self, id: &str, title: impl Into<String>) -> HostCheck {

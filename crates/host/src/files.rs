@@ -1,7 +1,24 @@
 //! Reading small files of /proc and /sys under a root path, so that tests can be other machines.
 
+use super::Unavailable;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
+
+const SYS_MOUNT: &str = "mount -t sysfs sysfs /sys";
+
+/// Whatever is measured needs /proc: workers are started, and files are opened again, through it.
+pub fn proc_is_there(root: &Root) -> Result<(), Unavailable> {
+    if root.link("proc/self/exe").is_some() {
+        return Ok(());
+    }
+    Err(Unavailable {
+        reason: "/proc is not mounted, or belongs to another process namespace (no /proc/self/exe): nothing can be \
+                 measured, since workers are started through it"
+            .into(),
+        remedy: "mount -t proc proc /proc".into(),
+    })
+}
 
 /// The root of a machine's files: `/`, or a fixture's folder.
 #[derive(Clone, Debug)]
@@ -22,10 +39,33 @@ impl Root {
         self.0.join(path)
     }
 
-    /// The file's text without surrounding white space; `None` where it cannot be read.
+    /// The file's text without surrounding white space.
+    pub fn read(&self, path: &str) -> io::Result<String> {
+        Ok(String::from_utf8_lossy(&fs::read(self.path(path))?).trim().to_string())
+    }
+
+    /// `None` where it cannot be read.
     pub fn text(&self, path: &str) -> Option<String> {
-        let bytes = fs::read(self.path(path)).ok()?;
-        Some(String::from_utf8_lossy(&bytes).trim().to_string())
+        self.read(path).ok()
+    }
+
+    /// What lets this process read a file that it could not read: a mount, a permission, another kernel.
+    pub fn how_to_read(&self, path: &str) -> String {
+        let mounts =
+            [("proc", "proc/self/exe", "mount -t proc proc /proc"), ("sys", "sys/devices", SYS_MOUNT)];
+        let (folder, file) = path.split_once('/').unwrap_or((path, ""));
+        if let Some((.., mount)) = mounts.iter().find(|(of, proof, _)| *of == folder && !self.exists(proof)) {
+            return format!("/{folder} is not mounted: {mount}");
+        }
+        match self.read(path).map_err(|error| error.kind()) {
+            Err(io::ErrorKind::PermissionDenied) => format!("run as root, or let this user read /{path}"),
+            Err(io::ErrorKind::NotFound) if !file.is_empty() => {
+                format!(
+                    "use a kernel or a machine that has /{path}, or uncover it where something is mounted over it"
+                )
+            }
+            _ => format!("/{path} does not say: uncover it if something is mounted over it"),
+        }
     }
 
     pub fn number(&self, path: &str) -> Option<u64> {
@@ -65,32 +105,6 @@ impl Root {
     pub fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
     }
-}
-
-/// Folders of our control group and of those above it, own first, in both versions of the interface; of the first
-/// version those of this controller. Inside a container the path may lie outside what is mounted: the top is tried
-/// always. Source: cgroups(7).
-pub fn control_groups(root: &Root, controller: &str, first_version: &[&str]) -> Vec<String> {
-    let own = root.text("proc/self/cgroup").unwrap_or_default();
-    let mut folders = Vec::new();
-    for line in own.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
-        let mounts = match controllers {
-            "" => &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
-            list if list.split(',').any(|c| c == controller) => first_version,
-            _ => continue,
-        };
-        let path = if path.contains("..") { "" } else { path.trim_matches('/') };
-        let ups = std::iter::successors((!path.is_empty()).then_some(path), |path| {
-            path.rsplit_once('/').map(|(above, _)| above)
-        });
-        for up in ups.chain([""]) {
-            folders
-                .extend(mounts.iter().map(|mount| format!("{mount}/{up}").trim_end_matches('/').to_string()));
-        }
-    }
-    folders
 }
 
 /// Reads `0-3,8,10-11`; an empty text is an empty list. Source: cpuset(7), formats.
@@ -139,6 +153,20 @@ pub mod fixture {
             let path = self.folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
+        }
+
+        /// Our control groups as /proc tells them, and their mounts: what is mounted, where, as what.
+        pub fn control_groups(&self, own: &str, mounts: &[(&str, &str, &str)]) {
+            self.write("proc/self/cgroup", own);
+            let line =
+                |(top, point, kind): &(&str, &str, &str)| format!("1 1 0:9 {top} {point} rw - {kind}\n");
+            self.write("proc/self/mountinfo", &mounts.iter().map(line).collect::<String>());
+        }
+
+        /// A group with one file, and those that every group has.
+        pub fn group(&self, folder: &str, file: &str, text: &str) {
+            self.write(&format!("{folder}/cgroup.procs"), "1\n");
+            self.write(&format!("{folder}/{file}"), text);
         }
 
         /// A symbolic link.

@@ -11,7 +11,7 @@ mod processor;
 mod storage;
 
 use super::files::Root;
-use super::{Fact, noise, settings};
+use super::{Fact, allowance, settings};
 use syscost_sys::c_library;
 
 const CPU: &str = "sys/devices/system/cpu";
@@ -85,17 +85,23 @@ impl Facts {
         let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
         let name = name.map(|text| text.trim_matches('"').to_string());
         self.add("distribution", "distribution", "/etc/os-release", name);
-        let hypervisor = settings::hypervisor(&self.root).unwrap_or_else(|| "none seen".into());
-        self.add("hypervisor", "hypervisor", "/proc/cpuinfo, /sys/class/dmi/id", Some(hypervisor));
+        let hypervisor = settings::hypervisor(&self.root);
+        self.add("hypervisor", "hypervisor", "/proc/cpuinfo, /sys/class/dmi/id", hypervisor);
         let emulator = settings::emulator(&self.root);
         self.add("emulated", "emulated instruction by instruction", "/proc/cmdline", emulator);
         if let Some(counted) = settings::clock_counts(&self.root) {
             self.add("clock_counts", "what the clocks count", "/proc/cmdline", Some(counted));
         }
-        let container = settings::container(&self.root).unwrap_or_else(|| "none seen".into());
-        self.add("container", "container", "/run, /proc/self/cgroup", Some(container));
-        let quota = noise::cpu_quota(&self.root).map_or("none".into(), |n| format!("{n:.2}"));
-        self.add("cpu_quota_cpus", "CPU quota, CPUs", "/sys/fs/cgroup", Some(quota));
+        let container = settings::container(&self.root);
+        self.add("container", "container", "/run, /proc/self/cgroup", container);
+        let quota = allowance::cpu_quota(&self.root).limit();
+        self.add("cpu_quota_cpus", "CPU quota, CPUs", "/sys/fs/cgroup", quota);
+        let (memory, source) =
+            (allowance::memory(&self.root).limit(), "/proc/meminfo, /sys/fs/cgroup, getrlimit(2)");
+        self.add("memory_limit_bytes", "memory that this process may use, bytes", source, memory);
+        let (tasks, source) =
+            (allowance::tasks(&self.root).limit(), "/proc/sys/kernel, /sys/fs/cgroup, getrlimit(2)");
+        self.add("limit_processes", "limit of processes and threads", source, tasks);
         let accounting = settings::irq_time_accounting(&self.root);
         let source = accounting.as_ref().map_or("/proc/config.gz, /boot/config-*", |(_, file)| file.as_str());
         let value = accounting.as_ref().map(|(is_on, _)| on(*is_on));
@@ -111,7 +117,11 @@ impl Facts {
 
     fn mitigations(&mut self) {
         let folder = format!("{CPU}/vulnerabilities");
-        for name in self.root.names(&folder) {
+        let names = self.root.names(&folder);
+        if names.is_empty() {
+            self.file("vulnerabilities", "CPU vulnerabilities and mitigations", &folder);
+        }
+        for name in names {
             let title = name.replace('_', " ");
             self.file(&format!("vulnerability_{name}"), &title, &format!("{folder}/{name}"));
         }
@@ -259,7 +269,7 @@ mod tests {
     fn a_machine_that_says_nothing_has_the_same_facts_without_values() {
         let facts = facts_of(&Machine::empty().root());
         let with_value: Vec<_> = facts.iter().filter(|f| f.value.is_some()).map(|f| f.id.as_str()).collect();
-        assert_eq!(with_value, ["architecture", "hypervisor", "container", "cpu_quota_cpus"]);
+        assert_eq!(with_value, ["architecture"]);
     }
 
     #[test]

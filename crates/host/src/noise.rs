@@ -4,7 +4,8 @@
 //! between. What a machine does not say is `None`, never 0. Sources: proc(5) /proc/stat,
 //! Documentation/admin-guide/cgroup-v2.rst, sched-bwc.rst, Documentation/arch/x86 (thermal).
 
-use super::files::{Root, control_groups};
+use super::allowance;
+use super::files::Root;
 use rustix::param::clock_ticks_per_second;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -15,8 +16,8 @@ use syscost_sys::clock::{monotonic_ns, suspended_ns};
 pub struct Sources {
     root: Root,
     thermal: Vec<String>,
-    /// cpu.stat of our own control group.
-    cgroup_stat: Option<String>,
+    /// cpu.stat of our own control group and those above it: each counts its own quota alone.
+    cgroup_stats: Vec<String>,
 }
 
 impl Sources {
@@ -27,9 +28,9 @@ impl Sources {
                 .map(|file| format!("sys/devices/system/cpu/{cpu}/thermal_throttle/{file}"))
         });
         let thermal = files.filter(|file| root.exists(file)).collect();
-        let cgroup_stat = cgroup_folders(&root).into_iter().map(|folder| format!("{folder}/cpu.stat"));
-        let cgroup_stat = cgroup_stat.into_iter().find(|file| root.exists(file));
-        Sources { thermal, cgroup_stat, root }
+        let groups = allowance::groups(&root, "cpu").unwrap_or_default();
+        let cgroup_stats = groups.into_iter().map(|folder| format!("{folder}/cpu.stat")).collect();
+        Sources { thermal, cgroup_stats, root }
     }
 
     pub fn read(&self) -> Noise {
@@ -78,11 +79,11 @@ impl Sources {
 
     /// Periods in which the quota stopped us, and for how long.
     fn cgroup(&self) -> (Option<u64>, Option<u64>) {
-        let text = self.cgroup_stat.as_ref().and_then(|file| self.root.text(file)).unwrap_or_default();
+        let texts: Vec<String> = self.cgroup_stats.iter().filter_map(|file| self.root.text(file)).collect();
         let field = |name: &str| {
             let of_line =
                 |line: &str| line.split_once(' ').filter(|(key, _)| *key == name)?.1.parse::<u64>().ok();
-            text.lines().find_map(of_line)
+            texts.iter().filter_map(|text| text.lines().find_map(of_line)).reduce(|a, b| a + b)
         };
         let throttled_ns = field("throttled_usec").map(|us| us * 1000).or_else(|| field("throttled_time"));
         (field("nr_throttled"), throttled_ns)
@@ -141,25 +142,6 @@ impl Noise {
     }
 }
 
-/// How many CPUs' worth of time the control groups above us allow; `None` = no limit.
-pub fn cpu_quota(root: &Root) -> Option<f64> {
-    let quota = |folder: &String| {
-        if let Some(max) = root.text(&format!("{folder}/cpu.max")) {
-            let (quota, period) = max.split_once(' ')?;
-            return Some(quota.parse::<f64>().ok()? / period.trim().parse::<f64>().ok()?);
-        }
-        let quota: f64 = root.text(&format!("{folder}/cpu.cfs_quota_us"))?.parse().ok()?;
-        let period = root.number(&format!("{folder}/cpu.cfs_period_us"))? as f64;
-        (quota > 0.0).then_some(quota / period)
-    };
-    // The tightest limit counts, on whatever level it is set.
-    cgroup_folders(root).iter().filter_map(quota).filter(|n| n.is_finite()).min_by(f64::total_cmp)
-}
-
-fn cgroup_folders(root: &Root) -> Vec<String> {
-    control_groups(root, "cpu", &["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,8 +163,10 @@ mod tests {
         machine.write("proc/loadavg", "1.25 0.5 0.1 1/200 4242\n");
         machine.write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3\n");
         machine.write("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "4\n");
-        machine.write("proc/self/cgroup", "0::/work.slice/job\n");
-        let group = "sys/fs/cgroup/work.slice/job/cpu.stat";
+        machine.control_groups("0::/work.slice/job\n", &[("/", "/sys/fs/cgroup", "cgroup2 none rw")]);
+        machine.group("sys/fs/cgroup/work.slice/job", "cpu.stat", "nr_throttled 0\nthrottled_usec 0\n");
+        // The quota of a group above stops us as well, and only its own count says so.
+        let group = "sys/fs/cgroup/work.slice/cpu.stat";
         machine.write(group, "usage_usec 5\nnr_periods 9\nnr_throttled 2\nthrottled_usec 70\n");
         let sources = Sources::at(machine.root());
         let before = sources.read();
@@ -215,7 +199,6 @@ mod tests {
         let noise = reading.since(&reading);
         assert_eq!(noise, Noise::default());
         assert_eq!(noise.steal_fraction(&[]), None);
-        assert_eq!(cpu_quota(&Machine::empty().root()), None);
     }
 
     #[test]
@@ -223,23 +206,5 @@ mod tests {
         let later = Noise { throttle_events: Some(1), ..Noise::default() };
         let earlier = Noise { throttle_events: Some(5), ..Noise::default() };
         assert_eq!(later.since(&earlier).throttle_events, None);
-    }
-
-    #[test]
-    fn the_tightest_quota_counts_in_both_versions() {
-        let two = Machine::empty();
-        two.write("proc/self/cgroup", "0::/a/b\n");
-        two.write("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
-        assert_eq!(cpu_quota(&two.root()), None);
-        two.write("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
-        assert_eq!(cpu_quota(&two.root()), Some(1.5));
-
-        let one = Machine::empty();
-        one.write("proc/self/cgroup", "4:cpu,cpuacct:/docker/x\n2:memory:/docker/x\n");
-        one.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
-        one.write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
-        assert_eq!(cpu_quota(&one.root()), Some(0.5), "the path of the host does not exist inside");
-        one.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
-        assert_eq!(cpu_quota(&one.root()), None);
     }
 }

@@ -79,15 +79,20 @@ pub fn has_cpu_flag(root: &Root, flag: &str) -> Option<bool> {
     Some(root.field("proc/cpuinfo", "flags")?.split_whitespace().any(|own| own == flag))
 }
 
-/// The hypervisor, as far as it shows; `None` on a bare machine.
+/// What the hypervisor and the container are where none is there.
+pub const NONE_SEEN: &str = "none seen";
+
+/// The hypervisor, as far as it shows; `None` where nothing that would show one can be read.
 pub fn hypervisor(root: &Root) -> Option<String> {
     let dmi = |file: &str| root.text(&format!("sys/class/dmi/id/{file}")).filter(|t| !t.is_empty());
-    let flagged = has_cpu_flag(root, "hypervisor") == Some(true);
-    let vendor = dmi("sys_vendor").unwrap_or_default();
+    let flag = has_cpu_flag(root, "hypervisor");
+    let vendor = dmi("sys_vendor");
     // Other processors have no flag; their virtual machines say so in the firmware's tables.
     const VENDORS: [&str; 6] = ["QEMU", "KVM", "Amazon EC2", "Google", "VMware", "Xen"];
-    if !flagged && !VENDORS.iter().any(|v| vendor.contains(v)) {
-        return root.text("sys/hypervisor/type").filter(|t| !t.is_empty() && t != "none");
+    if flag != Some(true) && !VENDORS.iter().any(|v| vendor.as_ref().is_some_and(|of| of.contains(v))) {
+        let kind = root.text("sys/hypervisor/type").filter(|t| !t.is_empty() && t != "none");
+        let bare = flag.is_some() || vendor.is_some() || root.exists("proc/device-tree/compatible");
+        return kind.or(bare.then(|| NONE_SEEN.into()));
     }
     let sources = root.text("sys/devices/system/clocksource/clocksource0/available_clocksource");
     let sources = sources.unwrap_or_default();
@@ -135,7 +140,7 @@ pub fn emulator_here() -> Option<String> {
     emulator(&Root::here()).or_else(named)
 }
 
-/// The kind of container we are in, if any.
+/// The kind of container we are in, if any; `None` where its signs cannot be read.
 pub fn container(root: &Root) -> Option<String> {
     if let Some(kind) = root.text("run/systemd/container").filter(|t| !t.is_empty()) {
         return Some(kind);
@@ -145,9 +150,9 @@ pub fn container(root: &Root) -> Option<String> {
             return Some(kind.into());
         }
     }
-    let cgroup = root.text("proc/self/cgroup").unwrap_or_default();
     const KINDS: [&str; 5] = ["docker", "kubepods", "lxc", "libpod", "containerd"];
-    KINDS.iter().find(|kind| cgroup.contains(*kind)).map(|kind| kind.to_string())
+    let cgroup = root.text("proc/self/cgroup").filter(|text| !text.is_empty())?;
+    Some(KINDS.iter().find(|kind| cgroup.contains(*kind)).map_or(NONE_SEEN, |kind| kind).to_string())
 }
 
 /// The running kernel's configuration, and the file that has it.
@@ -224,9 +229,14 @@ const CAPABILITIES: [(u32, &str); 6] = [
     (39, "CAP_BPF"),
 ];
 
+/// The effective capabilities of this process.
+pub fn capability_bits(root: &Root) -> Option<u64> {
+    u64::from_str_radix(&status(root, "CapEff")?, 16).ok()
+}
+
 /// Which of those this process holds; `none` is an answer too.
 pub fn capabilities(root: &Root) -> Option<String> {
-    let mask = u64::from_str_radix(&status(root, "CapEff")?, 16).ok()?;
+    let mask = capability_bits(root)?;
     let held = CAPABILITIES.iter().filter(|(bit, _)| mask >> bit & 1 == 1).map(|(_, name)| *name);
     let held = held.collect::<Vec<_>>().join(", ");
     Some(if held.is_empty() { "none".into() } else { held })
@@ -301,8 +311,11 @@ mod tests {
         assert!(holds(&root, &["CAP_PERFMON", "CAP_BPF"]) && !holds(&root, &["CAP_SYS_NICE"]));
         machine.write("proc/self/uid_map", "         0       1000          1\n");
         assert!(!holds(&root, &["CAP_BPF"]), "held in a namespace, not on the machine");
-        assert_eq!(hypervisor(&root), None);
-        assert_eq!(container(&root), None);
+        assert_eq!(hypervisor(&root).as_deref(), Some(NONE_SEEN));
+        assert_eq!(container(&root), None, "no file says");
+        machine.write("proc/self/cgroup", "0::/\n");
+        assert_eq!(container(&root).as_deref(), Some(NONE_SEEN));
+        assert_eq!(hypervisor(&Machine::empty().root()), None);
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct Mount {
     pub file_system: String,
     /// Of the mount and of the file system: `rw,relatime,discard`.
     pub options: String,
+    /// What of the file system is mounted: `/`, or a folder of it.
+    pub top: String,
 }
 
 impl Mount {
@@ -33,10 +35,14 @@ impl Mount {
 
 /// The mount that holds this absolute path.
 pub fn mount_of(root: &Root, path: &Path) -> Option<Mount> {
-    let table = root.text("proc/self/mountinfo")?;
     // The last of several on one point lies over the others; max_by_key gives the last of equals.
-    let lines = table.lines().filter_map(parse).filter(|(point, _)| path.starts_with(point));
-    lines.max_by_key(|(point, _)| Path::new(point).components().count()).map(|(_, mount)| mount)
+    let above = mounts(root)?.into_iter().filter(|(point, _)| path.starts_with(point));
+    above.max_by_key(|(point, _)| Path::new(point).components().count()).map(|(_, mount)| mount)
+}
+
+/// Every mount, with its point.
+pub fn mounts(root: &Root) -> Option<Vec<(String, Mount)>> {
+    Some(root.text("proc/self/mountinfo")?.lines().filter_map(parse).collect())
 }
 
 /// Mount point and mount of a line: `36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/x rw`.
@@ -44,7 +50,7 @@ fn parse(line: &str) -> Option<(String, Mount)> {
     let (left, right) = line.split_once(" - ")?;
     let left: Vec<&str> = left.split(' ').collect();
     let mut right = right.split(' ');
-    let (number, point, of_mount) = (left.get(2)?, left.get(4)?, left.get(5)?);
+    let (number, top, point, of_mount) = (left.get(2)?, left.get(3)?, left.get(4)?, left.get(5)?);
     let (file_system, _source, of_file_system) = (right.next()?, right.next()?, right.next().unwrap_or(""));
     let mut options: Vec<&str> = Vec::new();
     for option in of_mount.split(',').chain(of_file_system.split(',')) {
@@ -61,6 +67,7 @@ fn parse(line: &str) -> Option<(String, Mount)> {
         device_number: number.to_string(),
         file_system: file_system.into(),
         options: options.join(","),
+        top: unescape(top),
     };
     Some((unescape(point), mount))
 }

@@ -4,7 +4,7 @@
 //! Sources: Documentation/admin-guide/cputopology.rst, sched_setaffinity(2).
 
 use super::Unavailable;
-use super::files::{Root, show_list};
+use super::files::{Root, parse_list, show_list};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -69,6 +69,8 @@ pub struct Topology {
     cpus: Vec<LogicalCpu>,
     /// CPUs of this machine that were taken out of use.
     offline: Vec<usize>,
+    /// Does the machine say which CPUs share a core and a socket? Otherwise each is taken as a core of its own.
+    told: bool,
 }
 
 impl Topology {
@@ -76,8 +78,9 @@ impl Topology {
     pub fn read() -> Topology {
         let root = Root::here();
         let allowed = affinity::allowed().ok();
-        let allowed =
-            allowed.or_else(|| root.list("sys/devices/system/cpu/online")).unwrap_or_else(|| vec![0]);
+        let listed = || parse_list(&root.field("proc/self/status", "Cpus_allowed_list")?);
+        let online = || root.list("sys/devices/system/cpu/online");
+        let allowed = allowed.or_else(listed).or_else(online).unwrap_or_else(|| vec![0]);
         Topology::read_from(&root, &allowed)
     }
 
@@ -87,10 +90,12 @@ impl Topology {
         let fast = fast_cpus(root, allowed);
         let nodes = nodes(root);
         let mut siblings: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut told = true;
         let cpu = |&id: &usize| {
             let topology = format!("sys/devices/system/cpu/cpu{id}/topology");
             let of_core = ["core_cpus_list", "thread_siblings_list"];
             let core = of_core.iter().find_map(|file| root.list(&format!("{topology}/{file}")));
+            told &= core.is_some();
             let core = core.and_then(|list| list.into_iter().min()).unwrap_or(id);
             let before = siblings.entry(core).or_default();
             let sibling = *before;
@@ -104,7 +109,12 @@ impl Topology {
                 fast: fast.contains(&id),
             }
         };
-        Topology { cpus: allowed.iter().map(cpu).collect(), offline: offline(root) }
+        Topology { cpus: allowed.iter().map(cpu).collect(), offline: offline(root), told }
+    }
+
+    /// See the field.
+    pub fn is_told(&self) -> bool {
+        self.told
     }
 
     pub fn cpus(&self) -> &[LogicalCpu] {

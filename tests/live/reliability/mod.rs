@@ -13,6 +13,7 @@ pub mod hosts;
 mod large;
 pub mod left;
 mod lies;
+mod limits;
 mod lying_hosts;
 mod logins;
 pub mod machines;

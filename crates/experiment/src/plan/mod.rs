@@ -19,11 +19,11 @@ use std::collections::HashSet;
 use std::time::Duration;
 use syscost_core::axis::{Axis, Kind, Name, Point, Value};
 use syscost_core::stats::random::Random;
-use syscost_core::units::Unit;
 use syscost_host::Unavailable;
-use syscost_host::memory;
+use syscost_host::allowance::Rooms;
 use syscost_host::remote::transport::rsh;
 use syscost_host::settings::clock_counts_instructions;
+use syscost_measure::mechanism::THREADS;
 use syscost_measure::probe::{self, Probe};
 
 /// A probe at a point.
@@ -98,10 +98,9 @@ pub enum PlanError {
     )]
     TooManyTogether { entries: usize },
     #[error(
-        "{probe} at {point} needs {} of memory, and this machine has {} to give: {remedy}",
-        Unit::Bytes.format(*needed as f64), Unit::Bytes.format(*available as f64)
+        "no case of this plan has room; {probe} at {point}: {}; {}", why.reason, why.remedy
     )]
-    Memory { probe: String, point: String, needed: u64, available: u64, remedy: String },
+    NoRoom { probe: String, point: String, why: Unavailable },
     #[error(
         "--{flag} applies to no case of this plan: what was named beside it has no such setting (syscost axes says \
          which values have)"
@@ -125,18 +124,19 @@ pub struct TimeEstimate {
 impl Plan {
     /// Every case of the spec that this machine can run, and every one that it cannot.
     pub fn make(spec: &Spec) -> Result<Plan, PlanError> {
-        Plan::make_within(spec, memory::available_bytes())
+        Plan::make_within(spec, Some(&Rooms::here()))
     }
 
-    /// As [`Plan::make`], with this much memory (`None`: unknown, nothing is refused).
-    pub fn make_within(spec: &Spec, memory_bytes: Option<u64>) -> Result<Plan, PlanError> {
+    /// As [`Plan::make`], with this much room (`None`: unknown, nothing is skipped for want of it).
+    pub fn make_within(spec: &Spec, rooms: Option<&Rooms>) -> Result<Plan, PlanError> {
         // What `rsh:` means is asked for from here on.
         rsh::set(spec.rsh.as_deref());
-        let plan = Plan::whole(spec, memory_bytes)?;
-        if spec.quick { thin::thinned(spec, plan, memory_bytes) } else { Ok(plan) }
+        let plan = Plan::whole(spec, rooms)?;
+        if spec.quick { thin::thinned(spec, plan, rooms) } else { Ok(plan) }
     }
 
-    fn whole(spec: &Spec, memory_bytes: Option<u64>) -> Result<Plan, PlanError> {
+    fn whole(spec: &Spec, rooms: Option<&Rooms>) -> Result<Plan, PlanError> {
+        let mut no_room = None;
         let mut plan = Plan::default();
         let mut seen = HashSet::new();
         for entry in &spec.probes {
@@ -157,10 +157,18 @@ impl Plan {
                 if repeated && !seen.insert((id.clone(), point.clone())) {
                     continue;
                 }
-                refuse_too_large(probe, &axes, &point, memory_bytes)?;
-                let answer = answers[words].get_or_insert_with(|| probe.available(&point)).clone();
+                let answer = match rooms.and_then(|rooms| lacking(probe, &axes, &point, rooms)) {
+                    Some(why) => {
+                        no_room.get_or_insert((id.to_string(), point.to_string(), why.clone()));
+                        Err(why)
+                    }
+                    None => answers[words].get_or_insert_with(|| probe.available(&point)).clone(),
+                };
                 plan.add(&id, point, answer);
             }
+        }
+        if let Some((probe, point, why)) = no_room.filter(|_| plan.cases.is_empty()) {
+            return Err(PlanError::NoRoom { probe, point, why });
         }
         plan.refuse_what_applies_to_nothing(spec)?;
         // A count repeats itself: a twin of it would say nothing.
@@ -227,6 +235,18 @@ impl Plan {
         }
     }
 
+    /// What these cases have no room for where one pair of workers plays them in turns: every one has its memory and its
+    /// receiving threads then.
+    pub fn lacks_together(&self, cases: &[usize], rooms: &Rooms) -> Option<Unavailable> {
+        let points =
+            || cases.iter().filter_map(|case| self.cases.get(*case)).map(|case| (&case.probe, &case.point));
+        let needs =
+            |(id, point): (&Name, &Point)| probe::find(id).map_or(0, |probe| probe.needs(point).memory_bytes);
+        let threads = || points().map(|(_, point)| point.int(THREADS).unwrap_or(1));
+        let sending = threads().max().unwrap_or(0);
+        rooms.lacks(points().map(needs).fold(0, u64::saturating_add), 2, sending + threads().sum::<u64>())
+    }
+
     /// The order in which a round visits these cases: shuffled, the same for the same seed, round
     /// and cases, so that drift of the machine does not look like a difference between cases.
     pub fn order(&self, seed: u64, round: u32, among: &[usize]) -> Vec<usize> {
@@ -276,38 +296,32 @@ fn round_time(case: &Case, spec: &Spec) -> Duration {
     ROUND_OVERHEAD + set_up + Duration::from_nanos(timing.warmup_ns.saturating_add(windows))
 }
 
-fn refuse_too_large(
-    probe: &dyn Probe,
-    axes: &[Axis],
-    point: &Point,
-    memory_bytes: Option<u64>,
-) -> Result<(), PlanError> {
+/// What a round of this case has no room for.
+fn lacking(probe: &dyn Probe, axes: &[Axis], point: &Point, rooms: &Rooms) -> Option<Unavailable> {
     let needed = probe.needs(point).memory_bytes;
-    let Some(available) = memory_bytes.filter(|available| needed > *available) else { return Ok(()) };
-    Err(PlanError::Memory {
-        probe: probe.about().id.to_string(),
-        point: point.to_string(),
-        needed,
-        available,
-        remedy: smaller(probe, axes, point, available),
-    })
+    let workers = probe.roles().len() as u64;
+    let threads = point.int(THREADS).unwrap_or(1).saturating_mul(workers);
+    let Unavailable { reason, remedy } = rooms.lacks(needed, workers, threads)?;
+    let fits = |bytes: u64| rooms.lacks(bytes, workers, threads).is_none();
+    let smaller = smaller(probe, axes, point, fits).map(|smaller| format!("{smaller}; or "));
+    Some(Unavailable { reason, remedy: smaller.unwrap_or_default() + &remedy })
 }
 
 /// The axis of this point that, halved until it fits, changes it least.
-fn smaller(probe: &dyn Probe, axes: &[Axis], point: &Point, available: u64) -> String {
+fn smaller(probe: &dyn Probe, axes: &[Axis], point: &Point, fits: impl Fn(u64) -> bool) -> Option<String> {
     for axis in axes {
         let (Kind::Bytes { min, .. }, Some(asked)) = (axis.kind, point.int_at(axis.id)) else { continue };
         let halves = std::iter::successors(Some(asked / 2), |n| Some(n / 2)).take_while(|n| *n >= min.max(1));
         for value in halves {
             let mut smaller = point.clone();
             smaller.set(axis.id, Value::Int(value));
-            if probe.needs(&smaller).memory_bytes <= available {
+            if fits(probe.needs(&smaller).memory_bytes) {
                 let shown = syscost_core::units::short_bytes(value);
-                return format!("--{} {shown} would fit", axis.flag);
+                return Some(format!("--{} {shown} would fit", axis.flag));
             }
         }
     }
-    "ask for smaller sizes, or fewer threads or connections".to_string()
+    None
 }
 
 #[cfg(test)]

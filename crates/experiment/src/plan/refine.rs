@@ -3,7 +3,7 @@
 use super::Plan;
 use serde::{Deserialize, Serialize};
 use syscost_core::axis::{Name, Point};
-use syscost_host::memory;
+use syscost_host::allowance::Rooms;
 use syscost_measure::probe;
 
 /// One stage: the cases from here on, up to the next stage's, were added by it.
@@ -17,14 +17,13 @@ impl Plan {
     /// Appends a stage with these cases, or with those of them that this machine can run; what is known
     /// already is left out. The number of cases added; a stage without any is not recorded.
     pub fn refine(&mut self, wanted: &[(Name, Point)]) -> usize {
-        let first_case = self.cases.len();
+        let (first_case, rooms) = (self.cases.len(), Rooms::here());
         for (id, point) in wanted {
             let Some(probe) = probe::find(id) else { continue };
             let known = |p: &str, at: &Point| id == p && at == point;
             if self.cases.iter().any(|c| known(&c.probe, &c.point))
                 || self.skips.iter().any(|s| known(&s.probe, &s.point))
-                || memory::available_bytes()
-                    .is_some_and(|available| probe.needs(point).memory_bytes > available)
+                || super::lacking(probe, &[], point, &rooms).is_some()
             {
                 continue;
             }

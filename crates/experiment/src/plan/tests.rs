@@ -4,6 +4,7 @@ use super::*;
 use crate::spec::ProbeSpec;
 use proptest::prelude::*;
 use syscost_core::axis::Value;
+use syscost_host::allowance::Room;
 
 /// A spec of the first probe with these values, on paths that need no namespaces.
 fn spec(changes: &[(&str, &str)]) -> Spec {
@@ -103,11 +104,24 @@ fn quick_values_are_taken_where_none_are_named() {
 }
 
 #[test]
-fn a_case_larger_than_memory_is_refused_with_one_that_fits() {
-    let spec = spec(&[("size", "1G"), ("threads", "16"), ("mechanism", "pack_send")]);
-    let error = Plan::make_within(&spec, Some(4 << 30)).unwrap_err().to_string();
+fn a_case_without_room_is_skipped_with_one_that_fits_and_a_plan_of_none_is_refused() {
+    let room = |left: f64, by: &str| Room { left, limit: left, by: by.into(), raise: "give more".into() };
+    let memory = Rooms { memory: Some(room((4u64 << 30) as f64, "this machine")), tasks: None };
+    let large = [("size", "1G"), ("threads", "16"), ("mechanism", "pack_send")];
+    let error = Plan::make_within(&spec(&large), Some(&memory)).unwrap_err().to_string();
     assert!(error.contains("needs 32 GiB of memory, and this machine has 4 GiB"), "{error}");
-    assert!(error.ends_with("--size 128M would fit"), "{error}");
+    assert!(error.ends_with("--size 64M would fit; or give more"), "{error}");
+    let some = spec(&[("size", "1M,1G"), large[1], large[2]]);
+    let plan = Plan::make_within(&some, Some(&memory)).unwrap();
+    assert_eq!((firsts(&plan).len(), plan.skips.len()), (1, 1));
+    let tasks = Rooms { memory: None, tasks: Some(room(20.0, "the control group")) };
+    let plan = Plan::make_within(&spec(&[("size", "1M"), ("threads", "2,32")]), Some(&tasks)).unwrap();
+    assert!(
+        plan.skips.iter().all(|skip| skip.why.reason.contains("68 processes and threads")),
+        "{:?}",
+        plan.skips
+    );
+    assert!(!plan.cases.is_empty() && !plan.skips.is_empty());
 }
 
 #[test]

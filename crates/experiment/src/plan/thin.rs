@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_host::allowance::Rooms;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 use syscost_measure::probe::{self, Probe};
 
@@ -55,7 +56,7 @@ impl Thinned {
 }
 
 /// The plan, or one of fewer values, of which enough rounds fit into the limit.
-pub fn thinned(spec: &Spec, mut plan: Plan, memory_bytes: Option<u64>) -> Result<Plan, PlanError> {
+pub fn thinned(spec: &Spec, mut plan: Plan, rooms: Option<&Rooms>) -> Result<Plan, PlanError> {
     let mut spec = spec.clone();
     let mut left_out: BTreeMap<(String, String), BTreeSet<Value>> = BTreeMap::new();
     while !fits(&plan, &spec) {
@@ -71,7 +72,7 @@ pub fn thinned(spec: &Spec, mut plan: Plan, memory_bytes: Option<u64>) -> Result
             }
             None => break,
         }
-        plan = Plan::whole(&spec, memory_bytes)?;
+        plan = Plan::whole(&spec, rooms)?;
     }
     let thinned = |((probe, axis), mut values): ((String, String), BTreeSet<Value>)| {
         // Another entry of the experiment may have kept it.

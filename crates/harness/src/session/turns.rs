@@ -66,6 +66,12 @@ impl Session<'_> {
         {
             return Ok(None);
         }
+        let lacking = || self.plan.lacks_together(&players, &self.rooms);
+        if let Some(why) = in_turns.then(lacking).flatten() {
+            self.apart.insert(block.id(), players);
+            self.warn_apart(block, &why.reason);
+            return Ok(None);
+        }
         let asked = players.clone();
         let seed = self.seed(block, round);
         if in_turns {

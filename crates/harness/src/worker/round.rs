@@ -12,7 +12,7 @@ use syscost_core::sample::Sample;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::STOOD_STILL;
 use syscost_host::scratch::Scratch;
-use syscost_host::{Unavailable, counters, memory_limit, scarce};
+use syscost_host::{Unavailable, allowance, counters, scarce};
 use syscost_measure::probe::{self, BlockTask, Probe, RoleReport, Task, Timing};
 use syscost_measure::worker::child::STOPPED;
 use syscost_measure::worker::protocol::{self, Deadline, FromWorker, ToWorker};
@@ -154,7 +154,7 @@ fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before
     };
     let Some((role, signal)) = killed else { return RoundError::Failed(message) };
     let oom_kills =
-        memory_limit::oom_kills().zip(oom_kills_before).map_or(0, |(now, then)| now.saturating_sub(then));
+        allowance::oom_kills().zip(oom_kills_before).map_or(0, |(now, then)| now.saturating_sub(then));
     RoundError::Failed(match oom_kills {
         0 => format!(
             "signal {signal}, which syscost did not send, ended the {role} (if nobody here did: dmesg has the \
@@ -208,7 +208,7 @@ impl<'a> RoundDriver<'a> {
         paths: &mut Paths,
         observe: Option<Observer<'_>>,
     ) -> Result<Vec<RoleReport>, RoundError> {
-        let oom_kills = memory_limit::oom_kills();
+        let oom_kills = allowance::oom_kills();
         let mut workers = self.start(paths)?;
         let played = self.play(&mut workers, paths, observe);
         played.map_err(|error| blame(error, self.probe.roles(), &workers, oom_kills))

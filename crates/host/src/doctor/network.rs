@@ -113,6 +113,9 @@ pub fn congestion_control(root: &Root, _: &Live) -> Judgement {
     }
     let allowed = words("tcp_allowed_congestion_control");
     let may_set_any = settings::capabilities(root).is_some_and(|held| held.contains("CAP_NET_ADMIN"));
+    if !may_set_any && allowed.is_none() {
+        return check.unknown("whether an ordinary user may set cubic on a socket cannot be seen");
+    }
     if !may_set_any && allowed.is_some_and(|list| !has(&list, "cubic")) {
         return check.bad(
             "an ordinary user may not set cubic on a socket",

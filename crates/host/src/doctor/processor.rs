@@ -7,13 +7,8 @@ use syscost_core::units;
 
 pub fn count(_: &Root, live: &Live) -> Judgement {
     let (cpus, cores) = (live.topology.cpus().len(), live.topology.cores());
-    let observed = format!(
-        "{} on {} may be used ({})",
-        units::count(cpus, "CPU"),
-        units::count(cores, "core"),
-        live.topology.show()
-    );
-    let check = good(observed);
+    let on = if live.topology.is_told() { units::count(cores, "core") } else { "cores not told".into() };
+    let check = good(format!("{} on {on} may be used ({})", units::count(cpus, "CPU"), live.topology.show()));
     match (cpus, cores) {
         (..=1, _) => check.bad(
             "sender and receiver cannot run at once: only --placement same is possible",
@@ -27,6 +22,7 @@ pub fn count(_: &Root, live: &Live) -> Judgement {
             "from two thread pairs on, threads share CPUs: scaling over threads ends there",
             "measure thread counts on a machine with two cores per pair",
         ),
+        _ if !live.topology.is_told() => check.unknown("which CPUs share a core cannot be seen"),
         _ => check,
     }
 }
@@ -88,7 +84,10 @@ pub fn clock(_: &Root, live: &Live) -> Judgement {
             "see /sys/devices/system/clocksource/clocksource0/available_clocksource; boot with tsc=reliable if the counter is sound",
         );
     }
-    check
+    match reading.clocksource {
+        None => check.unknown("whether the kernel trusts this clock cannot be seen"),
+        Some(_) => check,
+    }
 }
 
 /// Two constant clocks of one machine differ by parts in a million.

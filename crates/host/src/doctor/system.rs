@@ -1,8 +1,9 @@
 //! Judgements about the kernel, its other work, and this process's place in it.
 
 use super::{Judgement, Live, Status, good};
-use crate::files::Root;
-use crate::{conditions, noise, settings, storage};
+use crate::allowance::{self, Allowance, Room};
+use crate::files::{self, Root};
+use crate::{conditions, settings, storage};
 use syscost_core::units::{Unit, count};
 
 pub fn build(_: &Root, live: &Live) -> Judgement {
@@ -11,6 +12,13 @@ pub fn build(_: &Root, live: &Live) -> Judgement {
         check.bad("loops cost several times too much: no figure may be used", "cargo build --release")
     } else {
         check
+    }
+}
+
+pub fn proc(root: &Root, _: &Live) -> Judgement {
+    match files::proc_is_there(root) {
+        Ok(()) => good("/proc is mounted"),
+        Err(why) => good("not there").bad(why.reason, why.remedy),
     }
 }
 
@@ -35,6 +43,7 @@ pub fn other_load(_: &Root, live: &Live) -> Judgement {
     let check = good(seen.unwrap_or(load));
     match conditions::load_status(share, average, cpus) {
         Status::Unknown => check.unknown("other processes cannot be seen"),
+        Status::Good if average.is_none() => check.unknown("work that comes in bursts cannot be seen"),
         status => check.judged(
             status,
             "other processes take CPUs and caches from what is measured",
@@ -45,7 +54,8 @@ pub fn other_load(_: &Root, live: &Live) -> Judgement {
 
 pub fn hypervisor(root: &Root, _: &Live) -> Judgement {
     match settings::hypervisor(root) {
-        None => good("none seen"),
+        None => good("not told").unknown("whether a hypervisor shares this machine out cannot be seen"),
+        Some(kind) if kind == settings::NONE_SEEN => good(kind),
         Some(kind) => good(kind).caution(
             "neighbours share caches and memory bandwidth unseen, and exits to the hypervisor cost extra",
             "repeat on bare metal before you attribute figures to the processor",
@@ -54,31 +64,48 @@ pub fn hypervisor(root: &Root, _: &Live) -> Judgement {
 }
 
 pub fn quota(root: &Root, live: &Live) -> Judgement {
-    let Some(quota) = noise::cpu_quota(root) else {
-        return good("none");
-    };
+    let quota = allowance::cpu_quota(root);
     let cpus = live.topology.cpus().len();
-    let check = good(format!("{quota:.2} of {}", count(cpus, "CPU")));
-    if quota >= cpus as f64 {
-        return check;
+    let Some(room) = quota.least() else {
+        return good(if quota.unseen.is_some() { "not told" } else { "none" }).unless_unseen(quota.unseen);
+    };
+    let check = good(format!("{:.2} of {}", room.limit, count(cpus, "CPU")));
+    if room.limit >= cpus as f64 {
+        return check.unless_unseen(quota.unseen);
     }
     let consequence = "the kernel stops us when the quota of a period is used up: throughput comes in bursts";
-    let remedy = "give the container or the unit a larger quota (docker run --cpus, CPUQuota=)";
-    if quota < 2.0 { check.bad(consequence, remedy) } else { check.caution(consequence, remedy) }
+    check.worse(if room.limit < 2.0 { Status::Bad } else { Status::Caution }, consequence, room.raise.clone())
 }
 
 pub fn memory(root: &Root, _: &Live) -> Judgement {
-    const CAUTION: u64 = 1 << 30;
-    const BAD: u64 = 256 << 20;
-    let Some(bytes) = settings::memory_bytes(root, "MemAvailable") else {
-        return good("not told").unknown("large messages may not fit");
+    const CAUTION: f64 = (1u64 << 30) as f64;
+    const BAD: f64 = (256u64 << 20) as f64;
+    let bytes = |n: f64| Unit::Bytes.format(n);
+    let shown = |room: &Room| format!("{} of {}, by {}", bytes(room.left), bytes(room.limit), room.by);
+    room(
+        allowance::memory(root),
+        shown,
+        (CAUTION, "large sizes with many threads may not fit"),
+        (BAD, "socket buffers and messages of large cases do not fit"),
+    )
+}
+
+pub fn processes(root: &Root, _: &Live) -> Judgement {
+    let shown = |room: &Room| format!("{} more of {}, by {}", room.left, room.limit, room.by);
+    let few = (64.0, "cases of many threads are skipped");
+    room(allowance::tasks(root), shown, few, (10.0, "no pair of workers can be started"))
+}
+
+/// By how much the tightest limit leaves: less than this is a caution, or bad.
+fn room(all: Allowance, shown: impl Fn(&Room) -> String, few: (f64, &str), none: (f64, &str)) -> Judgement {
+    let Some(room) = all.least() else {
+        return good("not told").unless_unseen(all.unseen);
     };
-    let check = good(Unit::Bytes.format(bytes as f64));
-    let remedy = "end what uses memory, or measure smaller sizes: --size";
-    match bytes {
-        ..BAD => check.bad("socket buffers and messages of large cases do not fit", remedy),
-        BAD..CAUTION => check.caution("large sizes with many threads may not fit", remedy),
-        _ => check,
+    let check = good(shown(room));
+    match room.left {
+        left if left < none.0 => check.bad(none.1, room.raise.clone()),
+        left if left < few.0 => check.caution(few.1, room.raise.clone()),
+        _ => check.unless_unseen(all.unseen),
     }
 }
 
@@ -111,6 +138,7 @@ pub fn directory(root: &Root, live: &Live) -> Judgement {
         return check.bad("rows of large files are skipped: they would fill the disk", elsewhere);
     }
     match mount {
+        Some(_) if live.directory_free_bytes.is_none() => check.unknown("whether files fit cannot be seen"),
         None => check.unknown("what disk files are read from cannot be seen"),
         Some(mount) if mount.is_memory() => {
             check.caution("files are memory here: nothing is read from a disk", elsewhere)

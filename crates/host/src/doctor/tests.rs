@@ -4,24 +4,32 @@ use super::*;
 use crate::files::fixture::Machine;
 use std::collections::BTreeMap;
 
+const LIMITS: &str = "Max open files 1024 4096 files\nMax locked memory 65536 65536 bytes\nMax address space \
+                      unlimited\nMax data size unlimited\nMax processes 4096 4096 processes\n";
+
 /// A quiet bare machine of eight cores, as its root.
 fn quiet() -> (Machine, Live) {
     let machine = Machine::empty();
     let cpu = "sys/devices/system/cpu";
     for id in 0..8 {
+        machine.write(&format!("{cpu}/cpu{id}/topology/core_cpus_list"), &format!("{id}\n"));
         machine.write(&format!("{cpu}/cpu{id}/cpufreq/scaling_governor"), "performance\n");
     }
     machine.write(&format!("{cpu}/cpufreq/boost"), "0\n");
     machine.write(&format!("{cpu}/smt/active"), "0\n");
     machine.write("proc/cpuinfo", "flags\t: fpu constant_tsc nonstop_tsc\n");
-    machine.write("proc/meminfo", "MemAvailable: 16000000 kB\n");
+    machine.link("proc/self/exe", "/usr/bin/syscost");
+    machine.write("proc/meminfo", "MemTotal: 32000000 kB\nMemAvailable: 16000000 kB\n");
+    let mounts = [("/", "/", "ext4 /dev/nvme0n1p2 rw"), ("/", "/sys/fs/cgroup", "cgroup2 none rw")];
+    machine.control_groups("0::/\n", &mounts);
+    machine.group("sys/fs/cgroup", "cgroup.controllers", "cpu memory pids\n");
+    machine.write("proc/loadavg", "0.1 0.1 0.1 1/600 77\n");
+    machine.write("proc/sys/kernel/threads-max", "100000\n");
     machine.write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
     machine.write("proc/sys/kernel/osrelease", "6.1\n");
     machine.write("boot/config-6.1", "# CONFIG_IRQ_TIME_ACCOUNTING is not set\n");
     machine.write("proc/self/status", "Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n");
-    machine
-        .write("proc/self/limits", "Max open files 1024 4096 files\nMax locked memory 65536 65536 bytes\n");
-    machine.write("proc/self/mountinfo", "22 1 259:2 / / rw,relatime - ext4 /dev/nvme0n1p2 rw\n");
+    machine.write("proc/self/limits", LIMITS);
     machine.write("proc/sys/net/core/optmem_max", "131072\n");
     machine.write("proc/sys/net/ipv4/tcp_available_congestion_control", "reno cubic\n");
     machine.write("proc/sys/net/ipv4/tcp_allowed_congestion_control", "reno cubic\n");
@@ -116,7 +124,6 @@ fn an_ordinary_user_needs_cubic_allowed() {
 #[test]
 fn a_quota_is_compared_with_the_cpus() {
     let (machine, live) = quiet();
-    machine.write("proc/self/cgroup", "0::/\n");
     for (max, status) in [
         ("900000", Status::Good),
         ("400000", Status::Caution),
@@ -193,7 +200,7 @@ fn every_check_explains_itself() {
             if check.status != Status::Good {
                 assert!(!check.consequence.is_empty(), "{check:?}");
             }
-            if matches!(check.status, Status::Caution | Status::Bad) {
+            if check.status != Status::Good {
                 assert!(!check.remedy.is_empty(), "{check:?}");
             }
         }

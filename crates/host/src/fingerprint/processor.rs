@@ -28,6 +28,7 @@ impl Facts {
 
         let online = self.root.list(&format!("{CPU}/online"));
         let topology = online.as_ref().map(|cpus| Topology::read_from(&self.root, cpus));
+        let topology = topology.filter(Topology::is_told);
         let source = format!("/{CPU}/online");
         self.add("cpus_online", "CPUs online", &source, online.as_deref().map(show_list));
         let allowed = settings::status(&self.root, "Cpus_allowed_list");
@@ -114,8 +115,11 @@ impl Facts {
         let how = "calibration against CLOCK_MONOTONIC over the declared rate";
         let title = "time-stamp counter: measured less declared, ppm";
         self.add("tick_counter_difference_ppm", title, how, difference);
-        let emulator = settings::emulator_here().unwrap_or_else(|| "no".into());
-        self.tell("emulated", "CPUID leaf 0x40000000", emulator);
+        // Where no instruction says so, the boot options do.
+        let none = || (cfg!(target_arch = "x86_64") || self.root.exists("proc/cmdline")).then(|| "no".into());
+        if let Some(emulator) = settings::emulator_here().or_else(none) {
+            self.tell("emulated", "CPUID leaf 0x40000000", emulator);
+        }
         if let Some(nominal) = cpuid::nominal() {
             self.tell("cpu_base_hertz", nominal.source, format!("{:.0}", nominal.hertz));
         }

@@ -225,7 +225,7 @@ proptest! {
     #[test]
     fn any_machine_is_used_fairly(cores in 2usize..20, smt in 1usize..3, threads in 1usize..50) {
         let cpu = |id| LogicalCpu { id, core: id % cores, package: 0, node: 0, sibling: id / cores, fast: true };
-        let topology = Topology { cpus: (0..cores * smt).map(cpu).collect(), offline: Vec::new() };
+        let topology = Topology { cpus: (0..cores * smt).map(cpu).collect(), offline: Vec::new(), told: true };
         let pairs = place(&topology, threads);
         prop_assert_eq!(pairs.len(), threads);
         let mut used = vec![0usize; cores * smt];

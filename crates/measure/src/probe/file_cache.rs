@@ -17,7 +17,7 @@ use std::path::Path;
 use syscost_core::axis::DefaultValues::{Ints, Of};
 use syscost_core::axis::{Axis, IntAxis, Point, Value};
 use syscost_core::units::Unit;
-use syscost_host::{Unavailable, memory_limit};
+use syscost_host::{Unavailable, allowance};
 use syscost_sys::clock::monotonic_ns;
 use syscost_sys::disk;
 
@@ -40,7 +40,7 @@ const EXPECTED_BYTES_PER_NS: u64 = 20;
 /// a control group limits memory, enough beyond that to see the knee.
 fn default_limit() -> Vec<Value> {
     let free = disk::free_bytes(Path::new(".")).unwrap_or(u64::MAX);
-    vec![Value::Int(limit_for(free, memory_limit::bytes()))]
+    vec![Value::Int(limit_for(free, allowance::memory_limit_bytes()))]
 }
 
 fn limit_for(free_bytes: u64, memory_limit_bytes: Option<u64>) -> u64 {

@@ -20,7 +20,7 @@ use syscost_core::axis::DefaultValues::{Names, Of};
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::topology::Topology;
-use syscost_host::{Unavailable, memory};
+use syscost_host::{Unavailable, allowance};
 use syscost_sys::stream::Loops;
 use words::{BLOCK, MovedWords};
 
@@ -97,13 +97,9 @@ fn here() -> Vec<Value> {
     OPERATIONS.iter().filter(has).map(|o| Value::text(o.id)).collect()
 }
 
-fn cpus() -> u64 {
-    Topology::read().cpus().len().max(1) as u64
-}
-
 /// The largest size of which every CPU can have one within a quarter of the free memory.
 fn in_memory() -> u64 {
-    let most = memory::for_default_sizes().map_or(IN_MEMORY, |bytes| bytes / 4 / cpus());
+    let most = allowance::for_default_sizes().map_or(IN_MEMORY, |bytes| bytes / 4 / allowance::cpus() as u64);
     std::iter::successors(Some(IN_MEMORY), |size| Some(size / 2))
         .find(|size| *size <= most || *size <= 8 << 20)
         .unwrap_or(8 << 20)
@@ -114,7 +110,7 @@ fn sizes() -> Vec<Value> {
 }
 
 fn thread_counts() -> Vec<Value> {
-    let mut counts = vec![1, cpus()];
+    let mut counts = vec![1, allowance::cpus() as u64];
     counts.dedup();
     counts.into_iter().map(Value::Int).collect()
 }
@@ -150,7 +146,7 @@ pub static MEMORY_BANDWIDTH: SystemOperation = SystemOperation {
     },
     // More threads than CPUs take turns of milliseconds.
     timing: Some(|point, base| {
-        let turns = coordinates(point).1.div_ceil(cpus());
+        let turns = coordinates(point).1.div_ceil(allowance::cpus() as u64);
         base.stretched(turns * turns)
     }),
     measure: Some(measure),
@@ -331,7 +327,7 @@ mod tests {
 
     #[test]
     fn threads_take_a_cpu_each_before_any_takes_two() {
-        let seats = seats(cpus());
+        let seats = seats(Topology::read().cpus().len() as u64);
         let distinct: std::collections::BTreeSet<_> = seats.iter().collect();
         assert_eq!(distinct.len(), seats.len(), "{seats:?}");
     }

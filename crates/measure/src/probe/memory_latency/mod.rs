@@ -20,7 +20,7 @@ use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::clock::monotonic_ns;
 use syscost_host::files::Root;
-use syscost_host::{Unavailable, huge_pages, memory};
+use syscost_host::{Unavailable, allowance, huge_pages};
 use syscost_sys::chase::{self, Chain};
 use syscost_sys::mapping::{Mapping, Pages, page_bytes};
 
@@ -45,7 +45,7 @@ const LONGEST_WARMING_NS: u64 = 100_000_000;
 
 /// 4 KiB to 512 MiB, or as much as a quarter of the memory there is to give.
 fn sizes() -> Vec<Value> {
-    let most = memory::for_default_sizes().map_or(LARGEST, |bytes| bytes / 4);
+    let most = allowance::for_default_sizes().map_or(LARGEST, |bytes| bytes / 4);
     let octaves = std::iter::successors(Some(SMALLEST), |size| Some(size * 2));
     octaves
         .take_while(|size| *size <= LARGEST)

@@ -5,7 +5,7 @@ use crate::probe::memory_latency::{self, levels::Levels};
 use anyhow::{Context, Result};
 use syscost_core::units::Unit;
 use syscost_host::files::Root;
-use syscost_host::{Unavailable, caches, memory};
+use syscost_host::{Unavailable, allowance, caches};
 
 /// The working set of the part of this name.
 pub fn bytes(part: &str) -> Result<u64, Unavailable> {
@@ -15,7 +15,7 @@ pub fn bytes(part: &str) -> Result<u64, Unavailable> {
         reason: "this machine tells of no such level of cache".into(),
         remedy: "a machine that tells its caches in /sys/devices/system/cpu/cpu0/cache".into(),
     })?;
-    if memory::for_default_sizes().is_some_and(|bytes| level.bytes > bytes / 4) {
+    if allowance::for_default_sizes().is_some_and(|bytes| level.bytes > bytes / 4) {
         let reason = format!("it needs {} of memory", Unit::Bytes.format(level.bytes as f64));
         return Err(Unavailable { reason, remedy: "a machine with four times as much".into() });
     }

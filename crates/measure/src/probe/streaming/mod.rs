@@ -16,9 +16,9 @@ use super::{RoleReport, Timing, Window};
 use crate::mechanism::{all_connections, connections, per_call};
 use crate::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
+use syscost_host::allowance;
 
 pub const RECEIVER: &str = "receiver";
 pub const SENDER: &str = "sender";
@@ -102,9 +102,7 @@ const FIRST_BYTES_PER_NS: u64 = 2;
 /// Threads that share a CPU take turns of milliseconds: a window must hold several turns. Many connections
 /// take a while until each has had its first.
 pub fn timing(point: &Point, base: Timing) -> Timing {
-    // Asked once: the answer is read from files, and a plan of a hundred thousand cases wants it for each.
-    static CPUS: OnceLock<usize> = OnceLock::new();
-    let cpus = *CPUS.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get())) as f64;
+    let cpus = allowance::cpus() as f64;
     let threads = 2.0 * point.int(THREADS).unwrap_or(1) as f64;
     let stretch = (threads / cpus).max(1.0).sqrt();
     let first_ns = match connections(point) {

@@ -5,10 +5,9 @@
 //! recorded beside it.
 
 use crate::probe::transfer::axes::{PLACEMENT, THREADS};
-use std::num::NonZeroUsize;
 use std::time::Duration;
 use syscost_core::axis::Point;
-use syscost_host::clock;
+use syscost_host::{allowance, clock};
 use syscost_sys::process;
 use syscost_sys::sleep::sleep;
 
@@ -26,7 +25,7 @@ impl IdleWait {
     /// For the calling thread, whose sleeps then end when asked, not up to 50 us later.
     pub fn of(point: &Point) -> IdleWait {
         process::sleep_exactly();
-        let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
+        let cpus = allowance::cpus() as u64;
         let crowded = 2 * point.int(THREADS).unwrap_or(1) > cpus;
         IdleWait { gives_way: crowded || point.text(PLACEMENT) != Some("different") }
     }
