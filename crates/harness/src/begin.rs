@@ -3,7 +3,7 @@
 //! It says what made the run and what weakens it before anything is measured.
 
 use super::RunOptions;
-use super::calendar::Moment;
+use super::calendar::{Calendar, Moment};
 use crate::worker::path::{another_host, facts_before, is_made};
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use std::path::Path;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning};
+use syscost_experiment::run::{Record, ResumedSession, Run, SCHEMA, State, TimeSpent, Tool, Warning};
 use syscost_host::namespaces::carried::DifferingSetting;
 use syscost_host::remote::consent;
 use syscost_host::remote::transport::rsh;
@@ -20,6 +20,7 @@ use syscost_measure::mechanism::{self, Reuse};
 use syscost_measure::probe::directory;
 use syscost_measure::probe::transfer::axes::{MECHANISM, PATH};
 use syscost_measure::probe::transfer::{far, planted};
+use syscost_sys::clock::monotonic_ns;
 use syscost_sys::{place, program, random};
 
 /// Removes what killed runs left where this one writes; or killed workers of this run, at its end.
@@ -53,6 +54,8 @@ pub fn create(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
         time_spent: Some(TimeSpent::default()),
         conditions: Vec::new(),
         slice_rounds: 0,
+        sample_rows: 0,
+        resumed: Vec::new(),
         thread_clock: None,
         own_cost: Vec::new(),
     };
@@ -69,30 +72,15 @@ pub fn create(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
     Ok((dir, Run { record, samples, slices: Default::default(), profiles: Vec::new() }))
 }
 
-pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
+pub fn resume(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
     let (mut dir, mut run) = RunDir::resume(&options.out)?;
-    same_machine(&run.record, &fingerprint::facts())?;
+    let now = fingerprint::facts();
+    same_machine(&run.record, &now)?;
     let hosts = planned_hosts(&run.record.plan);
     own_hosts(dir.directory(), &hosts, place::is_ours)?;
     rsh::set(run.record.spec.rsh.as_deref());
     hosts.into_iter().try_for_each(consent::to_path).map_err(consent::refused)?;
     sweep(&run.record.plan);
-    let tool = tool()?;
-    if run.record.tool != tool {
-        run.record.warnings.push(Warning {
-            id: "resumed_by_another_build".into(),
-            observed: format!(
-                "the run was started by syscost {} ({}) and continued by {} ({})",
-                run.record.tool.version,
-                short(&run.record.tool.binary_sha256),
-                tool.version,
-                short(&tool.binary_sha256)
-            ),
-            consequence: "its rounds may not be comparable".into(),
-            remedy: "syscost run --out NEW_DIR".into(),
-            cases: Vec::new(),
-        });
-    }
     warn_of_no_lock(&mut run.record, &dir);
     run.record.state = State::Running;
     // A stage of refinement is in the record before its first sample is in the file.
@@ -102,7 +90,10 @@ pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
     } else {
         // Another end at which verdicts are read. A stage of refinement is no end.
         run.record.sessions += 1;
+        let began_ns = Calendar::of(&run, began).since_start(monotonic_ns());
+        run.record.resumed.push(ResumedSession::of(&run.record.host, now, began_ns, tool()?));
     }
+    run.tell_sessions();
     Ok((dir, run))
 }
 
@@ -156,10 +147,6 @@ fn warn_of_no_lock(record: &mut Record, dir: &RunDir) -> bool {
         });
     }
     news
-}
-
-fn short(hash: &str) -> &str {
-    hash.get(..12).unwrap_or(hash)
 }
 
 fn tool() -> Result<Tool> {
@@ -337,14 +324,14 @@ mod tests {
         let (mut dir, Run { mut record, .. }) = create(&options, Moment::now()).unwrap();
         dir.write_record(&record).unwrap();
         drop(dir);
-        let (mut dir, run) = resume(&options).expect("the same machine goes on");
+        let (mut dir, run) = resume(&options, Moment::now()).expect("the same machine goes on");
         assert_eq!(run.record.sessions, 2);
         let kernel =
             record.host.iter_mut().find(|fact| fact.id == "kernel_release").expect("every kernel says");
         kernel.value = Some("2.6.0-another".into());
         dir.write_record(&record).unwrap();
         drop(dir);
-        let refused = resume(&options).map(drop).unwrap_err().to_string();
+        let refused = resume(&options, Moment::now()).map(drop).unwrap_err().to_string();
         assert!(
             refused.contains("kernel_release was 2.6.0-another, is ")
                 && refused.ends_with("a run of their own: syscost run timer"),

@@ -74,7 +74,8 @@ pub struct Part {
 pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Run> {
     signals::catch().context("cannot catch Ctrl-C")?;
     let (started, began) = (Instant::now(), Moment::now());
-    let (dir, run) = if options.resume { begin::resume(&options)? } else { begin::create(&options, began)? };
+    let (dir, run) =
+        if options.resume { begin::resume(&options, began)? } else { begin::create(&options, began)? };
     let calendar = Calendar::of(&run, began);
     rsh::set(run.record.spec.rsh.as_deref());
     let (plan, spec) = (run.record.plan.clone(), run.record.spec.clone());

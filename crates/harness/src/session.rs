@@ -437,6 +437,7 @@ impl<'a> Session<'a> {
             disturbance::forget_the_other(self.baton.is_some(), &mut own.during);
         }
         self.run.record.slice_rounds = self.run.slices.block_rounds();
+        self.run.record.sample_rows = self.dir.rows() as u32;
         self.dir.write_record(&self.run.record)?;
         Ok(())
     }
@@ -448,6 +449,7 @@ impl<'a> Session<'a> {
         let measured = self.plan.cases.iter().any(|case| self.run.samples.verified(case.index));
         let state = if measured || state == State::Interrupted { state } else { State::NothingMeasured };
         self.run.record.state = state;
+        self.run.tell_sessions();
         self.tell_done(true);
         self.keep_record()?;
         Ok(self.run)

@@ -2,6 +2,7 @@
 //! figures and does not change while a machine is up, and by its id, which tells twins apart. What either side does
 //! not know decides nothing.
 
+use crate::Fact;
 use crate::fingerprint::{BOOT, MACHINE};
 
 /// Any other value of one of these is another machine, or the same one after a change that no figure outlasts.
@@ -21,6 +22,45 @@ const DECIDES: [&str; 10] = [
 const MEMORY: &str = "memory_bytes";
 const MEMORY_WITHIN: f64 = 1.0 / 16.0;
 const LONGEST_VALUE: usize = 60;
+
+/// Facts of a run of the lab: how long its guest took by the clock of the machine around it, in all and until it measured.
+pub const LAB_SECONDS: &str = "lab_seconds";
+pub const LAB_START_SECONDS: &str = "lab_seconds_start";
+
+/// Facts in which any two runs differ: no cause.
+const PASSING: [&str; 4] = ["uptime_seconds", "tick_counter_difference_ppm", LAB_SECONDS, LAB_START_SECONDS];
+
+/// Facts that are measured anew by each run, so that any two differ: less than this apart, nothing is known to have changed.
+const MEASURED_APART: f64 = 1.25;
+const MEASURED: [&str; 4] =
+    ["clock_reading_ns", "core_hertz", "memory_available_bytes", "tick_counter_hertz"];
+/// Devices of others come and go.
+const OTHERS: &str = "network_devices";
+
+/// Can this fact be a cause of what a run costs?
+pub fn lasts(id: &str) -> bool {
+    !PASSING.contains(&id)
+}
+
+/// Is it a measured number, the same but for how it was measured?
+pub fn is_as_measured(id: &str, before: &str, now: &str) -> bool {
+    let near = |(a, b): (f64, f64)| a > 0.0 && b > 0.0 && (a / b).ln().abs() < MEASURED_APART.ln();
+    MEASURED.contains(&id) && before.parse().ok().zip(now.parse().ok()).is_some_and(near)
+}
+
+/// What the machine says otherwise than before of what may move figures: `SMT: on -> off`. What is measured anew has its
+/// place in the conditions of each session.
+pub fn changes(before: &[Fact], now: &[Fact]) -> Vec<String> {
+    let asked = now
+        .iter()
+        .filter(|fact| lasts(&fact.id) && !MEASURED.contains(&fact.id.as_str()) && fact.id != OTHERS);
+    let both = asked.filter_map(|fact| Some((fact, before.iter().find(|then| then.id == fact.id)?)));
+    let differ = both.filter(|(fact, then)| fact.value != then.value);
+    let told = |value: &Option<String>| value.as_deref().map_or("unknown".into(), shown);
+    differ
+        .map(|(fact, then)| format!("{}: {} -> {}", fact.title, told(&then.value), told(&fact.value)))
+        .collect()
+}
 
 /// What tells the machines of two fingerprints apart; `None`: nothing does.
 pub fn difference(
@@ -104,6 +144,33 @@ mod tests {
         assert_eq!(said.as_deref(), Some("machine_id_hash was one, is two"));
         assert_eq!(difference(of("b1", "one"), of("b1", "image")), None, "one boot is one machine");
         assert_eq!(difference(of("b1", "one"), of("b2", "one")), None, "a machine may be started again");
+    }
+
+    #[test]
+    fn what_may_move_figures_is_a_change_and_what_passes_is_none() {
+        let facts = |pairs: &[(&str, Option<&str>)]| -> Vec<Fact> {
+            let fact = |(id, value): &(&str, Option<&str>)| Fact {
+                id: id.to_string(),
+                title: id.to_uppercase(),
+                value: value.map(String::from),
+                source: String::new(),
+            };
+            pairs.iter().map(fact).collect()
+        };
+        let before = facts(&[
+            ("smt", Some("on")),
+            ("boot_id", Some("a")),
+            ("uptime_seconds", Some("5")),
+            ("turbo", None),
+        ]);
+        assert!(changes(&before, &before).is_empty());
+        let now = facts(&[
+            ("smt", None),
+            ("boot_id", Some("b")),
+            ("uptime_seconds", Some("1")),
+            ("turbo", Some("on")),
+        ]);
+        assert_eq!(changes(&before, &now), ["SMT: on -> unknown", "BOOT_ID: a -> b", "TURBO: unknown -> on"]);
     }
 
     #[test]

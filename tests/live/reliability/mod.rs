@@ -25,6 +25,7 @@ mod peers;
 mod places;
 pub mod privileges;
 mod promises;
+mod resumed;
 mod rights;
 mod sandboxes;
 mod text_files;

@@ -6,6 +6,7 @@ use syscost_experiment::plan::Case;
 use syscost_experiment::run::settings::Settings;
 use syscost_experiment::run::{LAB_SECONDS, LAB_START_SECONDS, Record};
 use syscost_host::fingerprint::C_LIBRARY;
+use syscost_host::identity;
 use syscost_host::settings::{STACK, setting_name};
 use syscost_measure::probe::transfer::axes::{LOOPBACK, PATH};
 
@@ -42,14 +43,6 @@ pub const IDENTITY: &str = "identity";
 
 const SYSCOST: &str = "syscost";
 const REVISION: &str = "revision";
-
-/// Facts in which any two runs differ: no cause.
-const PASSING: [&str; 4] = ["uptime_seconds", "tick_counter_difference_ppm", LAB_SECONDS, LAB_START_SECONDS];
-
-/// Facts that are measured anew by each run, so that any two differ: less than this apart, nothing is known to have changed.
-const MEASURED_APART: f64 = 1.25;
-const MEASURED: [&str; 4] =
-    ["clock_reading_ns", "core_hertz", "memory_available_bytes", "tick_counter_hertz"];
 
 /// The cause that a fact belongs to, by how its id begins; anything else is a setting.
 const CAUSES: &[(&str, &str)] = &[
@@ -112,8 +105,10 @@ pub fn differing(base: &[RunFigures], candidate: &[RunFigures]) -> Vec<Differing
         values.len() == 1 || [IDENTITY, SYSCOST, REVISION].contains(&cause(id))
     };
     let apart = both.filter(|(id, of_base, of_candidate)| {
-        let tells = !PASSING.contains(&id.as_str()) && lasts(id, &of_base.1) && lasts(id, &of_candidate.1);
-        tells && of_base.1.is_disjoint(&of_candidate.1) && !is_as_measured(id, &of_base.1, &of_candidate.1)
+        let tells = identity::lasts(id) && lasts(id, &of_base.1) && lasts(id, &of_candidate.1);
+        let measured = of_base.1.first().zip(of_candidate.1.first());
+        let as_measured = measured.is_some_and(|(a, b)| identity::is_as_measured(id, a, b));
+        tells && of_base.1.is_disjoint(&of_candidate.1) && !as_measured
     });
     let mut all: Vec<DifferingFact> = apart
         .map(|(id, (title, of_base), (_, of_candidate))| DifferingFact {
@@ -125,13 +120,6 @@ pub fn differing(base: &[RunFigures], candidate: &[RunFigures]) -> Vec<Differing
         .collect();
     all.sort_by(|a, b| (a.cause, &a.title).cmp(&(b.cause, &b.title)));
     all
-}
-
-/// Is it a measured number, the same but for how it was measured?
-fn is_as_measured(id: &str, base: &BTreeSet<String>, candidate: &BTreeSet<String>) -> bool {
-    let number = |values: &BTreeSet<String>| values.first().and_then(|text| text.parse::<f64>().ok());
-    let near = |(a, b): (f64, f64)| a > 0.0 && b > 0.0 && (a / b).ln().abs() < MEASURED_APART.ln();
-    MEASURED.contains(&id) && number(base).zip(number(candidate)).is_some_and(near)
 }
 
 type Values = BTreeMap<String, (String, BTreeSet<String>)>;

@@ -331,6 +331,8 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         time_spent: None,
         conditions: Vec::new(),
         slice_rounds: 0,
+        sample_rows: 0,
+        resumed: Vec::new(),
         thread_clock: None,
         own_cost: Vec::new(),
     };

@@ -146,13 +146,20 @@ impl RunDir {
         let samples = samples::read(path, open_file(path, SAMPLES)?, &mut record)?.samples;
         let slices = slices::read(path, &mut record)?;
         let profiles = ProfileFile::load(path)?.profiles;
-        Ok(Run { record, samples, slices, profiles })
+        let mut run = Run { record, samples, slices, profiles };
+        run.tell_sessions();
+        Ok(run)
     }
 
     /// The samples of a run that has none yet; [`Samples::written`] takes in what is appended.
     pub fn no_samples(&self) -> Result<Samples, LoadError> {
         let file = open_file(&self.held.way, SAMPLES)?;
         Ok(Samples::none_of(&self.path, file, self.quantities.clone()))
+    }
+
+    /// Samples that were written.
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
     pub fn path(&self) -> &Path {

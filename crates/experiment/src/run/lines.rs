@@ -117,6 +117,10 @@ impl LeftOut {
         self.first.get_or_insert((line, why));
     }
 
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// A file of which nothing could be read is not a damaged one but another one.
     pub fn refuse_if_all(&self, path: PathBuf, kept: u64) -> Result<(), LoadError> {
         match &self.first {

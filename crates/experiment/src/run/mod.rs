@@ -18,6 +18,7 @@ pub mod own_cost;
 pub mod profile;
 pub mod rows;
 pub mod samples;
+pub mod sessions;
 pub mod settings;
 pub mod time_spent;
 pub mod slices;
@@ -36,15 +37,13 @@ pub use files::{LoadError, ResumeError, RunDir, WriteError};
 pub use own_cost::OwnShare;
 pub use profile::{Profile, ProfiledRound, SampledStack};
 pub use samples::{SampleTally, Samples};
+pub use sessions::ResumedSession;
 pub use slices::{RoundRatio, SliceFigure, SliceRow, Slices};
+pub use syscost_host::identity::{LAB_SECONDS, LAB_START_SECONDS};
 pub use time_spent::{RoundSpan, TimeSpent};
 
 /// Version of the directory's format; readers refuse a newer one.
 pub const SCHEMA: u32 = 1;
-
-/// Facts of a run of the lab: how long its guest took by the clock of the machine around it, in all and until it measured.
-pub const LAB_SECONDS: &str = "lab_seconds";
-pub const LAB_START_SECONDS: &str = "lab_seconds_start";
 
 /// Which syscost made the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,6 +169,12 @@ pub struct Record {
     /// Rounds of blocks that were written to `slices.csv`: what is lost of it is seen.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slice_rounds: u32,
+    /// Rows of `samples.csv` when this was written: what is lost of it is seen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sample_rows: u32,
+    /// Sessions after the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<ResumedSession>,
     /// What a thread's CPU time holds here; absent where nothing was audited, or this machine does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_clock: Option<ThreadClock>,

@@ -11,6 +11,7 @@ use super::lines::{FoundLine, KeptLines, LeftOut, RowPlace};
 use super::open::SAMPLES;
 use super::rows::{self, BadField, Columns};
 use super::{Record, Warning};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, Seek};
 use std::ops::{Deref, DerefMut};
@@ -82,6 +83,8 @@ struct RoundRows {
     verified: u32,
     marked: u32,
     samples: u32,
+    /// Of the first of them.
+    start_ns: Option<u64>,
 }
 
 /// What was found in the file beside its samples.
@@ -136,6 +139,18 @@ impl Samples {
         match &self.stored {
             Some(stored) => stored.latest_ns,
             None => self.iter().filter_map(|s| s.start_ns).max().unwrap_or(0),
+        }
+    }
+
+    /// Cases with rounds that began from this time on, or before it.
+    pub fn cases_of(&self, began_ns: u64, after: bool) -> BTreeSet<usize> {
+        let wanted = |start_ns: Option<u64>| start_ns.is_some_and(|start_ns| (start_ns >= began_ns) == after);
+        match &self.stored {
+            Some(stored) => {
+                let has = |pieces: &Vec<RoundRows>| pieces.iter().any(|piece| wanted(piece.start_ns));
+                stored.pieces.iter().enumerate().filter(|(_, p)| has(p)).map(|(case, _)| case).collect()
+            }
+            None => self.iter().filter(|s| wanted(s.start_ns)).map(|s| s.case).collect(),
         }
     }
 
@@ -221,6 +236,7 @@ impl Stored {
                 verified,
                 marked,
                 samples: 1,
+                start_ns: sample.start_ns,
             }),
         }
     }
@@ -273,6 +289,16 @@ impl Stored {
     }
 }
 
+fn lost_rows(recorded: u32, lost: u64) -> Warning {
+    Warning {
+        id: "samples_lost".into(),
+        observed: format!("{SAMPLES} lacks {lost} of the {recorded} rows that this run had recorded"),
+        consequence: "figures rest on the rows that are left; --resume measures what is missing".into(),
+        remedy: "put the file back, or measure again: syscost run --out NEW_DIR".into(),
+        cases: Vec::new(),
+    }
+}
+
 /// Reads every row once, in pieces: what is wrong in one is told with its place, and the others are kept.
 pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<ReadSamples, LoadError> {
     let path = dir.join(SAMPLES);
@@ -318,6 +344,10 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Re
         found.whole = lines.place.offset + lines.place.bytes;
     }
     left_out.refuse_if_all(path, kept)?;
+    let lost = u64::from(record.sample_rows).saturating_sub(kept + left_out.rows());
+    if lost > 0 {
+        record.warnings.push(lost_rows(record.sample_rows, lost));
+    }
     left_out.warn(&mut record.warnings);
     if let Some(stored) = &mut found.samples.stored {
         stored.histograms = histograms::index(dir, &mut record.warnings)?;
