@@ -126,7 +126,7 @@ pub fn print_json_line(document: &impl serde::Serialize) -> anyhow::Result<()> {
 }
 
 fn stream(document: impl Fn(&mut dyn Write) -> serde_json::Result<()>) -> anyhow::Result<()> {
-    let mut out = PlainJson(BufWriter::with_capacity(64 << 10, io::stdout().lock()));
+    let mut out = escape::PlainJson(BufWriter::with_capacity(64 << 10, io::stdout().lock()));
     let written = document(&mut out).map_err(io::Error::from).and_then(|()| out.0.write_all(b"\n"));
     heard(written.and_then(|()| out.0.flush()))
 }
@@ -152,31 +152,6 @@ fn tame(text: &str) -> String {
         rest = after;
     }
     out
-}
-
-/// What a serializer writes, with what drives a terminal as JSON writes it: `\u202e`.
-struct PlainJson<W>(W);
-
-impl<W: Write> Write for PlainJson<W> {
-    /// A serializer writes whole pieces of text.
-    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        // It has written out what is below a space; line feeds are between its values. The last ASCII character is one too.
-        if piece.is_ascii() && !piece.contains(&0x7f) {
-            return self.0.write_all(piece).map(|()| piece.len());
-        }
-        let mut rest = str::from_utf8(piece).map_err(io::Error::other)?;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c != '\n' && escape::hidden(*c)) {
-            self.0.write_all(&rest.as_bytes()[..at])?;
-            c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(self.0, "\\u{unit:04x}"))?;
-            rest = &rest[at + c.len_utf8()..];
-        }
-        self.0.write_all(rest.as_bytes())?;
-        Ok(piece.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
 }
 
 /// `label` in a column of `indent`, then the text wrapped beside it.
@@ -241,7 +216,7 @@ mod tests {
         assert!(text.ends_with("c\\x00\\x0d\n\td \x1b[31mred\x1b[0m"), "{text:?}");
         let left: Vec<char> = text.chars().filter(|c| c.is_control() || *c == '\u{202e}').collect();
         assert_eq!(left, ['\n', '\t', '\x1b', '\x1b'], "{text:?}");
-        let mut json = PlainJson(Vec::new());
+        let mut json = escape::PlainJson(Vec::new());
         serde_json::to_writer(&mut json, &[evil, "\u{e0041}"]).unwrap();
         let json = String::from_utf8(json.0).unwrap();
         assert!(!json.chars().any(escape::hidden), "{json:?}");

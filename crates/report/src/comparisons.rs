@@ -119,7 +119,7 @@ fn row(
 
 fn coordinates(point: &Point, which: impl Fn(&str) -> bool) -> String {
     let told = point.iter().filter(|(id, _)| which(id)).map(|(id, value)| format!("{id}={value}"));
-    escape::cell(&told.collect::<Vec<_>>().join(" ")).into_owned()
+    escape::cell(&told.collect::<Vec<_>>().join(" "))
 }
 
 fn verdict(decision: &Decision, better: Better) -> &'static str {

@@ -85,12 +85,12 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
     writer.write_record(header)?;
     let predictions: BTreeMap<(usize, &str), &PredictedCost> = predictions(run);
     let origin = [run.record.id.as_str(), run.record.fact(MACHINE).unwrap_or_default()];
-    let origin = origin.map(|text| escape::cell(text).into_owned());
+    let origin = origin.map(escape::cell);
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         let copied = copied(copies::of_case(run, case));
         let mut place = vec![case.index.to_string(), case.probe.to_string()];
         place.extend(axes.iter().map(|a| case.point.get(a.id).map_or(String::new(), ToString::to_string)));
-        place.iter_mut().for_each(|text| *text = escape::cell(text).into_owned());
+        place.iter_mut().for_each(|text| *text = escape::cell(text));
         for cell in cells.of_case(case.index) {
             let e = &cell.estimate;
             let figures = [e.value, e.low, e.high, e.level].map(|n| n.to_string());

@@ -1,5 +1,6 @@
 //! `findings.json`: every answer of a report as data, for programs; the same bytes at every rebuild.
 
+use crate::escape;
 use serde::Serialize;
 use std::io;
 use syscost_analyze::finding::Answer;
@@ -50,6 +51,6 @@ pub fn write(run: &Run, analysis: &Analysis, out: &mut dyn io::Write) -> io::Res
         answers: &analysis.answers,
         problems: &analysis.problems,
     };
-    serde_json::to_writer_pretty(&mut *out, &file)?;
+    serde_json::to_writer_pretty(escape::PlainJson(&mut *out), &file)?;
     out.write_all(b"\n")
 }

@@ -153,7 +153,7 @@ fn junit(report: &GateReport) -> String {
 
 fn markdown(report: &GateReport) -> String {
     let line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|text| escape::xml(text).replace('|', "\\|")).collect();
+        let cells: Vec<String> = cells.iter().map(|text| escape::markdown(text)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
     let table = report.table();

@@ -1,7 +1,7 @@
 //! The files of profiles: flame graphs, stacks as other programs read them, and a table.
 
 use super::canvas::SvgDrawing;
-use super::escape::slug;
+use super::escape::{self, slug};
 use super::flame::{FlameGraph, NARROWEST_IN_FILE};
 use syscost_analyze::profile::ProfileBreakdown;
 use syscost_experiment::run::Profile;
@@ -54,7 +54,11 @@ fn flame_id(name: &str) -> String {
 
 /// A line a stack with its count: what flame graph programs read.
 fn folded(profile: &Profile) -> String {
-    profile.stacks.iter().map(|stack| format!("{} {}\n", stack.stack, stack.total())).collect()
+    profile
+        .stacks
+        .iter()
+        .map(|stack| format!("{} {}\n", escape::visible(&stack.stack), stack.total()))
+        .collect()
 }
 
 fn table(profiles: &[Profile], name: &dyn Fn(&Profile) -> String) -> String {
@@ -62,7 +66,7 @@ fn table(profiles: &[Profile], name: &dyn Fn(&Profile) -> String) -> String {
     let mut text = head.join(",") + "\n";
     for profile in profiles {
         let Some(breakdown) = ProfileBreakdown::of(profile) else { continue };
-        let case = name(profile).replace('"', "\"\"");
+        let case = escape::cell(&name(profile)).replace('"', "\"\"");
         for class in &breakdown.classes {
             let share = class.share;
             let per_op =

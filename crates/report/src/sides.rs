@@ -327,7 +327,7 @@ pub fn write(
         row.extend(compared.replicates.map(|number| number.to_string()));
         row.extend([decision.p_adjusted.to_string(), word(change).into()]);
         row.extend(origins(base).into_iter().chain(origins(candidate)));
-        writer.write_record(row.iter().map(|text| escape::cell(text).into_owned()))?;
+        writer.write_record(row.iter().map(|text| escape::cell(text)))?;
     }
     writer.flush()
 }

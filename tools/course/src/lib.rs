@@ -96,7 +96,7 @@ fn csv(header: &[&str], rows: &[Vec<String>]) -> String {
     // Writing into memory cannot fail; every row has the header's length.
     writer.write_record(header).expect("in memory");
     for row in rows {
-        writer.write_record(row.iter().map(|field| escape::cell(field).into_owned())).expect("in memory");
+        writer.write_record(row.iter().map(|field| escape::cell(field))).expect("in memory");
     }
     String::from_utf8(writer.into_inner().expect("in memory")).expect("only text was written")
 }

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use syscost_experiment::run::directory::OpenDirectory;
+use syscost_report::escape;
 
 pub const FIGURES: &str = "figures.csv";
 pub const STEPS: &str = "steps.csv";
@@ -93,6 +94,11 @@ impl FleetTables {
 fn bytes<T: Serialize>(rows: &[T]) -> Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     rows.iter().try_for_each(|row| writer.serialize(row))?;
+    let plain = writer.into_inner().map_err(|error| error.into_error()).context("in memory")?;
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in csv::ReaderBuilder::new().has_headers(false).from_reader(plain.as_slice()).records() {
+        writer.write_record(row?.iter().map(escape::cell))?;
+    }
     writer.into_inner().map_err(|error| error.into_error()).context("in memory")
 }
 
