@@ -421,8 +421,11 @@ pub fn held(reports: &[RoleReport]) -> Result<(), String> {
         let turns = of(ours, "turns");
         if theirs.ops != turns || of(theirs, "turns") != turns || theirs.bytes != ours.bytes {
             return Err(format!(
-                "the receiver took {} turns of {} bytes in all, of {turns} of {}",
-                theirs.ops, theirs.bytes, ours.bytes
+                "the receiver took {} or {} turns, {} bytes in all, and the sender gave it {turns}, {} bytes",
+                theirs.ops,
+                of(theirs, "turns"),
+                theirs.bytes,
+                ours.bytes
             ));
         }
         let (calls, call_ns) = (of(theirs, "receive_calls"), of(theirs, "receive_ns"));
