@@ -60,18 +60,6 @@ pub fn within_totals(reports: &[RoleReport]) -> Result<(), String> {
     Ok(())
 }
 
-/// Do the receiver's windows hold the messages of the sender's?
-pub fn same_messages(received: &RoleReport, sent: &RoleReport) -> Result<(), String> {
-    let differ = |(theirs, ours): &(&Window, &Window)| theirs.ops != ours.ops || theirs.bytes != ours.bytes;
-    match received.windows.iter().zip(&sent.windows).find(differ) {
-        None => Ok(()),
-        Some((theirs, ours)) => Err(format!(
-            "the receiver took {} messages of {} bytes in all, and the sender sent {} of {}",
-            theirs.ops, theirs.bytes, ours.ops, ours.bytes
-        )),
-    }
-}
-
 /// Joins both sides' windows.
 pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
     let (received, sent) = agreed(reports)?;
