@@ -8,13 +8,12 @@ use crate::{
     analyse, args, audit, axes, check, columns, compare, completions, course, doctor, explain, fleet, gate,
     history, lab, list, man, output, plan, profile, repeat, report, run,
 };
-use anyhow::anyhow;
+use anyhow::Context;
 use clap::FromArgMatches;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use syscost_host::files::{self, Root};
 use syscost_host::remote::{self, InstalledCopy, consent};
-use syscost_sys::signals;
+use syscost_sys::{program, signals};
 
 /// Wrong usage, or an environment that cannot do what was asked.
 const USAGE: u8 = 2;
@@ -78,7 +77,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
     }
     use CliCommand::{Audit, Check, Plan, Profile, Run};
     if matches!(cli.command, Audit(_) | Check(_) | Plan(_) | Profile(_) | Run(_)) {
-        files::proc_is_there(&Root::here()).map_err(|why| anyhow!("{}: {}", why.reason, why.remedy))?;
+        program::has_proc().context("nothing can be measured")?;
     }
     match &cli.command {
         CliCommand::List(args) => list::run(args, global)?,

@@ -30,6 +30,12 @@ pub struct Room {
     pub raise: String,
 }
 
+impl Room {
+    fn of(limit: f64, used: f64, by: String, raise: String) -> Room {
+        Room { left: (limit - used).max(0.0), limit, by, raise }
+    }
+}
+
 /// All limits on one thing.
 #[derive(Clone, Debug, Default)]
 pub struct Allowance {
@@ -52,11 +58,34 @@ impl Allowance {
             .or(self.unseen.is_none().then(|| "none".into()))
     }
 
-    fn take(&mut self, found: Result<Vec<Room>, Unavailable>) {
+    fn take(&mut self, found: Result<Option<Room>, Unavailable>) {
         match found {
-            Ok(rooms) => self.rooms.extend(rooms),
+            Ok(room) => self.rooms.extend(room),
             Err(why) => _ = self.unseen.get_or_insert(why),
         }
+    }
+
+    /// What the control groups of this controller leave. One that cannot be read hides no other.
+    fn in_groups(root: &Root, controller: &str, of: OfGroup) -> Allowance {
+        let mut all = Allowance::default();
+        match groups(root, controller) {
+            Ok(folders) => folders.iter().for_each(|folder| all.take(of(&LimitGroup { root, folder }))),
+            Err(why) => all.unseen = Some(why),
+        }
+        all
+    }
+
+    /// A limit of this process itself, of which so much is used.
+    fn take_own(&mut self, root: &Root, name: &str, used: f64, (whose, option): (&str, &str), instead: &str) {
+        let text = settings::soft_limit(root, name);
+        let text = text.ok_or_else(|| unseen(root, "limits of this process", "proc/self/limits"));
+        self.take(text.map(|text| {
+            let (by, raise) = (
+                format!("{whose} limit (ulimit {option})"),
+                format!("ulimit {option} unlimited, or {instead}"),
+            );
+            Some(Room::of(text.parse().ok()?, used, by, raise))
+        }));
     }
 }
 
@@ -78,40 +107,34 @@ impl Rooms {
         // Each worker has a thread that listens to the harness.
         let needed = workers.saturating_mul(2).saturating_add(threads);
         let own = workers.saturating_mul(WORKER_BYTES).saturating_add(threads.saturating_mul(THREAD_BYTES));
-        let (needed, bytes) = (needed as f64, bytes.saturating_add(own));
-        let lacking = |what: String, room: &Room, left: String| Unavailable {
-            reason: format!("it needs {what}, and {} has {left} to give", room.by),
-            remedy: room.raise.clone(),
+        let bytes = bytes.saturating_add(own);
+        let lacking = |room: &Room, needed: u64, show: fn(f64) -> String| {
+            let reason =
+                format!("it needs {}, and {} has {} to give", show(needed as f64), room.by, show(room.left));
+            (needed as f64 > room.left).then(|| Unavailable { reason, remedy: room.raise.clone() })
         };
-        let bytes_of = |n: f64| Unit::Bytes.format(n);
-        let memory = self.memory.as_ref().filter(|room| bytes as f64 > room.left);
-        let memory =
-            memory.map(|r| lacking(format!("{} of memory", bytes_of(bytes as f64)), r, bytes_of(r.left)));
-        let tasks = self.tasks.as_ref().filter(|room| needed > room.left);
-        memory.or_else(|| {
-            tasks.map(|r| lacking(format!("{needed} processes and threads"), r, r.left.to_string()))
-        })
+        let memory = |n| format!("{} of memory", Unit::Bytes.format(n));
+        let of_memory = self.memory.as_ref().and_then(|room| lacking(room, bytes, memory));
+        let tasks = |n| format!("{n} processes and threads");
+        of_memory.or_else(|| self.tasks.as_ref().and_then(|room| lacking(room, needed, tasks)))
     }
 }
 
 /// Memory that can be had without pushing others out.
 pub fn memory(root: &Root) -> Allowance {
-    let mut all = Allowance::default();
+    let mut all = Allowance::in_groups(root, "memory", memory_of);
     all.take(match settings::memory_bytes(root, "MemAvailable") {
-        Some(left) => Ok(vec![Room {
-            left: left as f64,
-            limit: settings::memory_bytes(root, "MemTotal").unwrap_or(left) as f64,
-            by: "this machine".into(),
-            raise: "end what uses memory, or measure smaller sizes: --size".into(),
-        }]),
+        Some(left) => {
+            let all = settings::memory_bytes(root, "MemTotal").unwrap_or(left) as f64;
+            let raise = "end what uses memory, or measure smaller sizes: --size";
+            Ok(Some(Room::of(all, all - left as f64, "this machine".into(), raise.into())))
+        }
         None => Err(unseen(root, "the machine's free memory", "proc/meminfo")),
     });
-    all.take(in_groups(root, "memory", memory_of));
     let used = root.field("proc/self/status", "VmSize").and_then(|text| text.split(' ').next()?.parse().ok());
     let used = used.unwrap_or(0.0) * 1024.0;
     for (name, option) in [("Max address space", "-v"), ("Max data size", "-d")] {
-        let raise = format!("ulimit {option} unlimited, or measure smaller sizes: --size");
-        all.take(own_limit(root, name, used, format!("this process's limit (ulimit {option})"), raise));
+        all.take_own(root, name, used, ("this process's", option), "measure smaller sizes: --size");
     }
     all
 }
@@ -131,8 +154,7 @@ pub fn for_default_sizes() -> Option<u64> {
 
 /// CPUs' worth of time that control groups allow.
 pub fn cpu_quota(root: &Root) -> Allowance {
-    let mut all = Allowance::default();
-    all.take(in_groups(root, "cpu", |group| {
+    Allowance::in_groups(root, "cpu", |group| {
         let text = |file| Ok(group.text(file)?.unwrap_or_default());
         let (file, both) = match text("cpu.max")? {
             none if none.is_empty() => {
@@ -148,8 +170,7 @@ pub fn cpu_quota(root: &Root) -> Allowance {
         let room = |(quota, period): (f64, f64)| Some(group.room(file, (quota / period, 0.0), raise));
         let numbers = quota.parse().ok().zip(period.parse().ok()).filter(|(_, period)| *period > 0.0);
         numbers.map(room).ok_or_else(|| group.not_read(file))
-    }));
-    all
+    })
 }
 
 /// How many threads can run at once here, at least 1: CPUs that are allowed, and of those what a quota leaves.
@@ -163,37 +184,27 @@ pub fn cpus() -> usize {
 
 /// Processes and threads that can still be started.
 pub fn tasks(root: &Root) -> Allowance {
-    let mut all = Allowance::default();
-    all.take(in_groups(root, "pids", |group| {
+    const FEWER: &str = "ask for fewer --threads";
+    let mut all = Allowance::in_groups(root, "pids", |group| {
         let Some(limit) = group.limit("pids.max")? else { return Ok(None) };
         let used = group.number("pids.current")?.unwrap_or(0) as f64;
         let raise = "allow more (docker run --pids-limit, TasksMax=), or ask for fewer --threads";
         Ok(Some(group.room("pids.max", (limit as f64, used), raise)))
-    }));
-    let status =
-        |name| settings::status(root, name).and_then(|text| text.split_whitespace().next().map(String::from));
-    let held = settings::capability_bits(root).unwrap_or(0);
-    // Neither root of the machine nor who may exceed limits is bound: kernel/fork.c, copy_process().
-    let bound = status("Uid").is_none_or(|uid| uid != "0") && held & (1 << 21 | 1 << 24) == 0;
-    if bound {
-        let raise = "ulimit -u 4096, or ask for fewer --threads".to_string();
-        let of_user = status("Uid").map_or(0.0, |uid| tasks_of(root, &uid));
-        all.take(own_limit(root, "Max processes", of_user, "this user's limit (ulimit -u)".into(), raise));
+    });
+    let uid = settings::status(root, "Uid").unwrap_or_default();
+    let uid = uid.split_whitespace().next().unwrap_or_default();
+    // Neither the machine's root is bound nor who may exceed limits there: kernel/fork.c, copy_process().
+    let exempt = uid == "0" || settings::capability_bits(root).unwrap_or(0) & (1 << 21 | 1 << 24) != 0;
+    if !(exempt && settings::has_every_user(root)) {
+        all.take_own(root, "Max processes", tasks_of(root, uid), ("this user's", "-u"), FEWER);
     }
-    let all_tasks = root.text("proc/loadavg");
-    let all_tasks =
-        all_tasks.and_then(|t| t.split(' ').nth(3)?.split_once('/')?.1.parse().ok()).unwrap_or(0.0);
+    let used = root.text("proc/loadavg");
+    let used = used.and_then(|t| t.split(' ').nth(3)?.split_once('/')?.1.parse().ok()).unwrap_or(0.0);
     for name in ["threads-max", "pid_max"] {
-        let Some(limit) = root.number(&format!("proc/sys/kernel/{name}")) else { continue };
-        all.rooms.push(Room {
-            left: (limit as f64 - all_tasks).max(0.0),
-            limit: limit as f64,
-            by: format!("this machine (kernel.{name})"),
-            raise: format!(
-                "sudo sysctl kernel.{name}={}, or ask for fewer --threads",
-                limit.saturating_mul(2)
-            ),
-        });
+        let limit = root.number(&format!("proc/sys/kernel/{name}"));
+        let raise = format!("raise sysctl kernel.{name}, or {FEWER}");
+        let room = |limit| Room::of(limit as f64, used, format!("this machine (kernel.{name})"), raise);
+        all.rooms.extend(limit.map(room));
     }
     all
 }
@@ -223,7 +234,7 @@ fn oom_kills_in(root: &Root) -> Option<u64> {
     groups(root, "memory").ok()?.into_iter().find_map(count)
 }
 
-fn memory_of(group: &Group<'_>) -> Result<Option<Room>, Unavailable> {
+fn memory_of(group: &LimitGroup<'_>) -> Result<Option<Room>, Unavailable> {
     let mut limits = Vec::new();
     for file in ["memory.max", "memory.high", "memory.limit_in_bytes"] {
         limits.extend(group.limit(file)?.filter(|n| *n < NO_LIMIT_BYTES).map(|n| (n, file)));
@@ -249,31 +260,17 @@ fn memory_of(group: &Group<'_>) -> Result<Option<Room>, Unavailable> {
         .map(|(limit, file)| group.room(file, (limit as f64, used), raise)))
 }
 
-/// A limit of /proc/self/limits, of which so much is used.
-fn own_limit(
-    root: &Root,
-    name: &str,
-    used: f64,
-    by: String,
-    raise: String,
-) -> Result<Vec<Room>, Unavailable> {
-    let text = settings::soft_limit(root, name)
-        .ok_or_else(|| unseen(root, "limits of this process", "proc/self/limits"))?;
-    let limit = text.parse::<f64>().ok();
-    Ok(limit.map(|limit| Room { left: (limit - used).max(0.0), limit, by, raise }).into_iter().collect())
-}
-
 fn unseen(root: &Root, what: &str, path: &str) -> Unavailable {
     Unavailable { reason: format!("{what} cannot be seen (/{path})"), remedy: root.how_to_read(path) }
 }
 
 /// One level of a hierarchy.
-struct Group<'a> {
+struct LimitGroup<'a> {
     root: &'a Root,
     folder: &'a str,
 }
 
-impl Group<'_> {
+impl LimitGroup<'_> {
     /// `None`: this level has no such file, as the top has none and a group whose controller is not handed on.
     fn text(&self, file: &str) -> Result<Option<String>, Unavailable> {
         match self.root.read(&format!("{}/{file}", self.folder)) {
@@ -298,20 +295,11 @@ impl Group<'_> {
     }
 
     fn room(&self, file: &str, (limit, used): (f64, f64), raise: &str) -> Room {
-        let by = format!("the control group (/{}/{file})", self.folder);
-        Room { left: (limit - used).max(0.0), limit, by, raise: raise.into() }
+        Room::of(limit, used, format!("the control group (/{}/{file})", self.folder), raise.into())
     }
 }
 
-type OfGroup = fn(&Group<'_>) -> Result<Option<Room>, Unavailable>;
-
-fn in_groups(root: &Root, controller: &str, of: OfGroup) -> Result<Vec<Room>, Unavailable> {
-    let mut rooms = Vec::new();
-    for folder in groups(root, controller)? {
-        rooms.extend(of(&Group { root, folder: &folder })?);
-    }
-    Ok(rooms)
-}
+type OfGroup = fn(&LimitGroup<'_>) -> Result<Option<Room>, Unavailable>;
 
 /// Folders of our control group and of those above it, own first, as far up as they are mounted: those of this controller
 /// in version 1, or those of version 2 where it is there. An error says that they cannot be seen.

@@ -125,12 +125,7 @@ const POINTS: &[(&str, &str, &str, Judge)] = &[
     ("cpu_quota", "CPU quota", "sys/fs/cgroup", system::quota),
     ("memory", "memory available", "proc/meminfo", system::memory),
     ("processes", "processes and threads", "proc/loadavg", system::processes),
-    (
-        "huge_pages",
-        "transparent huge pages",
-        "sys/kernel/mm/transparent_hugepage/enabled",
-        system::huge_pages,
-    ),
+    ("huge_pages", "transparent huge pages", "sys/kernel/mm/transparent_hugepage", system::huge_pages),
     ("directory", "current directory", "proc/self/mountinfo", system::directory),
     ("softirq_time", "softirq time (IRQ_TIME_ACCOUNTING)", "proc/config.gz", system::softirq_time),
     ("rights", "rights", "proc/self/status", system::rights),
@@ -140,12 +135,7 @@ const POINTS: &[(&str, &str, &str, Judge)] = &[
     ("socket_zerocopy", "MSG_ZEROCOPY", "proc/sys/net/core/optmem_max", network::zerocopy),
     ("packet_sockets", "packet sockets", "proc/net/packet", network::packet_sockets),
     ("locked_memory", "limit of locked memory", "proc/self/limits", network::locked_memory),
-    (
-        "congestion_control",
-        "TCP congestion control",
-        "proc/sys/net/ipv4/tcp_allowed_congestion_control",
-        network::congestion_control,
-    ),
+    ("congestion_control", "TCP congestion control", "proc/sys/net/ipv4", network::congestion_control),
 ];
 
 /// A machine as its files tell, with what was found by running on it.

@@ -1,24 +1,8 @@
 //! Reading small files of /proc and /sys under a root path, so that tests can be other machines.
 
-use super::Unavailable;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-
-const SYS_MOUNT: &str = "mount -t sysfs sysfs /sys";
-
-/// Whatever is measured needs /proc: workers are started, and files are opened again, through it.
-pub fn proc_is_there(root: &Root) -> Result<(), Unavailable> {
-    if root.link("proc/self/exe").is_some() {
-        return Ok(());
-    }
-    Err(Unavailable {
-        reason: "/proc is not mounted, or belongs to another process namespace (no /proc/self/exe): nothing can be \
-                 measured, since workers are started through it"
-            .into(),
-        remedy: "mount -t proc proc /proc".into(),
-    })
-}
 
 /// The root of a machine's files: `/`, or a fixture's folder.
 #[derive(Clone, Debug)]
@@ -51,21 +35,19 @@ impl Root {
 
     /// What lets this process read a file that it could not read: a mount, a permission, another kernel.
     pub fn how_to_read(&self, path: &str) -> String {
-        let mounts =
-            [("proc", "proc/self/exe", "mount -t proc proc /proc"), ("sys", "sys/devices", SYS_MOUNT)];
-        let (folder, file) = path.split_once('/').unwrap_or((path, ""));
-        if let Some((.., mount)) = mounts.iter().find(|(of, proof, _)| *of == folder && !self.exists(proof)) {
-            return format!("/{folder} is not mounted: {mount}");
-        }
-        match self.read(path).map_err(|error| error.kind()) {
-            Err(io::ErrorKind::PermissionDenied) => format!("run as root, or let this user read /{path}"),
-            Err(io::ErrorKind::NotFound) if !file.is_empty() => {
-                format!(
-                    "use a kernel or a machine that has /{path}, or uncover it where something is mounted over it"
-                )
-            }
-            _ => format!("/{path} does not say: uncover it if something is mounted over it"),
-        }
+        let unless = |proof: &str, mount: &str| (!self.exists(proof)).then(|| format!("mount -t {mount}"));
+        let missing = match path.split('/').next() {
+            Some("proc") => unless("proc/self/exe", "proc proc /proc"),
+            Some("sys") => unless("sys/devices", "sysfs sysfs /sys"),
+            _ => None,
+        };
+        let denied = self.read(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+        missing.unwrap_or_else(|| match denied {
+            true => format!("run as root, or let this user read /{path}"),
+            false => format!(
+                "/{path} does not say it here: uncover it if something is mounted over it, or use a machine that has it"
+            ),
+        })
     }
 
     pub fn number(&self, path: &str) -> Option<u64> {

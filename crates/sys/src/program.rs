@@ -39,13 +39,18 @@ pub fn sha256() -> io::Result<String> {
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Whatever is measured needs /proc: workers are started, and files are opened again, through it.
+pub fn has_proc() -> io::Result<()> {
+    fs::read_link(SELF).map(drop).map_err(without_proc)
+}
+
 /// Where there is no /proc at all, that is what is wrong.
 fn without_proc(error: io::Error) -> io::Error {
     match Path::new(SELF).parent().is_some_and(Path::exists) {
         true => error,
         false => io::Error::new(
             error.kind(),
-            "/proc is not mounted, and syscost finds itself by it: mount -t proc proc /proc",
+            "/proc is not mounted (or is that of other processes), and workers are started through it: mount -t proc proc /proc",
         ),
     }
 }

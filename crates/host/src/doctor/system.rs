@@ -2,7 +2,7 @@
 
 use super::{Judgement, Live, Status, good};
 use crate::allowance::{self, Allowance, Room};
-use crate::files::{self, Root};
+use crate::files::Root;
 use crate::{conditions, settings, storage};
 use syscost_core::units::{Unit, count};
 
@@ -16,9 +16,10 @@ pub fn build(_: &Root, live: &Live) -> Judgement {
 }
 
 pub fn proc(root: &Root, _: &Live) -> Judgement {
-    match files::proc_is_there(root) {
-        Ok(()) => good("/proc is mounted"),
-        Err(why) => good("not there").bad(why.reason, why.remedy),
+    match root.link("proc/self/exe") {
+        Some(_) => good("/proc is mounted"),
+        None => good("no /proc of this process")
+            .bad("nothing can be measured: workers are started through it", root.how_to_read("proc")),
     }
 }
 
