@@ -15,10 +15,11 @@ use syscost_experiment::run::{Record, ResumedSession, Run, SCHEMA, State, TimeSp
 use syscost_host::namespaces::carried::DifferingSetting;
 use syscost_host::remote::consent;
 use syscost_host::remote::transport::rsh;
+use syscost_host::topology::{Placement, Topology};
 use syscost_host::{Fact, cleaner, fingerprint, identity, namespaces, packet_sockets as taps, remote};
 use syscost_measure::mechanism::{self, Reuse};
 use syscost_measure::probe::directory;
-use syscost_measure::probe::transfer::axes::{MECHANISM, PATH};
+use syscost_measure::probe::transfer::axes::{MECHANISM, PATH, PLACEMENT, THREADS};
 use syscost_measure::probe::transfer::{far, planted};
 use syscost_sys::clock::monotonic_ns;
 use syscost_sys::{place, program, random};
@@ -64,6 +65,7 @@ pub fn create(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
     record.warnings.extend(both_elsewhere(&options.plan));
     record.warnings.extend(differing_settings(&options.plan));
     record.warnings.extend(packet_sockets(&options.plan));
+    record.warnings.extend(unlike_cores(&options.plan, &Topology::read()));
     let mut dir = RunDir::create(&options.out, &record)?;
     if warn_of_no_lock(&mut record, &dir) {
         dir.write_record(&record)?;
@@ -209,6 +211,24 @@ fn differing_settings(plan: &Plan) -> Option<Warning> {
         consequence: "cases between namespaces were measured with the settings there".into(),
         remedy: differing.first()?.remedy().into(),
         cases,
+    })
+}
+
+/// The two ends of a case on a fast and a slow core.
+fn unlike_cores(plan: &Plan, topology: &Topology) -> Option<Warning> {
+    let unlike = |case: &Case| {
+        let placement = Placement::parse(case.point.text(PLACEMENT)?).ok()?;
+        let here = another_host(&case.point).is_none();
+        let pins = here.then(|| topology.place(&placement, case.point.int(THREADS)? as usize).ok())??;
+        Some((case.index, topology.unlike(&pins)?))
+    };
+    let found: Vec<(usize, String)> = plan.cases.iter().filter_map(unlike).collect();
+    Some(Warning {
+        id: "unlike_cores".into(),
+        observed: format!("sender and receiver are on unlike cores: {}", found.first()?.1),
+        consequence: "what a message costs depends on which end has the fast core".into(),
+        remedy: "name CPUs of one kind: --placement SENDER:RECEIVER (lscpu -e shows them)".into(),
+        cases: found.into_iter().map(|(case, _)| case).collect(),
     })
 }
 

@@ -215,6 +215,15 @@ impl Topology {
         Ok((0..threads).map(|i| Pinned { sender: turn(sender, i), receiver: turn(receiver, i) }).collect())
     }
 
+    /// The first pair whose ends are on cores of two kinds: what it costs is neither's.
+    pub fn unlike(&self, pins: &[Pinned]) -> Option<String> {
+        let pair = |pin: &Pinned| Some((self.get(pin.sender?)?, self.get(pin.receiver?)?));
+        let (sender, receiver) = pins.iter().filter_map(pair).find(|(s, r)| s.fast != r.fast)?;
+        let kind = |cpu: &LogicalCpu| if cpu.fast { "fast" } else { "slow" };
+        let (of_sender, of_receiver) = (kind(sender), kind(receiver));
+        Some(format!("CPU {} ({of_sender} core) and CPU {} ({of_receiver} core)", sender.id, receiver.id))
+    }
+
     /// `0-3,8`
     pub fn show(&self) -> String {
         show_list(&self.cpus.iter().map(|cpu| cpu.id).collect::<Vec<_>>())
@@ -228,14 +237,16 @@ struct Used<'a> {
     on_core: BTreeMap<usize, usize>,
 }
 
-/// Uses of the CPU, uses of its core, slow, on another node, position: the least is the best.
-type Cost = (usize, usize, bool, bool, usize);
+/// Uses of the CPU, uses of its core, unlike the other end, slow, on another node, position: the least is the best.
+type Cost = (usize, usize, bool, bool, bool, usize);
 
 impl Used<'_> {
-    fn cost(&self, index: usize, node: Option<usize>) -> Cost {
+    fn cost(&self, index: usize, other: Option<&LogicalCpu>) -> Cost {
         let cpu = &self.topology.cpus[index];
         let on_core = self.on_core.get(&cpu.core).copied().unwrap_or(0);
-        (self.on_cpu[index], on_core, !cpu.fast, node.is_some_and(|node| node != cpu.node), index)
+        let unlike = other.is_some_and(|other| other.fast != cpu.fast);
+        let far = other.is_some_and(|other| other.node != cpu.node);
+        (self.on_cpu[index], on_core, unlike, !cpu.fast, far, index)
     }
 
     /// The best receiver for this sender: on another core wherever there are two.
@@ -243,23 +254,23 @@ impl Used<'_> {
         let cpus = &self.topology.cpus;
         let several_cores = cpus.iter().any(|cpu| cpu.core != cpus[0].core);
         let fits = |r: &usize| *r != sender && !(several_cores && cpus[*r].core == cpus[sender].core);
-        (0..cpus.len()).filter(fits).min_by_key(|r| self.cost(*r, Some(cpus[sender].node)))
+        (0..cpus.len()).filter(fits).min_by_key(|r| self.cost(*r, Some(&cpus[sender])))
     }
 
-    /// Of the best sender of each node with its best receiver, the best pair.
+    /// Of the best sender of each node and kind of core with its best receiver, the best pair.
     fn take_pair(&mut self) -> Option<Pinned> {
         let cpus = &self.topology.cpus;
-        let nodes: BTreeSet<usize> = cpus.iter().map(|cpu| cpu.node).collect();
-        let best = |node: usize| {
-            let of_node = (0..cpus.len()).filter(|s| cpus[*s].node == node);
+        let kinds: BTreeSet<(usize, bool)> = cpus.iter().map(|cpu| (cpu.node, cpu.fast)).collect();
+        let best = |(node, fast): (usize, bool)| {
+            let of_node = (0..cpus.len()).filter(|s| cpus[*s].node == node && cpus[*s].fast == fast);
             let sender = of_node.min_by_key(|s| self.cost(*s, None))?;
             Some((sender, self.partner(sender)?))
         };
         let joint = |(s, r): &(usize, usize)| {
-            let (a, b) = (self.cost(*s, None), self.cost(*r, Some(cpus[*s].node)));
-            (a.0 + b.0, a.1 + b.1, u8::from(a.2) + u8::from(b.2), b.3, a.4, b.4)
+            let (a, b) = (self.cost(*s, None), self.cost(*r, Some(&cpus[*s])));
+            (a.0 + b.0, a.1 + b.1, b.2, u8::from(a.3) + u8::from(b.3), b.4, a.5, b.5)
         };
-        let (sender, receiver) = nodes.into_iter().filter_map(best).min_by_key(joint)?;
+        let (sender, receiver) = kinds.into_iter().filter_map(best).min_by_key(joint)?;
         for index in [sender, receiver] {
             self.on_cpu[index] += 1;
             *self.on_core.entry(cpus[index].core).or_default() += 1;
@@ -268,7 +279,7 @@ impl Used<'_> {
     }
 }
 
-/// Performance cores: Intel's list, or a capacity near the highest. Phones have a prime core a few
+/// Performance cores: Intel's list, or a capacity or greatest frequency near the highest. Phones have a prime core a few
 /// per cent above the big ones, hence "near".
 fn fast_cpus(root: &Root, allowed: &[usize]) -> BTreeSet<usize> {
     const NEAR: f64 = 0.8;
@@ -278,7 +289,10 @@ fn fast_cpus(root: &Root, allowed: &[usize]) -> BTreeSet<usize> {
             return fast;
         }
     }
-    let capacity = |cpu: &usize| root.number(&format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity"));
+    let number = |cpu: &usize, file: &str| root.number(&format!("sys/devices/system/cpu/cpu{cpu}/{file}"));
+    let told = ["cpu_capacity", "cpufreq/cpuinfo_max_freq"];
+    let file = told.into_iter().find(|file| allowed.iter().any(|cpu| number(cpu, file).is_some()));
+    let capacity = |cpu: &usize| number(cpu, file?);
     let highest = allowed.iter().filter_map(capacity).max().unwrap_or(0) as f64;
     let fast = |cpu: &&usize| capacity(cpu).is_none_or(|n| n as f64 >= NEAR * highest);
     allowed.iter().filter(fast).copied().collect()

@@ -3,6 +3,7 @@
 
 mod browsed;
 mod clocks;
+mod conditions;
 mod connections;
 mod copied;
 mod disks;

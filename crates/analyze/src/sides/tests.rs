@@ -206,6 +206,35 @@ fn facts_that_each_run_measures_differ_by_a_fourth_or_not_at_all() {
     assert!(told("cpu_governor", ["powersave", "performance"]), "it is a setting");
 }
 
+/// A setting of the namespace that syscost was started in is not one that a pair of namespaces was measured with.
+#[test]
+fn settings_of_the_network_are_those_that_were_in_force_where_it_was_measured() {
+    let told = |here: [&str; 2], there: [&str; 2], carried: [&str; 2]| {
+        let [base, candidate] = [0, 1].map(|side| {
+            let mut runs = self::side(here[side], 1, "one", 1.0);
+            let mut run = Synthetic { rounds: 0, ..Default::default() }.run();
+            tell(&mut run, "tcp_sack", Some(here[side]));
+            runs[0].record.host.extend(run.record.host);
+            let settings = runs[0].record.settings.entry(0).or_default();
+            for id in ["tcp_sack", "receiver_tcp_sack"] {
+                settings.set(id, there[side].into());
+            }
+            settings.set("carried_settings", carried[side].into());
+            runs
+        });
+        let facts = differing(&base, &candidate);
+        facts.into_iter().map(|fact| format!("{}: {} -> {}", fact.title, fact.base, fact.candidate)).collect()
+    };
+    let none: [String; 0] = [];
+    let said: Vec<String> = told(["1", "0"], ["1", "1"], ["", ""]);
+    assert_eq!(said, none, "both were measured alike");
+    let said: Vec<String> = told(["1", "1"], ["1", "0"], ["", "net.ipv4.tcp_sack=0"]);
+    assert_eq!(said, ["tcp_sack: 1 -> 0"], "the start was the same, and the measurement was not");
+    let lowat = "net.ipv4.tcp_notsent_lowat=16384";
+    let said: Vec<String> = told(["1", "1"], ["1", "1"], ["", lowat]);
+    assert_eq!(said, [format!("other settings of the network: the kernel's own -> {lowat}")]);
+}
+
 fn five_percent() -> Budgets {
     Budgets { others: Some(0.05), ..Budgets::default() }
 }

@@ -142,9 +142,9 @@ impl CarriedSettings {
 impl DifferingSetting {
     /// `net.ipv4.tcp_sack is 1 there and 0 here (Permission denied)`
     pub fn sentence(&self) -> String {
-        let why = self
-            .errno
-            .map_or("the kernel keeps it".into(), |errno| io::Error::from_raw_os_error(errno).to_string());
+        let error = self.errno.map(|errno| io::Error::from_raw_os_error(errno).to_string());
+        let why =
+            error.as_deref().and_then(|text| text.split(" (os").next()).unwrap_or("the kernel keeps it");
         format!("{} is {} there and {} here ({why})", self.name, self.there, self.caller)
     }
 

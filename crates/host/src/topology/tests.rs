@@ -112,6 +112,29 @@ fn big_little_goes_by_capacity() {
     assert_eq!(place(&topology, 4), [(4, 5), (6, 7), (0, 1), (2, 3)]);
 }
 
+/// One fast core among slow ones makes no pair: a message would cost what neither of them takes.
+#[test]
+fn the_two_ends_are_on_like_cores_where_there_are_two_or_it_is_said() {
+    let hertz = |fast: &[usize], cpus: usize| {
+        let machine = machine(&(0..cpus).map(plain).collect::<Vec<_>>());
+        for id in 0..cpus {
+            let hertz = if fast.contains(&id) { "5100000" } else { "3300000" };
+            machine.write(&format!("sys/devices/system/cpu/cpu{id}/cpufreq/cpuinfo_max_freq"), hertz);
+        }
+        read(&machine, cpus)
+    };
+    assert_eq!(place(&hertz(&[0], 3), 1), [(1, 2)], "like cores before fast ones");
+    assert_eq!(place(&hertz(&[2, 3], 4), 2), [(2, 3), (0, 1)]);
+    let told = |topology: &Topology, placement: &str| {
+        topology.unlike(&topology.place(&Placement::parse(placement).unwrap(), 1).unwrap())
+    };
+    let pair = hertz(&[1], 2);
+    assert_eq!(told(&pair, "different").as_deref(), Some("CPU 0 (slow core) and CPU 1 (fast core)"));
+    assert_eq!((told(&pair, "same"), told(&pair, "none")), (None, None));
+    assert_eq!(told(&hertz(&[0, 1], 4), "0:3").as_deref(), Some("CPU 0 (fast core) and CPU 3 (slow core)"));
+    assert_eq!(told(&hertz(&[0, 1], 4), "different"), None);
+}
+
 #[test]
 fn few_cpus_are_shared_evenly() {
     let placed = |cores: &[usize], threads| {
