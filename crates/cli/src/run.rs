@@ -8,7 +8,6 @@ use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -24,6 +23,7 @@ use syscost_harness::worker::path::another_host;
 use syscost_harness::{Event, Part, RunOptions};
 use syscost_host::remote::patience;
 use syscost_sys::baton::Baton;
+use syscost_sys::optional;
 
 /// Where runs go when no directory is named.
 pub const RUNS: &str = "syscost-runs";
@@ -46,13 +46,13 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let part = Some(Part { first_case: 0, limit });
     let mut progress = Progress::new(&plan, global, false);
     let rights = RunRights::of(&plan, &spec, &out, args.profile);
-    give_up(rights.keep_for_setting_up());
+    optional::SET_RIGHTS.tried(rights.keep_for_setting_up());
     let names = names(&args.names);
     let profile = args.profile;
     let options = RunOptions { out: out.clone(), resume, spec, plan, command, names, profile, part, baton };
     let measured = refine::measure(options, &mut |event| {
         if let Event::RoundStarted { .. } = event {
-            give_up(rights.keep_for_rounds());
+            optional::SET_RIGHTS.tried(rights.keep_for_rounds());
         }
         progress.show(event);
     });
@@ -64,13 +64,6 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         warn_of_unmeasured(&run, &out);
     }
     outcome(&run, args.strict)
-}
-
-/// A sandbox may refuse it: then the command has the rights that it was started with.
-pub fn give_up(answer: io::Result<()>) {
-    if let Err(error) = answer {
-        output::complain(&format!("warning: rights that are not needed could not be given up: {error}"));
-    }
 }
 
 /// What the user calls it.
@@ -127,7 +120,8 @@ fn warn_of_unreached(plan: &Plan) {
 
 fn warn_of_unmeasured(run: &Run, out: &Path) {
     let left = unmeasured(run);
-    if left > 0 && run.record.state == State::TimeLimit {
+    let nothing = run.record.state == State::NothingMeasured && run.record.failures.is_empty();
+    if left > 0 && (nothing || run.record.state == State::TimeLimit) {
         output::complain(&format!(
             "warning: {left} of {} not measured: the time limit was over before: syscost run --resume {} --time-limit \
              LONGER",

@@ -5,7 +5,6 @@ use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use syscost_experiment::spec::Spec;
@@ -77,7 +76,7 @@ fn start(mut command: Command, turns: bool) -> Result<RunBeside> {
         command.arg(format!("--baton={}", baton.number()));
     }
     // A Ctrl-C of the terminal is for this process, which passes it on once: a second one ends a run at once.
-    command.process_group(0);
+    process::apart_on_exec(&mut command);
     process::die_with_parent_on_exec(&mut command);
     let child = command.spawn().context("cannot start a run")?;
     Ok(RunBeside { child, line, status: None })

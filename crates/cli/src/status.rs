@@ -7,6 +7,9 @@ use std::process::ExitCode;
 use syscost_experiment::plan::{Plan, Skip};
 use syscost_experiment::run::{Failure, State};
 
+/// What failed is told so often: messages differ in a port.
+const MOST_FAILURES: usize = 3;
+
 /// `missed`: something that was planned did not come to its end, or `--strict` and a case was skipped.
 pub fn of(state: State, missed: bool, nothing: impl FnOnce() -> Error) -> Result<ExitCode> {
     match state {
@@ -19,8 +22,11 @@ pub fn of(state: State, missed: bool, nothing: impl FnOnce() -> Error) -> Result
 /// Not one case of a plan: why, and what would help.
 pub fn nothing(done: &str, plan: &Plan, skips: &[Skip], failures: &[Failure]) -> Error {
     let cases = plan.cases.iter().filter(|case| case.twin_of.is_none()).count();
-    let which = if cases == 1 { "the only case".to_string() } else { format!("not one of {cases} cases") };
-    because(format!("{which} could be {done}"), skips, failures)
+    let what = match cases {
+        1 => format!("the only case could not be {done}"),
+        cases => format!("not one of {cases} cases could be {done}"),
+    };
+    because(what, skips, failures)
 }
 
 /// What could not be done at all, and each reason once.
@@ -28,6 +34,7 @@ pub fn because(what: String, skips: &[Skip], failures: &[Failure]) -> Error {
     let mut failed: Vec<String> =
         failures.iter().map(|failure| format!("failed: {}", failure.message)).collect();
     failed.dedup();
+    failed.truncate(MOST_FAILURES);
     let why: Vec<String> = skipped(skips).chain(failed).collect();
     match why.as_slice() {
         [] => anyhow!(what),

@@ -33,7 +33,7 @@ use syscost_host::scratch::Scratch;
 use syscost_host::settings::clock_counts_instructions;
 use syscost_host::{clock, noise};
 use syscost_measure::probe::{Missing, Timing};
-use syscost_sys::{baton::Baton, signals, sleep::sleep};
+use syscost_sys::{baton::Baton, optional, signals, sleep::sleep};
 
 /// How far past the time limit a last round may run before it is cut off.
 pub const GRACE: Duration = Duration::from_secs(2);
@@ -389,7 +389,7 @@ impl<'a> Session<'a> {
                 samples.iter_mut().for_each(|sample| sample.index += self.spec.timing.windows);
                 self.keep(case.index, round, RoundResult { samples, ..done }, vec![COUNTING.into()])?;
             }
-            Ok(done) => note_missing(&mut self.run.record.missing, done.missing),
+            Ok(done) => self.note_missing(done.missing),
             Err(RoundError::Interrupted) => return Ok(false),
             Err(_) => self.counting.failed(case, began.elapsed()),
         }
@@ -426,8 +426,32 @@ impl<'a> Session<'a> {
             let like = settings::like(settings.values().next(), done.settings);
             settings.insert(case, like);
         }
-        note_missing(&mut self.run.record.missing, done.missing);
+        self.note_missing(done.missing);
         Ok(samples)
+    }
+
+    /// What the workers, or this process, were refused and can do without is told once.
+    fn note_missing(&mut self, missing: Vec<Missing>) {
+        let of = |quantity: &str| optional::ALL.iter().find(|call| quantity.ends_with(call.id));
+        let (refused, missing): (Vec<Missing>, Vec<Missing>) =
+            missing.into_iter().partition(|missing| of(&missing.quantity).is_some());
+        note_missing(&mut self.run.record.missing, missing);
+        let workers = refused.into_iter().map(|missing| (missing.quantity, missing.why.reason));
+        let own = optional::refused().into_iter().map(|(id, why)| (id.to_string(), why));
+        for (id, error) in workers.chain(own) {
+            let Some(call) = of(&id).filter(|call| !call.consequence.is_empty()) else { continue };
+            let observed = format!("this system refuses {}", call.call);
+            if self.run.record.warnings.iter().any(|warning| warning.observed.starts_with(&observed)) {
+                continue;
+            }
+            self.warn(Warning {
+                id: "call_refused".into(),
+                observed: format!("{observed} ({error})"),
+                consequence: call.consequence.into(),
+                remedy: "allow that call in the sandbox".into(),
+                cases: Vec::new(),
+            });
+        }
     }
 
     fn keep_record(&mut self) -> Result<()> {

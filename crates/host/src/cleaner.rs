@@ -9,7 +9,6 @@ use rustix::process::geteuid;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -43,10 +42,12 @@ impl OwnedDirectory {
         sweep(&parent);
         let path = parent.join(format!("{PREFIX}{}-{}", process::identity(), random::token()?));
         // The cleaner first: from its start on nothing that is made can stay.
-        let mut cleaner = Command::new(program::path());
-        cleaner.arg(SUBCOMMAND).arg(&path).process_group(0);
-        cleaner.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut cleaner = cleaner.spawn()?;
+        let mut cleaner = process::spawn_apart(|| {
+            let mut cleaner = Command::new(program::path());
+            cleaner.arg(SUBCOMMAND).arg(&path);
+            cleaner.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+            cleaner
+        })?;
         let line = cleaner.stdin.take();
         let made = DirBuilder::new().mode(0o700).create(&path).and_then(|()| File::open(&path));
         match made.and_then(|file| flock(&file, ALONE).map_err(io::Error::from).map(|()| file)) {

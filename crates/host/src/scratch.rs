@@ -13,6 +13,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use syscost_sys::buffer::Buffer;
+use syscost_sys::optional::{SYNC, synced};
 use syscost_sys::{disk, namespace, random};
 
 /// The share of the free space that one file may take.
@@ -69,7 +70,7 @@ pub fn allows_direct_reads(directory: &str) -> Result<(), Unavailable> {
         let mut file = nameless(Path::new(directory))?;
         let mut block = Buffer::zeroed(DIRECT_BYTES, DIRECT_BYTES);
         file.write_all(&block)?;
-        file.sync_all()?;
+        synced(&file, &SYNC)?;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let direct = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path)?;
         direct.read_exact_at(&mut block, 0)
@@ -143,7 +144,7 @@ fn fill(file: &mut File, wanted: &ScratchFile) -> io::Result<()> {
         file.write_all(&chunk[..now as usize])?;
         at += now;
     }
-    file.sync_all()
+    synced(file, &SYNC)
 }
 
 /// How the sector at this offset of every scratch file begins: a reader can tell that it got what

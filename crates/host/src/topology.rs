@@ -335,6 +335,15 @@ pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// May threads be pinned? Tried with the CPUs that this thread may use anyway.
+pub fn may_pin() -> Result<(), Unavailable> {
+    let Ok(cpus) = affinity::allowed() else { return Ok(()) };
+    affinity::restrict(&cpus).map_err(|error| Unavailable {
+        reason: format!("a sandbox refuses sched_setaffinity ({error})"),
+        remedy: "allow it there, or leave threads where the kernel puts them: --placement none".into(),
+    })
+}
+
 /// The setting itself needs no right: only a filter of system calls refuses it.
 fn unpinned(error: &io::Error, cpu: usize, offline: &[usize]) -> String {
     match error.raw_os_error() {

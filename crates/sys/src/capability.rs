@@ -15,30 +15,52 @@ use std::io;
 /// Gives up every capability that is not in `kept`, in every set, and every way to gain one by executing a
 /// file. A capability of `kept` that the caller does not hold is not held afterwards either.
 pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
-    set_no_new_privs(true)?;
-    clear_ambient_capability_set()?;
-    let mut held = capabilities(None)?;
-    bound_to(kept)?;
-    held.permitted &= kept;
-    held.effective = held.permitted;
-    held.inheritable = CapabilitySet::empty();
-    Ok(set_capabilities(None, held)?)
+    let steps = [set_no_new_privs(true), clear_ambient_capability_set()].map(|step| Ok(step?));
+    let set = || {
+        let mut held = capabilities(None)?;
+        held.permitted &= kept;
+        held.effective = held.permitted;
+        held.inheritable = CapabilitySet::empty();
+        Ok(set_capabilities(None, held)?)
+    };
+    // A sandbox may refuse any of them: the others are worth it without that one.
+    let all = steps.into_iter().chain([bound_to(kept), set()]).fold(Ok(()), io::Result::and);
+    unless_none_is_held(kept, all)
 }
 
 /// Gives up every capability that is not in `kept`, and so does what this thread executes where it may say so.
 pub fn limit_to(kept: CapabilitySet) -> io::Result<()> {
-    bound_to(kept)?;
-    hold_only(kept)
+    let bound = bound_to(kept);
+    unless_none_is_held(kept, hold_only(kept).and(bound))
 }
 
 /// The same of this thread alone: what root executes has all that root has.
 pub fn hold_only(kept: CapabilitySet) -> io::Result<()> {
-    let mut held = capabilities(None)?;
-    held.permitted &= kept;
-    held.effective &= kept;
-    // What is not inheritable is not ambient either.
-    held.inheritable &= kept;
-    Ok(set_capabilities(None, held)?)
+    let set = || {
+        let mut held = capabilities(None)?;
+        held.permitted &= kept;
+        held.effective &= kept;
+        // What is not inheritable is not ambient either.
+        held.inheritable &= kept;
+        Ok(set_capabilities(None, held)?)
+    };
+    unless_none_is_held(kept, set())
+}
+
+/// Who holds nothing else has nothing to give up, whatever a sandbox refuses.
+fn unless_none_is_held(kept: CapabilitySet, answer: io::Result<()>) -> io::Result<()> {
+    let held = || capabilities(None).ok().map(|held| held.permitted).or_else(told);
+    answer.or_else(|error| match held() {
+        Some(held) if kept.contains(held) => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// What proc_pid_status(5) says that the calling thread holds.
+fn told() -> Option<CapabilitySet> {
+    let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
+    let held = status.lines().find_map(|line| line.strip_prefix("CapPrm:"))?;
+    u64::from_str_radix(held.trim(), 16).ok().map(CapabilitySet::from_bits_retain)
 }
 
 /// Takes the others out of the bounding set. Only who may set capabilities (CAP_SETPCAP) can; for anybody

@@ -57,7 +57,7 @@ pub unsafe fn fork(body: impl FnOnce() -> i32) -> io::Result<Child> {
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
-            let _ = super::process::die_with_parent();
+            super::process::die_with_parent();
             // A parent that ended before it could be asked for leaves nobody to wait for.
             let orphaned = super::call::getppid() != parent;
             super::process::exit_now(if orphaned { ORPHANED } else { body() })

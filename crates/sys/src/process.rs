@@ -2,6 +2,7 @@
 //!
 //! Sources: prctl(2), poll(2), kill(2).
 
+use crate::optional::{DIE_WITH_PARENT, OWN_GROUP, by_sandbox};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
@@ -12,16 +13,20 @@ use rustix::thread::set_current_timer_slack;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 /// Asks the kernel to kill this process when the thread that started it ends, whatever it ends of.
-pub fn die_with_parent() -> io::Result<()> {
-    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+/// Where that is refused, whoever reads from the parent still notices its end.
+pub fn die_with_parent() {
+    DIE_WITH_PARENT.tried(set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from));
 }
 
 /// The same for a child right after fork(2): an error where `parent` ended before it could be asked for.
 pub fn die_with(parent: u32) -> io::Result<()> {
-    die_with_parent()?;
+    // Allocates nothing and notes nothing: this is between fork and exec.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
     let lives = super::call::getppid() == i64::from(parent);
     if lives { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
@@ -105,9 +110,27 @@ fn stat_field(pid: u32, number: usize) -> Option<String> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(number - 3).map(str::to_string)
 }
 
+/// Starts the command in a process group of its own: Ctrl-C reaches us alone. Where a sandbox refuses the group, in ours.
+pub fn spawn_apart(make: impl Fn() -> Command) -> io::Result<Child> {
+    make().process_group(0).spawn().or_else(|error| {
+        let alone = by_sandbox(&error).then(|| make().spawn().ok()).flatten();
+        alone.inspect(|_| OWN_GROUP.refused(&error)).ok_or(error)
+    })
+}
+
+/// The same of a command that is prepared between fork and exec anyway.
+pub fn apart_on_exec(command: &mut Command) {
+    let leave = || {
+        // SAFETY: takes numbers only.
+        unsafe { libc::setpgid(0, 0) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec only setpgid is called.
+    unsafe { command.pre_exec(leave) };
+}
+
 /// Makes the command end when the thread that starts it does, whatever it ends of.
-pub fn die_with_parent_on_exec(command: &mut std::process::Command) {
-    use std::os::unix::process::CommandExt;
+pub fn die_with_parent_on_exec(command: &mut Command) {
     let parent = std::process::id();
     let ask = move || die_with(parent);
     // SAFETY: between fork and exec only prctl and getppid are called, with numbers.
@@ -115,8 +138,7 @@ pub fn die_with_parent_on_exec(command: &mut std::process::Command) {
 }
 
 /// What the command starts keeps this open descriptor, under the same number.
-pub fn inherit_on_exec(command: &mut std::process::Command, number: std::os::fd::RawFd) {
-    use std::os::unix::process::CommandExt;
+pub fn inherit_on_exec(command: &mut Command, number: std::os::fd::RawFd) {
     let keep = move || {
         // SAFETY: a number and a flag; a descriptor that is not open is an error.
         if unsafe { libc::fcntl(number, libc::F_SETFD, 0) } == 0 {
@@ -217,7 +239,6 @@ pub fn kill_group(leader: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
 
     /// Ends a child, and waits until it has ended, but not for it.
     fn end_unreaped(child: &mut std::process::Child) {

@@ -14,6 +14,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use syscost_sys::optional::{SYNC, synced};
 use syscost_sys::place;
 
 /// The directory that was opened first: what is written goes there, whatever has its name by then.
@@ -112,7 +113,9 @@ impl OpenDirectory {
             let _ = fs::remove_file(&temporary);
         }
         // The rename itself must survive a power cut.
-        replaced.and_then(|()| self.directory.sync_all()).map_err(|e| write_error(&self.path.join(name), e))
+        replaced
+            .and_then(|()| synced(&self.directory, &SYNC))
+            .map_err(|e| write_error(&self.path.join(name), e))
     }
 
     fn write_new(
@@ -129,7 +132,7 @@ impl OpenDirectory {
         self.hand_over(&file)?;
         let mut file = BufWriter::new(file);
         content(&mut file)?;
-        file.into_inner()?.sync_all()
+        synced(&file.into_inner()?, &SYNC)
     }
 
     /// The error with the name that people know.

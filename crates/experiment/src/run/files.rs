@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use syscost_core::axis::Name;
 use syscost_core::sample::Sample;
 use syscost_core::units::count;
+use syscost_sys::optional::{SYNC_DATA, synced};
 
 /// Largest `run.json` that is read: tens of thousands of cases stay far below.
 const LARGEST_RECORD: u64 = 256 << 20;
@@ -193,7 +194,7 @@ impl RunDir {
     pub fn write_record(&mut self, record: &Record) -> Result<(), WriteError> {
         self.probes = probes(record);
         self.in_place()?;
-        self.samples.sync_data().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
+        synced(&self.samples, &SYNC_DATA).map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
         let json = |file: &mut dyn Write| {
             let mut file = Limited { out: file, left: LARGEST_RECORD };
             serde_json::to_writer_pretty(&mut file, record)?;

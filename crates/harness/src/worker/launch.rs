@@ -3,7 +3,6 @@
 use super::path::WorkerPlace;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use syscost_host::remote::FarWorker;
@@ -113,17 +112,19 @@ pub struct Near {
 
 impl Near {
     fn start(place: &WorkerPlace<'_>, baton: Option<i32>) -> io::Result<Near> {
-        let mut command = Command::new(program::path());
-        // A process group of its own: Ctrl-C reaches the harness alone, which then ends its workers.
-        command.arg(WORKER_SUBCOMMAND).process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        if let Some(number) = baton {
-            process::inherit_on_exec(&mut command, number);
-        }
-        if let WorkerPlace::Namespace(side) = place {
-            side.enter_on_exec(&mut command);
-        }
-        let mut child = command.spawn()?;
+        // Ctrl-C reaches the harness alone, which then ends its workers.
+        let mut child = process::spawn_apart(|| {
+            let mut command = Command::new(program::path());
+            command.arg(WORKER_SUBCOMMAND);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            if let Some(number) = baton {
+                process::inherit_on_exec(&mut command, number);
+            }
+            if let WorkerPlace::Namespace(side) = place {
+                side.enter_on_exec(&mut command);
+            }
+            command
+        })?;
         let input = child.stdin.take().expect("piped above");
         let output = child.stdout.take().expect("piped above");
         Ok(Near { child, input, output, reaped: false, signal: None })
@@ -158,6 +159,7 @@ impl Near {
         if !self.reaped {
             self.signal = self.killed_by();
             process::kill_group(self.child.id());
+            let _ = self.child.kill();
             self.reaped = true;
         }
         self.child.wait().ok().filter(|_| ended)

@@ -69,11 +69,11 @@ pub fn main() -> i32 {
 }
 
 fn keep(request: Request) -> Result<(OwnedFd, NamespacePair), RefusedStep> {
-    process::die_with_parent().at(BuildStep::UserNamespace, "ask to end with the parent")?;
+    process::die_with_parent();
     namespace::allow_inspection().at(BuildStep::UserNamespace, "allow the parent to look")?;
     namespace::unshare_user().at(BuildStep::UserNamespace, "make a user namespace")?;
     // A change of credentials takes both back.
-    process::die_with_parent().at(BuildStep::UserNamespace, "ask to end with the parent")?;
+    process::die_with_parent();
     namespace::allow_inspection().at(BuildStep::UserNamespace, "allow the parent to look")?;
     let user_ns = namespace::current("user").at(BuildStep::UserNamespace, "open the user namespace")?;
     Ok((user_ns, build::build(request)?))

@@ -14,7 +14,6 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -152,10 +151,12 @@ impl Agent {
 
     /// From this thread, which lives as long as the agent: a worker dies with the thread that started it.
     fn start(&mut self, channel: u32) -> io::Result<()> {
-        let mut command = Command::new(program::path());
-        command.arg(self.worker).process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn()?;
+        let mut child = process::spawn_apart(|| {
+            let mut command = Command::new(program::path());
+            command.arg(self.worker);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command
+        })?;
         let input = child.stdin.take().expect("piped above");
         let mut said = child.stdout.take().expect("piped above");
         let errors = child.stderr.take().expect("piped above");

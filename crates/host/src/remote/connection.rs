@@ -13,7 +13,6 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -52,7 +51,7 @@ impl Launch<'_> {
         command.env_remove("SSH_CONNECTION");
         target.transport.forgets.iter().for_each(|name| _ = command.env_remove(name));
         // Ctrl-C reaches the harness alone.
-        command.process_group(0);
+        process::apart_on_exec(&mut command);
         process::die_with_parent_on_exec(&mut command);
         if let Some(file) = self.lends {
             process::inherit_on_exec(&mut command, file.as_raw_fd());

@@ -11,6 +11,7 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
+use syscost_sys::optional::{RECEIVE_TIMEOUT, REUSE_ADDRESS};
 use syscost_sys::socket::path_mtu;
 
 /// How long the far side waits for the connection.
@@ -35,7 +36,9 @@ pub fn listener<E: From<io::Error>>(
         let address = SocketAddr::new(address, port);
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
         // A port of a fixed range may still remember its last connection; one that is in use stays refused.
-        socket.set_reuse_address(port != 0)?;
+        if port != 0 {
+            REUSE_ADDRESS.tried(socket.set_reuse_address(true));
+        }
         prepare(&socket)?;
         match socket.bind(&address.into()).and_then(|()| socket.listen(backlog)) {
             Ok(()) => return Ok(socket),
@@ -88,7 +91,7 @@ pub fn connect(from: IpAddr, to: SocketAddr, token: &str) -> io::Result<Option<u
     socket.bind(&SocketAddr::new(from, 0).into())?;
     socket.connect_timeout(&to.into(), PATIENCE)?;
     let mut stream = TcpStream::from(socket);
-    stream.set_read_timeout(Some(PATIENCE))?;
+    RECEIVE_TIMEOUT.tried(stream.set_read_timeout(Some(PATIENCE)));
     stream.write_all(&acceptor::hello(token, 0))?;
     let mut answer = [0];
     stream.read_exact(&mut answer)?;

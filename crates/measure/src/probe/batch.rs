@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use syscost_host::clock::{monotonic_ns, thread_usage};
 use syscost_host::topology::{Placement, Topology, pin_this_thread};
 use syscost_sys::affinity;
+use syscost_sys::optional::PINNING;
 
 /// A batch of nanosecond operations is about this long: the clock's reading is below 1 % of it,
 /// and most batches end before a timer interrupt comes.
@@ -188,7 +189,10 @@ pub fn settle_on_one_cpu() -> BTreeMap<String, String> {
     let cpu = pins.and_then(|pins| pins.first().and_then(|pin| pin.sender));
     let said = match cpu.map(|cpu| (cpu, pin_this_thread(cpu))) {
         Some((cpu, Ok(()))) => cpu.to_string(),
-        Some((_, Err(error))) => format!("not pinned ({error})"),
+        Some((_, Err(error))) => {
+            PINNING.refused(&error);
+            format!("not pinned ({error})")
+        }
         None => "not pinned".to_string(),
     };
     BTreeMap::from([("cpus".to_string(), said)])

@@ -9,12 +9,14 @@ pub use crate::probe::transfer::axes::LOOPBACK;
 use crate::probe::transfer::axes::{CONGESTION_CONTROL, NODELAY, PATH, PLACEMENT};
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
+use std::io;
 use std::net::TcpStream;
 use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 use syscost_host::topology::{Placement, Topology, pin_this_thread};
+use syscost_sys::optional;
 
 pub const CLIENT: &str = "client";
 pub const SERVER: &str = "server";
@@ -71,11 +73,16 @@ pub fn settle(task: &Task, receives: bool) -> Result<BTreeMap<String, String>> {
 /// The TCP options of every connection here: no delay, and the congestion control of a transfer
 /// where the kernel has it, since one that paces its segments would be timed instead of the stack.
 pub fn tcp_options() -> Point {
-    const CUBIC: &str = "cubic";
     let mut options = Point::default();
-    options.set(NODELAY.id, Value::text("on"));
-    if available::congestion_control(CUBIC).is_ok() {
-        options.set(CONGESTION_CONTROL.id, Value::text(CUBIC));
+    type Check = fn(&str) -> Result<(), Unavailable>;
+    for (axis, value, check, call) in [
+        (NODELAY, "on", available::nodelay as Check, &optional::NODELAY),
+        (CONGESTION_CONTROL, "cubic", available::congestion_control, &optional::CONGESTION),
+    ] {
+        match check(value) {
+            Ok(()) => options.set(axis.id, Value::text(value)),
+            Err(why) => call.refused(&io::Error::other(why.reason)),
+        }
     }
     options
 }

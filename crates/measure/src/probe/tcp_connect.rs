@@ -27,6 +27,7 @@ use syscost_core::axis::{Axis, NameAxis, Point};
 use syscost_host::acceptor::{Acceptor, SET_UP_LIMIT};
 use syscost_host::clock::monotonic_ns;
 use syscost_host::remote::reach::WELCOME;
+use syscost_sys::optional::{NODELAY, RECEIVE_TIMEOUT};
 
 const PHASE: NameAxis = NameAxis::new("phase");
 
@@ -159,8 +160,8 @@ struct Client<'a> {
 impl Client<'_> {
     fn open(&self) -> Result<Socket> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
-        socket.set_tcp_nodelay(true)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
+        NODELAY.tried(socket.set_tcp_nodelay(true));
+        RECEIVE_TIMEOUT.tried(socket.set_read_timeout(Some(PATIENCE)));
         Ok(socket)
     }
 

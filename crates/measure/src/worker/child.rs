@@ -5,7 +5,7 @@
 
 use super::protocol::{self, FromWorker, ToWorker};
 use crate::probe::rights::{COUNT_ON_DEBIAN, LOW_PORTS, Rights};
-use crate::probe::{self, Channel, RoleReport, Task};
+use crate::probe::{self, Channel, Missing, RoleReport, Task};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::File;
 use std::io;
@@ -13,8 +13,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::mpsc::{self, Receiver};
 use syscost_host::{Unavailable, counters, scarce, topology};
-use syscost_sys::capability;
-use syscost_sys::{process, signals};
+use syscost_sys::{capability, optional, process, signals};
 
 /// A process did not run for a while: it was stopped, or all of the machine was.
 pub const STOPPED: &str = "stopped";
@@ -26,7 +25,7 @@ const ORPHANED: i32 = 3;
 
 /// The whole life of a worker process; returns its exit status.
 pub fn main() -> i32 {
-    let _ = process::die_with_parent();
+    process::die_with_parent();
     process::prefer_as_victim();
     signals::note_continuations();
     match play().map(marked) {
@@ -42,6 +41,11 @@ pub fn main() -> i32 {
 fn marked(mut report: RoleReport) -> RoleReport {
     let seen = [(STOPPED, signals::was_continued()), (UNPINNED, topology::was_moved())];
     report.marks.extend(seen.into_iter().filter(|(_, seen)| *seen).map(|(mark, _)| mark.to_string()));
+    let missing = |(id, reason): (&str, String)| Missing {
+        quantity: id.into(),
+        why: Unavailable { reason, remedy: String::new() },
+    };
+    report.missing.extend(optional::refused().into_iter().map(missing));
     report
 }
 
@@ -73,7 +77,7 @@ fn play() -> Result<RoleReport> {
     let probe = probe::find(&task.probe).with_context(|| format!("no probe {}", task.probe))?;
     ensure!(probe.roles().contains(&task.role.as_str()), "{} has no role {}", task.probe, task.role);
     let _found = find_files(&mut task);
-    give_up_rights(probe.rights(&task.role), &task)?;
+    give_up_rights(probe.rights(&task.role), &task);
     let frames = if probe.roles().len() > 1 { Some(listen_to_harness()?) } else { None };
     probe.play(&task, &mut StdioChannel { frames })
 }
@@ -94,11 +98,11 @@ fn find_files(task: &mut Task) -> Vec<File> {
 }
 
 /// Whatever the harness may do, a role may do what it declares. Before any other thread is started.
-fn give_up_rights(rights: Rights, task: &Task) -> Result<()> {
+fn give_up_rights(rights: Rights, task: &Task) {
     let ports = task.ports.map(|_| LOW_PORTS);
     let counting = (task.counting.is_some() && counters::needs_admin()).then_some(COUNT_ON_DEBIAN);
     let kept = rights.0.into_iter().chain(ports).chain(counting).map(|right| right.capability).collect();
-    capability::keep_only(kept).context("cannot give up rights that this role does not need")
+    optional::SET_RIGHTS.tried(capability::keep_only(kept));
 }
 
 /// Reads frames on a thread of its own, so that the end of the harness is noticed at any time.

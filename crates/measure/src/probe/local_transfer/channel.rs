@@ -10,6 +10,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use syscost_host::acceptor::{self, SET_UP_LIMIT};
 use syscost_host::remote::reach::WELCOME;
+use syscost_sys::optional::RECEIVE_TIMEOUT;
 use syscost_sys::random;
 
 /// A listener, and its name: not the token, since names can be read by everybody.
@@ -31,12 +32,12 @@ pub fn accept(listener: &Socket, token: &str, count: usize) -> Result<Vec<UnixSt
 pub fn connect(name: &str, token: &str, number: u32) -> Result<UnixStream> {
     let address = SocketAddr::from_abstract_name(name)?;
     let mut stream = UnixStream::connect_addr(&address).context("cannot connect to the receiver")?;
-    stream.set_read_timeout(Some(SET_UP_LIMIT))?;
+    RECEIVE_TIMEOUT.tried(stream.set_read_timeout(Some(SET_UP_LIMIT)));
     stream.write_all(&acceptor::hello(token, number))?;
     let mut answer = [0];
     stream.read_exact(&mut answer).context("the receiver closed the connection instead of welcoming it")?;
     ensure!(answer[0] == WELCOME, "something other than syscost answers");
-    stream.set_read_timeout(None)?;
+    RECEIVE_TIMEOUT.tried(stream.set_read_timeout(None));
     Ok(stream)
 }
 

@@ -10,6 +10,7 @@ use crate::probe::{Task, Window};
 use anyhow::{Context, Result};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
+use syscost_sys::optional::TCP_INFO;
 use syscost_sys::socket;
 
 /// The counts of a side that sends, and receives answers where it has a stream of them.
@@ -19,9 +20,9 @@ pub fn reading(
     answers: Option<&MessageStream>,
     socket: &TcpStream,
 ) -> Result<SideReading> {
-    let segments = socket::segments(socket.as_raw_fd()).context("cannot read TCP_INFO")?;
+    let segments = TCP_INFO.tried(socket::segments(socket.as_raw_fd()));
     let receive_calls = answers.map_or(0, |stream| stream.system_calls);
-    Ok(SideReading { messages, tally: sender.tally(), receive_calls, segments: Some(segments) })
+    Ok(SideReading { messages, tally: sender.tally(), receive_calls, segments })
 }
 
 /// The only window of a side. Counts are read before it opens and after it closes, outside of it.

@@ -1,15 +1,14 @@
 //! What of a transfer this machine allows: tried, not guessed.
 
-use super::axes::{CONGESTION_CONTROL, PATH, PLACEMENT};
+use super::axes::{CONGESTION_CONTROL, NODELAY, PATH, PLACEMENT};
 use super::connection;
 use crate::mechanism::{Handover, Mechanism};
 use crate::receiver::Receive;
-use syscost_core::axis::Point;
-use syscost_host::files::Root;
+use syscost_core::axis::{NameAxis, Point, Value};
 use syscost_host::namespaces::{layer, named};
 use syscost_host::remote::{self, target};
-use syscost_host::topology::{Placement, Topology};
-use syscost_host::{Unavailable, namespaces, settings};
+use syscost_host::topology::{self, Placement, Topology};
+use syscost_host::{Unavailable, namespaces};
 
 /// Namespaces joined by a layer, those that are named, another host that lets us in; loopback always is.
 pub fn path(path: &str) -> Result<(), Unavailable> {
@@ -39,29 +38,41 @@ pub fn together(mechanism: &dyn Mechanism, receiver: &dyn Receive) -> Result<(),
 pub fn placement(text: &str) -> Result<(), Unavailable> {
     let placement = Placement::parse(text)
         .map_err(|reason| Unavailable { reason, remedy: "syscost list names the placements".into() })?;
-    Topology::read().place(&placement, 1).map(|_| ())
+    let pins = Topology::read().place(&placement, 1)?;
+    if pins.iter().any(|pin| pin.sender.or(pin.receiver).is_some()) { topology::may_pin() } else { Ok(()) }
 }
 
 /// The congestion control, on a socket of this namespace.
 pub fn congestion_control(name: &str) -> Result<(), Unavailable> {
-    connection::try_congestion_control(name).map_err(|error| Unavailable {
-        reason: format!("the kernel refuses congestion control {name} ({error})"),
-        remedy: settings::congestion_control_remedy(&Root::here(), name, error.raw_os_error()),
-    })
+    option(CONGESTION_CONTROL, name)
+}
+
+/// The same of TCP_NODELAY.
+pub fn nodelay(on: &str) -> Result<(), Unavailable> {
+    option(NODELAY, on)
+}
+
+fn option(axis: NameAxis, value: &str) -> Result<(), Unavailable> {
+    let mut point = Point::default();
+    point.set(axis.id, Value::text(value));
+    connection::try_options(&point, false)
 }
 
 /// What of this point's sockets the kernel grants here: it caps some values, and says so only when asked.
 pub fn options(point: &Point, receives_here: bool) -> Result<(), Unavailable> {
-    connection::try_options(point, receives_here).or_else(|error| error.downcast().map_or(Ok(()), Err))
+    connection::try_options(point, receives_here)
 }
 
 /// What is measured instead of a default that is refused.
 pub fn instead_of(axis: &str) -> Option<&'static str> {
     match axis {
         _ if axis == PATH.id => Some("loopback"),
-        _ if axis == PLACEMENT.id => Some("same"),
-        // Compiled into every kernel.
-        _ if axis == CONGESTION_CONTROL.id => Some("reno"),
+        _ if axis == PLACEMENT.id => Some(if topology::may_pin().is_ok() { "same" } else { "none" }),
+        _ if axis == CONGESTION_CONTROL.id => {
+            let always = congestion_control(connection::ALWAYS).is_ok();
+            Some(if always { connection::ALWAYS } else { connection::KERNELS })
+        }
+        _ if axis == NODELAY.id => Some("off"),
         _ => None,
     }
 }

@@ -39,7 +39,7 @@ fn check_congestion(text: &str) -> Result<(), String> {
     if !text.is_empty() && text.len() < 16 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         Ok(())
     } else {
-        Err("write the name of a congestion control, as in net.ipv4.tcp_available_congestion_control".into())
+        Err("write the name of a congestion control, as in net.ipv4.tcp_available_congestion_control, or kernel".into())
     }
 }
 
@@ -129,7 +129,7 @@ pub const COMMON: &[Axis] = &[
     CONGESTION_CONTROL
         .checked_text(check_congestion)
         .flag("congestion", "congestion control")
-        .help("TCP_CONGESTION of both sockets")
+        .help("TCP_CONGESTION of both sockets; kernel leaves it to the kernel")
         .default_on(Names(&["cubic"])),
     SOCKET_BUFFER_BYTES
         .bytes(0, 1 << 30)

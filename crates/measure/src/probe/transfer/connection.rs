@@ -21,6 +21,7 @@ use syscost_host::acceptor::{self, SET_UP_LIMIT};
 use syscost_host::files::Root;
 use syscost_host::remote::reach::{self, WELCOME};
 use syscost_host::{Unavailable, scarce, settings};
+use syscost_sys::optional;
 use syscost_sys::socket::wait_connected;
 
 /// Connections that may wait to be accepted: enough for ours to stand behind a crowd of strangers.
@@ -28,17 +29,20 @@ const BACKLOG: std::ops::RangeInclusive<usize> = 256..=4096;
 /// How long a connection may take to be made: the third repetition of a lost SYN comes after seven
 /// seconds. Shorter than the receiver waits, so that the side that knows why says so first.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// The congestion control that every kernel has, and what stands for the one that the kernel chooses.
+pub const ALWAYS: &str = "reno";
+pub const KERNELS: &str = "kernel";
 /// Connections that are begun together: fewer than wait to be accepted, and than a listener hears at a time.
 const AT_ONCE: usize = 64;
 
 fn options(socket: &Socket, point: &Point) -> Result<()> {
     if let Some(name) = point.text(CONGESTION_CONTROL) {
-        socket.set_tcp_congestion(name.as_bytes()).map_err(|error| {
-            let remedy = settings::congestion_control_remedy(&Root::here(), name, error.raw_os_error());
-            anyhow!(error).context(format!("cannot use congestion control {name} (try: {remedy})"))
-        })?;
+        use_congestion_control(socket, name)?;
     }
-    socket.set_tcp_nodelay(point.on(NODELAY)).context("cannot set TCP_NODELAY")?;
+    // A new socket has it off, and one that is accepted has what its listener has.
+    if point.on(NODELAY) {
+        socket.set_tcp_nodelay(true).map_err(no_delay_refused)?;
+    }
     let buffer = point.int(SOCKET_BUFFER_BYTES).unwrap_or(0) as usize;
     if buffer > 0 {
         socket.set_send_buffer_size(buffer).context("cannot set SO_SNDBUF")?;
@@ -52,35 +56,17 @@ fn options(socket: &Socket, point: &Point) -> Result<()> {
 fn granted(socket: &Socket, point: &Point) -> Result<()> {
     let refused = |reason: String, remedy: String| Err(Unavailable { reason, remedy }.into());
     let buffer = point.int(SOCKET_BUFFER_BYTES).unwrap_or(0) as usize;
-    let granted = [
-        ("SO_SNDBUF", socket.send_buffer_size()?, "net.core.wmem_max"),
-        ("SO_RCVBUF", socket.recv_buffer_size()?, "net.core.rmem_max"),
-    ];
-    // The kernel doubles what is asked, for its own part of it (socket(7)).
-    let other: Vec<_> = granted.iter().filter(|(_, bytes, _)| buffer > 0 && *bytes != 2 * buffer).collect();
-    if !other.is_empty() {
-        let bytes = |bytes: usize| Unit::Bytes.format(bytes as f64);
-        let told: Vec<_> =
-            other.iter().map(|(option, got, _)| format!("{option} {}", bytes(got / 2))).collect();
-        let sizes = other.iter().map(|(_, got, _)| got / 2);
-        let capped = other.iter().all(|(_, got, _)| *got < 2 * buffer);
-        let instead = if capped { sizes.min() } else { sizes.max() }.unwrap_or(buffer);
-        let most: String = other.iter().map(|(.., most)| format!(" {most}={buffer}")).collect();
-        let allow = if capped { format!("sudo sysctl{most}, or ") } else { String::new() };
-        return refused(
-            format!("of socket buffers of {} the kernel grants {}", bytes(buffer), told.join(", ")),
-            format!("{allow}--socket-buffer {instead}"),
-        );
+    if buffer > 0 {
+        buffers_granted(socket, buffer)?;
     }
-    if socket.tcp_nodelay()? != point.on(NODELAY) {
+    if socket.tcp_nodelay().is_ok_and(|on| on != point.on(NODELAY)) {
         return refused(
             "the kernel does not keep TCP_NODELAY".into(),
             "measure outside of this sandbox".into(),
         );
     }
-    let used = socket.tcp_congestion().map(|name| congestion_name(&name));
-    match (point.text(CONGESTION_CONTROL), used) {
-        (Some(asked), Ok(used)) if asked != used => refused(
+    match (point.text(CONGESTION_CONTROL), own_congestion_control(socket)) {
+        (Some(asked), Some(used)) if asked != used && asked != KERNELS => refused(
             format!("congestion control {asked} was asked for, and the kernel uses {used}"),
             format!("--congestion {used}; or let no route (ip route, congctl) and no BPF program set it"),
         ),
@@ -88,20 +74,81 @@ fn granted(socket: &Socket, point: &Point) -> Result<()> {
     }
 }
 
-fn congestion_name(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).trim_end_matches('\0').to_string()
+fn buffers_granted(socket: &Socket, buffer: usize) -> Result<()> {
+    let granted = [
+        ("SO_SNDBUF", socket.send_buffer_size()?, "net.core.wmem_max"),
+        ("SO_RCVBUF", socket.recv_buffer_size()?, "net.core.rmem_max"),
+    ];
+    // The kernel doubles what is asked, for its own part of it (socket(7)).
+    let other: Vec<_> = granted.iter().filter(|(_, bytes, _)| *bytes != 2 * buffer).collect();
+    if other.is_empty() {
+        return Ok(());
+    }
+    let bytes = |bytes: usize| Unit::Bytes.format(bytes as f64);
+    let told: Vec<_> = other.iter().map(|(option, got, _)| format!("{option} {}", bytes(got / 2))).collect();
+    let sizes = other.iter().map(|(_, got, _)| got / 2);
+    let capped = other.iter().all(|(_, got, _)| *got < 2 * buffer);
+    let instead = if capped { sizes.min() } else { sizes.max() }.unwrap_or(buffer);
+    let most: String = other.iter().map(|(.., most)| format!(" {most}={buffer}")).collect();
+    let allow = if capped { format!("sudo sysctl{most}, or ") } else { String::new() };
+    Err(Unavailable {
+        reason: format!("of socket buffers of {} the kernel grants {}", bytes(buffer), told.join(", ")),
+        remedy: format!("{allow}--socket-buffer {instead}"),
+    }
+    .into())
+}
+
+/// One that the socket has already needs no right to set it.
+fn use_congestion_control(socket: &Socket, name: &str) -> Result<(), Unavailable> {
+    let Err(error) = set_congestion_control(socket, name) else { return Ok(()) };
+    if own_congestion_control(socket).as_deref() == Some(name) {
+        optional::CONGESTION.refused(&error);
+        return Ok(());
+    }
+    let none_can = name != ALWAYS && set_congestion_control(socket, ALWAYS).is_err();
+    if none_can || name == ALWAYS {
+        let used = own_congestion_control(socket).unwrap_or_else(|| "nobody knows which".into());
+        return Err(Unavailable {
+            reason: format!(
+                "setsockopt(TCP_CONGESTION) is refused ({error}): the kernel uses {used}, and {name} cannot be set"
+            ),
+            remedy: format!(
+                "allow that call in the sandbox, or measure with what is used: --congestion {KERNELS}"
+            ),
+        });
+    }
+    Err(Unavailable {
+        reason: format!("the kernel refuses congestion control {name} ({error})"),
+        remedy: settings::congestion_control_remedy(&Root::here(), name, error.raw_os_error()),
+    })
+}
+
+fn set_congestion_control(socket: &Socket, name: &str) -> std::io::Result<()> {
+    if name == KERNELS { Ok(()) } else { socket.set_tcp_congestion(name.as_bytes()) }
+}
+
+fn own_congestion_control(socket: &Socket) -> Option<String> {
+    let own = socket.tcp_congestion().ok();
+    own.map(|name| String::from_utf8_lossy(&name).trim_end_matches('\0').to_string())
+}
+
+fn no_delay_refused(error: std::io::Error) -> Unavailable {
+    Unavailable {
+        reason: format!("setsockopt(TCP_NODELAY) is refused ({error})"),
+        remedy: "allow that call in the sandbox, or measure without it: --nodelay off".into(),
+    }
 }
 
 /// Sets the options of a case on a socket that is then thrown away; those of its receiver where that is here.
-pub fn try_options(point: &Point, receives_here: bool) -> Result<()> {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
-    options(&socket, point)?;
-    if receives_here { receiving::apply(socket.as_raw_fd(), point) } else { Ok(()) }
-}
-
-/// Sets a congestion control on a socket that is then thrown away.
-pub fn try_congestion_control(name: &str) -> std::io::Result<()> {
-    Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?.set_tcp_congestion(name.as_bytes())
+pub fn try_options(point: &Point, receives_here: bool) -> Result<(), Unavailable> {
+    let made = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP));
+    // Whatever keeps a socket from being made is told by who needs it for its work.
+    let Ok(socket) = made else { return Ok(()) };
+    let tried = options(&socket, point).and_then(|()| match receives_here {
+        true => receiving::apply(socket.as_raw_fd(), point),
+        false => Ok(()),
+    });
+    tried.or_else(|error| error.downcast().map_or(Ok(()), Err))
 }
 
 /// A listener on this address alone; on a port of the kernel's choice, unless a range is given.
@@ -177,15 +224,16 @@ pub fn accept(listener: &Socket, token: &str, point: &Point, count: usize) -> Re
     acceptor::accept_all(listener, token, count, |stream: &mut TcpStream| {
         options(&socket2::SockRef::from(&*stream), point)?;
         stream.write_all(&[WELCOME]).context("cannot welcome a connection")?;
-        leave_interactive_mode(stream).context("cannot set TCP_QUICKACK")
+        leave_interactive_mode(stream);
+        Ok(())
     })
 }
 
 /// A side that answered once is "interactive" for the kernel, which then delays its ACKs by up to
 /// 40 ms: zero-copy completions and window updates would wait for them. TCP_QUICKACK ends that
 /// mode, so that the stream is acknowledged like any one-way stream.
-fn leave_interactive_mode(stream: &TcpStream) -> std::io::Result<()> {
-    socket2::SockRef::from(stream).set_tcp_quickack(true)
+fn leave_interactive_mode(stream: &TcpStream) {
+    optional::QUICKACK.tried(socket2::SockRef::from(stream).set_tcp_quickack(true));
 }
 
 /// Connects number `number` and presents the token.
@@ -201,15 +249,15 @@ fn connect_some(address: SocketAddr, token: &str, point: &Point, numbers: &[u32]
     let mut streams = Vec::with_capacity(begun.len());
     for (socket, number) in begun.into_iter().zip(numbers) {
         let mut stream = made(socket, until).map_err(|error| cannot_connect(address, error))?;
-        stream.set_read_timeout(Some(SET_UP_LIMIT))?;
+        optional::RECEIVE_TIMEOUT.tried(stream.set_read_timeout(Some(SET_UP_LIMIT)));
         say(&mut stream, token, *number).map_err(|error| not_welcomed(address, error))?;
         streams.push(stream);
     }
     for stream in &mut streams {
         hear_welcome(stream).map_err(|error| not_welcomed(address, error))?;
         granted(&socket2::SockRef::from(&*stream), point)?;
-        stream.set_read_timeout(None)?;
-        leave_interactive_mode(stream)?;
+        optional::RECEIVE_TIMEOUT.tried(stream.set_read_timeout(None));
+        leave_interactive_mode(stream);
     }
     Ok(streams)
 }
@@ -229,7 +277,8 @@ fn begin(address: SocketAddr, point: &Point) -> Result<Socket> {
 /// The connection, once it is there.
 fn made(socket: Socket, until: Instant) -> std::io::Result<TcpStream> {
     wait_connected(socket.as_raw_fd(), until.saturating_duration_since(Instant::now()))?;
-    match socket.take_error()? {
+    // Where the error cannot be asked for, whether there is a peer can.
+    match socket.take_error().or_else(|_| socket.peer_addr().map(|_| None))? {
         Some(error) => Err(error),
         None => {
             socket.set_nonblocking(false)?;
@@ -297,7 +346,7 @@ pub fn facts(stream: &TcpStream) -> BTreeMap<String, String> {
     put("receive_buffer_bytes", socket.recv_buffer_size().ok().map(|n| n.to_string()));
     put("nodelay", socket.tcp_nodelay().ok().map(|on| if on { "on" } else { "off" }.into()));
     put("mss_bytes", socket.tcp_mss().ok().map(|n| n.to_string()));
-    put("congestion_control", socket.tcp_congestion().ok().map(|name| congestion_name(&name)));
+    put("congestion_control", own_congestion_control(&socket));
     facts
 }
 

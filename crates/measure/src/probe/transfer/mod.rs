@@ -21,7 +21,7 @@ use super::{
 };
 use crate::mechanism::{CONNECTIONS, Handover, Packing, all_connections, connections};
 use crate::probe::transfer::axes::{
-    CONGESTION_CONTROL, MECHANISM, MESSAGE_BYTES, MTU, OFFLOADS, PATH, PLACEMENT, RECEIVER,
+    CONGESTION_CONTROL, MECHANISM, MESSAGE_BYTES, MTU, NODELAY, OFFLOADS, PATH, PLACEMENT, RECEIVER,
 };
 use crate::{mechanism, receiver as receivers};
 use std::time::Duration;
@@ -174,8 +174,10 @@ impl AxisRules for Transfer {
         if axis == CONGESTION_CONTROL.id {
             // An ordinary login may use its kernel's default and this one.
             let own = axes::find(axis).default().pop()?;
-            let instead = || available::instead_of(axis).map(Value::text);
-            return if far::refuses(point, own.as_text()?) { instead() } else { None };
+            let instead = || {
+                [connection::ALWAYS, connection::KERNELS].into_iter().find(|name| !far::refuses(point, name))
+            };
+            return if far::refuses(point, own.as_text()?) { instead().map(Value::text) } else { None };
         }
         point.text(RECEIVER).and_then(receivers::find)?.wants(axis, point)
     }
@@ -225,8 +227,9 @@ fn messages_bytes(point: &Point) -> u64 {
 
 /// The axes whose values the machine may not allow, and how to find out.
 type MachineCheck = fn(&str) -> Result<(), Unavailable>;
-const MACHINE_DECIDES: [(NameAxis, MachineCheck); 3] = [
+const MACHINE_DECIDES: [(NameAxis, MachineCheck); 4] = [
     (PATH, available::path),
     (PLACEMENT, available::placement),
     (CONGESTION_CONTROL, available::congestion_control),
+    (NODELAY, available::nodelay),
 ];
