@@ -2,6 +2,7 @@
 
 mod beside;
 mod disturbance;
+mod missing;
 mod profiles;
 mod quota;
 mod turns;
@@ -15,6 +16,7 @@ use crate::worker::path::{Paths, another_host};
 use crate::worker::{self, RoundError, RoundOptions, RoundResult};
 use anyhow::Result;
 use disturbance::marks;
+use missing::note_missing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -23,8 +25,7 @@ use syscost_core::stats::random::Random;
 use syscost_experiment::plan::{Case, Plan, RivalBlock, Skip};
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{
-    Failure, MissingQuantities, RoundSpan, Run, STOOD_STILL, SessionConditions, State, TimeSpent, Warning,
-    settings,
+    Failure, RoundSpan, Run, STOOD_STILL, SessionConditions, State, TimeSpent, Warning, settings,
 };
 use syscost_experiment::spec::Spec;
 use syscost_host::allowance::Rooms;
@@ -32,8 +33,8 @@ use syscost_host::conditions::{Conditions, ConditionsWatch};
 use syscost_host::scratch::Scratch;
 use syscost_host::settings::clock_counts_instructions;
 use syscost_host::{clock, noise};
-use syscost_measure::probe::{Missing, Timing};
-use syscost_sys::{baton::Baton, optional, signals, sleep::sleep};
+use syscost_measure::probe::Timing;
+use syscost_sys::{baton::Baton, signals, sleep::sleep};
 
 /// How far past the time limit a last round may run before it is cut off.
 pub const GRACE: Duration = Duration::from_secs(2);
@@ -430,30 +431,6 @@ impl<'a> Session<'a> {
         Ok(samples)
     }
 
-    /// What the workers, or this process, were refused and can do without is told once.
-    fn note_missing(&mut self, missing: Vec<Missing>) {
-        let of = |quantity: &str| optional::ALL.iter().find(|call| quantity.ends_with(call.id));
-        let (refused, missing): (Vec<Missing>, Vec<Missing>) =
-            missing.into_iter().partition(|missing| of(&missing.quantity).is_some());
-        note_missing(&mut self.run.record.missing, missing);
-        let workers = refused.into_iter().map(|missing| (missing.quantity, missing.why.reason));
-        let own = optional::refused().into_iter().map(|(id, why)| (id.to_string(), why));
-        for (id, error) in workers.chain(own) {
-            let Some(call) = of(&id).filter(|call| !call.consequence.is_empty()) else { continue };
-            let observed = format!("this system refuses {}", call.call);
-            if self.run.record.warnings.iter().any(|warning| warning.observed.starts_with(&observed)) {
-                continue;
-            }
-            self.warn(Warning {
-                id: "call_refused".into(),
-                observed: format!("{observed} ({error})"),
-                consequence: call.consequence.into(),
-                remedy: "allow that call in the sandbox".into(),
-                cases: Vec::new(),
-            });
-        }
-    }
-
     fn keep_record(&mut self) -> Result<()> {
         self.run.record.elapsed_ns = self.before_ns + self.started.elapsed().as_nanos() as u64;
         if let Some(own) = self.run.record.conditions.last_mut() {
@@ -489,17 +466,6 @@ fn with_samples(done: RoundResult) -> Result<RoundResult, RoundError> {
         )));
     }
     Ok(done)
-}
-
-/// Adds quantities that could not be measured, each reason once.
-fn note_missing(known: &mut Vec<MissingQuantities>, missing: Vec<Missing>) {
-    for Missing { quantity, why } in missing {
-        match known.iter_mut().find(|m| m.why == why) {
-            Some(entry) if entry.quantities.contains(&quantity) => {}
-            Some(entry) => entry.quantities.push(quantity),
-            None => known.push(MissingQuantities { quantities: vec![quantity], why }),
-        }
-    }
 }
 
 #[cfg(test)]

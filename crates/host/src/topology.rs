@@ -327,9 +327,9 @@ fn back_online(cpu: usize) -> String {
 pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     // The former pin is looked at before it is changed.
     drop(PIN.take());
-    affinity::restrict(&[cpu]).map_err(|e| {
-        let why = unpinned(&e, cpu, &offline(&Root::here()));
-        io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {why}"))
+    affinity::restrict(&[cpu]).map_err(|e| match unpinned(&e, cpu, &offline(&Root::here())) {
+        Ok(refused) => io::Error::new(e.kind(), refused),
+        Err(why) => io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {why}")),
     })?;
     PIN.set(Some(PinnedThread::of(affinity::CALLER, cpu)));
     Ok(())
@@ -338,21 +338,21 @@ pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
 /// May threads be pinned? Tried with the CPUs that this thread may use anyway.
 pub fn may_pin() -> Result<(), Unavailable> {
     let Ok(cpus) = affinity::allowed() else { return Ok(()) };
-    affinity::restrict(&cpus).map_err(|error| Unavailable {
-        reason: format!("a sandbox refuses sched_setaffinity ({error})"),
-        remedy: "allow it there, or leave threads where the kernel puts them: --placement none".into(),
-    })
+    affinity::restrict(&cpus).map_err(|error| pinning_refused(&error))
 }
 
-/// The setting itself needs no right: only a filter of system calls refuses it.
-fn unpinned(error: &io::Error, cpu: usize, offline: &[usize]) -> String {
+fn pinning_refused(error: &io::Error) -> Unavailable {
+    Unavailable {
+        reason: format!("a sandbox refuses sched_setaffinity ({error})"),
+        remedy: "allow it there; what moves data can do without: --placement none".into(),
+    }
+}
+
+/// The setting itself needs no right: only a filter of system calls refuses it, to whatever CPU.
+fn unpinned(error: &io::Error, cpu: usize, offline: &[usize]) -> Result<Unavailable, String> {
     match error.raw_os_error() {
-        Some(libc::EPERM | libc::ENOSYS) => format!(
-            "a sandbox refuses sched_setaffinity ({error}): allow it there, or leave threads where the kernel puts \
-             them (--placement none)"
-        ),
-        Some(libc::EINVAL) if offline.contains(&cpu) => format!("it is offline: {}", back_online(cpu)),
-        _ => error.to_string(),
+        Some(libc::EINVAL) if offline.contains(&cpu) => Err(format!("it is offline: {}", back_online(cpu))),
+        _ => may_pin().err().ok_or_else(|| error.to_string()),
     }
 }
 

@@ -30,11 +30,17 @@ pub fn main() -> i32 {
     signals::note_continuations();
     match play().map(marked) {
         Ok(report) => said(FromWorker::Done { report: Box::new(report) }),
-        Err(error) => said(match error.downcast::<Unavailable>() {
-            Ok(why) => FromWorker::Unavailable { why },
-            Err(error) => FromWorker::Failed { causes: causes(&error), peer_lost: peer_lost(&error) },
+        Err(error) => said(match error.downcast_ref().or_else(|| in_chain(&error)) {
+            Some(why) => FromWorker::Unavailable { why: Unavailable::clone(why) },
+            None => FromWorker::Failed { causes: causes(&error), peer_lost: peer_lost(&error) },
         }),
     }
+}
+
+/// What an error of a system call means, where that is known.
+fn in_chain(error: &anyhow::Error) -> Option<&Unavailable> {
+    let errors = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    errors.into_iter().find_map(|error| error.get_ref()?.downcast_ref())
 }
 
 /// What happened to this process that no probe can see, and that makes the whole round suspect.

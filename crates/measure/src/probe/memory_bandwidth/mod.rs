@@ -16,11 +16,13 @@ use super::transfer::axes::THREADS;
 use super::working_set::{self, ID as WORKING_SET};
 use super::{Needs, Prices, Window, meter};
 use anyhow::{Context, Result};
+use std::io;
 use syscost_core::axis::DefaultValues::{Names, Of};
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
-use syscost_host::topology::Topology;
+use syscost_host::topology::{self, Topology};
 use syscost_host::{Unavailable, allowance};
+use syscost_sys::optional::PINNING;
 use syscost_sys::stream::Loops;
 use words::{BLOCK, MovedWords};
 
@@ -119,9 +121,11 @@ fn coordinates(point: &Point) -> (u64, u64) {
     (point.int(WORKING_SET).unwrap_or(BLOCK as u64), point.int(THREADS).unwrap_or(1))
 }
 
-/// A CPU for each thread, cores before their siblings and each in turn; none where one is enough
-/// and pinning is refused.
+/// A CPU for each thread, cores before their siblings and each in turn; none where pinning is refused.
 fn seats(threads: u64) -> Vec<Option<usize>> {
+    if PINNING.tried(topology::may_pin().map_err(|why| io::Error::other(why.reason))).is_none() {
+        return vec![None; threads as usize];
+    }
     let topology = Topology::read();
     let mut cpus: Vec<_> = topology.cpus().iter().collect();
     cpus.sort_by_key(|cpu| (cpu.sibling, !cpu.fast, cpu.node, cpu.id));
