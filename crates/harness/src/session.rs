@@ -438,7 +438,7 @@ impl<'a> Session<'a> {
             disturbance::forget_the_other(self.baton.is_some(), &mut own.during);
         }
         self.run.record.slice_rounds = self.run.slices.block_rounds();
-        self.run.record.sample_rows = self.dir.rows() as u32;
+        self.run.record.sample_rows = self.run.samples.tally().samples as u32;
         self.dir.write_record(&self.run.record)?;
         Ok(())
     }

@@ -108,15 +108,15 @@ impl Rooms {
         let needed = workers.saturating_mul(2).saturating_add(threads);
         let own = workers.saturating_mul(WORKER_BYTES).saturating_add(threads.saturating_mul(THREAD_BYTES));
         let bytes = bytes.saturating_add(own);
-        let lacking = |room: &Room, needed: u64, show: fn(f64) -> String| {
-            let reason =
-                format!("it needs {}, and {} has {} to give", show(needed as f64), room.by, show(room.left));
+        let lacking = |room: &Room, needed: u64, what: &str, show: fn(f64) -> String| {
+            let (wanted, left) = (show(needed as f64), show(room.left));
+            let reason = format!("it needs {wanted} {what}, and {} has {left} to give", room.by);
             (needed as f64 > room.left).then(|| Unavailable { reason, remedy: room.raise.clone() })
         };
-        let memory = |n| format!("{} of memory", Unit::Bytes.format(n));
-        let of_memory = self.memory.as_ref().and_then(|room| lacking(room, bytes, memory));
-        let tasks = |n| format!("{n} processes and threads");
-        of_memory.or_else(|| self.tasks.as_ref().and_then(|room| lacking(room, needed, tasks)))
+        let memory = self.memory.as_ref();
+        let memory = memory.and_then(|room| lacking(room, bytes, "of memory", |n| Unit::Bytes.format(n)));
+        let count: fn(f64) -> String = |n| n.to_string();
+        memory.or_else(|| lacking(self.tasks.as_ref()?, needed, "processes and threads", count))
     }
 }
 
@@ -335,8 +335,8 @@ pub fn groups(root: &Root, controller: &str) -> Result<Vec<String>, Unavailable>
             list => format!("mount -t cgroup -o {list} none /sys/fs/cgroup/{list}"),
         };
         return Err(Unavailable {
-            reason: format!("the control group {path} cannot be seen: it is not mounted"),
-            remedy: format!("{mount} (of a container: -v /sys/fs/cgroup:/sys/fs/cgroup:ro)"),
+            reason: format!("the control group {path} cannot be seen: no mount here shows it"),
+            remedy: format!("{mount}; of a container, start it with its own control groups mounted"),
         });
     };
     let up = std::iter::successors(Some(folder.as_str()), |folder| Some(folder.rsplit_once('/')?.0));

@@ -1,10 +1,15 @@
 //! What it means that the machine has no more of something: which limit it was, and how to raise it.
 //!
 //! Limits are read when one was met, from the process that met it. Sources: getrlimit(2), errno(3),
-//! Documentation/admin-guide/cgroup-v2.rst (pids.max).
+//! clone(2).
 
+use crate::allowance;
+use crate::files::Root;
 use std::io;
 use syscost_sys::limit;
+
+/// With so many left it was not for want of tasks: others may have ended since.
+const ENOUGH_TASKS: f64 = 64.0;
 
 /// The limit that an error of opening something speaks of, and what would help; `None`: of none.
 pub fn meaning(error: &io::Error) -> Option<String> {
@@ -24,11 +29,12 @@ pub fn meaning(error: &io::Error) -> Option<String> {
 /// As [`meaning`], of an error of starting a process or a thread.
 pub fn no_more_tasks(error: &io::Error) -> Option<String> {
     match error.raw_os_error()? {
-        libc::EAGAIN => Some(format!(
-            "this user may have {} processes and threads, and a control group may allow fewer (pids.max): raise \
-             the limit (ulimit -u 4096), or ask for fewer --threads",
-            count(limit::processes())
-        )),
+        libc::EAGAIN => {
+            let (tasks, memory) = (allowance::tasks(&Root::here()), allowance::memory(&Root::here()));
+            // A stack that finds no room is refused with the same error.
+            let tight = tasks.least().filter(|room| room.left < ENOUGH_TASKS).or(memory.least());
+            tight.map(|room| format!("{} leaves no room for it: {}", room.by, room.raise))
+        }
         libc::ENOMEM => Some("there is no memory left for it: ask for fewer --threads".to_string()),
         _ => meaning(error),
     }
@@ -84,6 +90,6 @@ mod tests {
         assert_eq!(of_chain(&deep), Some(text));
         assert_eq!(of_chain(&anyhow::anyhow!("something else")), None);
         let text = cannot_start("a thread", io::Error::from_raw_os_error(libc::EAGAIN)).to_string();
-        assert!(text.contains("ulimit -u") && text.contains("pids.max"), "{text}");
+        assert!(text.contains(" leaves no room for it: "), "{text}");
     }
 }

@@ -1,5 +1,5 @@
-//! Limits of this process: that on locked memory, kept while something else may change it; and those on
-//! descriptors and tasks; `None`: as much as it likes. Source: getrlimit(2).
+//! Limits of this process: that on locked memory, kept while something else may change it; and that on
+//! descriptors; `None`: as much as it likes. Source: getrlimit(2).
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -41,11 +41,6 @@ pub fn allow_open_files(wanted: u64) -> Option<u64> {
         let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limit });
     }
     open_files()
-}
-
-/// How many processes and threads this user may have.
-pub fn processes() -> Option<u64> {
-    limit(Resource::Nproc)?.current
 }
 
 /// Not by rustix, which takes the call for one that cannot fail: a sandbox may refuse it.

@@ -158,11 +158,6 @@ impl RunDir {
         Ok(Samples::none_of(&self.path, file, self.quantities.clone()))
     }
 
-    /// Samples that were written.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -103,7 +103,7 @@ impl<R: BufRead> KeptLines<R> {
 #[derive(Debug)]
 pub struct LeftOut {
     file: &'static str,
-    rows: u64,
+    pub rows: u64,
     first: Option<(u64, BadField)>,
 }
 
@@ -115,10 +115,6 @@ impl LeftOut {
     pub fn saw(&mut self, line: u64, why: BadField) {
         self.rows += 1;
         self.first.get_or_insert((line, why));
-    }
-
-    pub fn rows(&self) -> u64 {
-        self.rows
     }
 
     /// A file of which nothing could be read is not a damaged one but another one.

@@ -344,7 +344,7 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Re
         found.whole = lines.place.offset + lines.place.bytes;
     }
     left_out.refuse_if_all(path, kept)?;
-    let lost = u64::from(record.sample_rows).saturating_sub(kept + left_out.rows());
+    let lost = u64::from(record.sample_rows).saturating_sub(kept + left_out.rows);
     if lost > 0 {
         record.warnings.push(lost_rows(record.sample_rows, lost));
     }

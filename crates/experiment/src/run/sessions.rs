@@ -9,6 +9,9 @@ use syscost_host::{Fact, identity};
 const CHANGED: &str = "resumed_after_a_change";
 /// More than this is read in the record.
 const MOST_NAMED: usize = 8;
+/// More than any run has: the record may be a stranger's.
+const MOST_SESSIONS: usize = 64;
+const MOST_FACTS: usize = 1000;
 
 /// A session that took the run up again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,20 +35,16 @@ impl Run {
     pub fn tell_sessions(&mut self) {
         self.record.warnings.retain(|warning| warning.id != CHANGED);
         let (mut tool, mut before) = (&self.record.tool, self.record.host.clone());
+        before.truncate(MOST_FACTS);
         let mut told = Vec::new();
-        for (number, session) in self.record.resumed.iter().enumerate() {
-            let own = |fact: &Fact| session.host.iter().find(|own| own.id == fact.id).unwrap_or(fact).clone();
-            let now: Vec<Fact> = self.record.host.iter().map(own).collect();
+        for (number, session) in self.record.resumed.iter().enumerate().take(MOST_SESSIONS) {
+            let own = |fact: &Fact| {
+                session.host.iter().take(MOST_FACTS).find(|own| own.id == fact.id).unwrap_or(fact).clone()
+            };
+            let now: Vec<Fact> = self.record.host.iter().take(MOST_FACTS).map(own).collect();
             let mut changes = identity::changes(&before, &now);
             if *tool != session.tool {
-                let shown = |tool: &Tool| {
-                    format!(
-                        "{} ({}, {})",
-                        tool.version,
-                        tool.profile,
-                        tool.binary_sha256.get(..12).unwrap_or("")
-                    )
-                };
+                let shown = |t: &Tool| format!("{} ({})", t.version, t.binary_sha256.get(..12).unwrap_or(""));
                 changes.insert(0, format!("syscost: {} -> {}", shown(tool), shown(&session.tool)));
             }
             if !changes.is_empty() {
@@ -53,7 +52,8 @@ impl Run {
             }
             (tool, before) = (&session.tool, now);
         }
-        self.record.warnings.extend(told);
+        // Before what it may be the cause of.
+        self.record.warnings.splice(0..0, told);
     }
 
     fn changed(&self, number: usize, began_ns: u64, changes: &[String]) -> Warning {
@@ -68,7 +68,7 @@ impl Run {
         let cases = |after: bool| &self.samples.cases_of(began_ns, after) | &of_slices(after);
         let both: Vec<usize> = cases(false).intersection(&cases(true)).copied().collect();
         let has = match both.len() {
-            0 => "no case has rounds of before and after, but cases of both are compared".to_string(),
+            0 => "rounds of before and after are compared".to_string(),
             n => format!("{n} of {} cases have rounds of before and after", self.record.plan.cases.len()),
         };
         Warning {

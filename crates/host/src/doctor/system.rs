@@ -94,7 +94,7 @@ pub fn memory(root: &Root, _: &Live) -> Judgement {
 pub fn processes(root: &Root, _: &Live) -> Judgement {
     let shown = |room: &Room| format!("{} more of {}, by {}", room.left, room.limit, room.by);
     let few = (64.0, "cases of many threads are skipped");
-    room(allowance::tasks(root), shown, few, (10.0, "no pair of workers can be started"))
+    room(allowance::tasks(root), shown, few, (6.0, "no pair of workers can be started"))
 }
 
 /// By how much the tightest limit leaves: less than this is a caution, or bad.
