@@ -200,15 +200,15 @@ pub fn parent(pid: u32) -> Option<u32> {
 }
 
 /// A control group of our own; removed when dropped.
-pub struct Group(PathBuf);
+pub struct LimitedGroup(PathBuf);
 
-impl Group {
+impl LimitedGroup {
     /// One that limits what this controller hands out, by the settings of version 1 or of version 2.
     pub fn limiting(
         controller: &str,
         version_1: &[(&str, &str)],
         version_2: &[(&str, &str)],
-    ) -> Result<Group, String> {
+    ) -> Result<LimitedGroup, String> {
         let own = std::fs::read_to_string("/proc/self/cgroup").map_err(|e| e.to_string())?;
         let mounted = own.lines().find_map(|line| {
             let (list, path) = line.split_once(':')?.1.split_once(':')?;
@@ -225,7 +225,7 @@ impl Group {
         let folder =
             Path::new(&above).join(format!("syscost-test-{controller}-{}-{number}", std::process::id()));
         std::fs::create_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        let group = Group(folder);
+        let group = LimitedGroup(folder);
         for (file, value) in settings {
             let file = group.0.join(file);
             std::fs::write(&file, value).map_err(|e| format!("{}: {e}", file.display()))?;
@@ -249,7 +249,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for LimitedGroup {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir(&self.0);
     }

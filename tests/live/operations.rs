@@ -89,7 +89,7 @@ fn with_a_cpu_quota() {
         return;
     }
     let version_1 = [("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "50000")];
-    let group = match common::Group::limiting("cpu", &version_1, &[("cpu.max", "50000 100000")]) {
+    let group = match common::LimitedGroup::limiting("cpu", &version_1, &[("cpu.max", "50000 100000")]) {
         Ok(group) => group,
         Err(why) => return common::skipped(TEST, &format!("no control group that limits CPU time: {why}")),
     };

@@ -1,6 +1,6 @@
 //! A control group with little memory has a small page cache, and the search for its size sees it.
 
-use crate::common::{Group, SYSCOST, is_root, said, skipped};
+use crate::common::{LimitedGroup, SYSCOST, is_root, said, skipped};
 use std::path::Path;
 
 const LIMIT_BYTES: u64 = 128 << 20;
@@ -13,11 +13,14 @@ fn a_small_page_cache_is_seen() {
         return;
     }
     let limit = LIMIT_BYTES.to_string();
-    let group =
-        match Group::limiting("memory", &[("memory.limit_in_bytes", &limit)], &[("memory.max", &limit)]) {
-            Ok(group) => group,
-            Err(why) => return skipped(TEST, &format!("no control group that limits memory: {why}")),
-        };
+    let group = match LimitedGroup::limiting(
+        "memory",
+        &[("memory.limit_in_bytes", &limit)],
+        &[("memory.max", &limit)],
+    ) {
+        Ok(group) => group,
+        Err(why) => return skipped(TEST, &format!("no control group that limits memory: {why}")),
+    };
     let out = tempfile::tempdir().unwrap();
     let run = out.path().join("run");
     // Below target/: on a disk, where /tmp may be memory.

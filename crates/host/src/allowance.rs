@@ -327,7 +327,7 @@ pub fn groups(root: &Root, controller: &str) -> Result<Vec<String>, Unavailable>
         let folder = format!("{point}/{below}").trim_end_matches('/').to_string();
         let seen =
             !below.split('/').any(|part| part == "..") && root.exists(&format!("{folder}/cgroup.procs"));
-        seen.then(|| (folder, point.len()))
+        seen.then_some((folder, point.len()))
     };
     let Some((folder, top)) = mounts.iter().filter(|(_, mount)| here(mount)).find_map(folder) else {
         let mount = match list {

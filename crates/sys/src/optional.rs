@@ -172,7 +172,10 @@ pub fn synced(file: &impl AsRawFd, call: &OptionalCall) -> io::Result<()> {
         return Ok(());
     }
     match io::Error::last_os_error() {
-        error if by_sandbox(&error) => Ok(call.refused(&error)),
+        error if by_sandbox(&error) => {
+            call.refused(&error);
+            Ok(())
+        }
         error => Err(error),
     }
 }

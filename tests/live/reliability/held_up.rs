@@ -3,7 +3,7 @@
 //! goes on.
 
 use super::left::{self, Marked, check};
-use crate::common::{self, Group, PATIENCE, SYSCOST, signal, soon};
+use crate::common::{self, LimitedGroup, PATIENCE, SYSCOST, signal, soon};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -165,7 +165,7 @@ fn a_frozen_control_group_marks_its_round() {
     if !common::is_root(TEST) {
         return;
     }
-    let group = match Group::limiting("freezer", &[], &[]) {
+    let group = match LimitedGroup::limiting("freezer", &[], &[]) {
         Ok(group) => group,
         Err(why) => return common::skipped(TEST, &why),
     };
@@ -218,7 +218,7 @@ fn a_cpuset_that_shrinks_is_said_and_nothing_is_measured_elsewhere() {
     }
     let both = format!("{},{}", cpus[0], cpus[1]);
     let settings = [("cpuset.cpus", both.as_str()), ("cpuset.mems", "0")];
-    let group = match Group::limiting("cpuset", &settings, &settings[..1]) {
+    let group = match LimitedGroup::limiting("cpuset", &settings, &settings[..1]) {
         Ok(group) => group,
         Err(why) => return common::skipped(TEST, &why),
     };
@@ -243,10 +243,11 @@ fn a_worker_out_of_memory_is_named_and_the_run_goes_on() {
         return;
     }
     let enough = [("memory.limit_in_bytes", "1G")];
-    let group = match Group::limiting("memory", &enough, &[("memory.max", "1G"), ("memory.swap.max", "0")]) {
-        Ok(group) => group,
-        Err(why) => return common::skipped(TEST, &why),
-    };
+    let group =
+        match LimitedGroup::limiting("memory", &enough, &[("memory.max", "1G"), ("memory.swap.max", "0")]) {
+            Ok(group) => group,
+            Err(why) => return common::skipped(TEST, &why),
+        };
     let large = "[[probe]]\nid = \"memory_latency\"\nworking_set_bytes = \"512M\"\n";
     let mut held = Held::start(&format!("{TRANSFER}{large}"), 6, group.command(Path::new(SYSCOST)));
     // The plan was made with more. It may be refused while a large worker is there, or kill it. The harness and its

@@ -3,7 +3,7 @@
 
 use super::left;
 use super::machines::{before_exec, emptied, ended};
-use crate::common::{self, Group};
+use crate::common::{self, LimitedGroup};
 use std::path::Path;
 use std::process::Command;
 use syscost_experiment::run::RunDir;
@@ -37,7 +37,7 @@ fn a_limit_of_a_group_is_the_limit_for_doctor_plan_and_run() {
         ("cpu", ("cpu.cfs_quota_us", "20000"), ("cpu.max", "20000 100000"), "cpu_quota", "0.20 of "),
     ];
     for (controller, first, second, id, told) in limits {
-        let group = match Group::limiting(controller, &[first], &[second]) {
+        let group = match LimitedGroup::limiting(controller, &[first], &[second]) {
             Ok(group) => group,
             Err(why) => return common::skipped(test, &why),
         };
@@ -74,7 +74,7 @@ fn what_cannot_be_read_is_unknown_with_what_to_mount() {
         return;
     }
     let settings = [("cpu.cfs_quota_us", "150000")];
-    let group = match Group::limiting("cpu", &settings, &[("cpu.max", "150000 100000")]) {
+    let group = match LimitedGroup::limiting("cpu", &settings, &[("cpu.max", "150000 100000")]) {
         Ok(group) => group,
         Err(why) => return common::skipped(test, &why),
     };

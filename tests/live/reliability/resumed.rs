@@ -1,6 +1,6 @@
 //! A run that is continued under other conditions says so: what changed, and which cases have rounds of before and after.
 
-use crate::common::{self, Group};
+use crate::common::{self, LimitedGroup};
 use std::fs;
 use std::path::Path;
 use syscost_experiment::run::{Run, RunDir};
@@ -13,7 +13,7 @@ fn a_resumed_run_says_what_changed_and_what_was_lost() {
         return;
     }
     let quota = ("cpu.cfs_quota_us", "150000");
-    let group = match Group::limiting("cpu", &[quota], &[("cpu.max", "150000 100000")]) {
+    let group = match LimitedGroup::limiting("cpu", &[quota], &[("cpu.max", "150000 100000")]) {
         Ok(group) => group,
         Err(why) => return common::skipped(test, &why),
     };

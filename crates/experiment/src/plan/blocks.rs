@@ -178,7 +178,7 @@ pub(super) fn groups(cases: &[Case]) -> Vec<Vec<&Case>> {
 fn place(probe: &dyn Probe, point: &Point) -> Point {
     let mut place = probe.coordinates(point, false);
     let about = probe.about();
-    place.retain(|axis| ![about.together, about.adjacent].contains(&Some(axis.as_ref())));
+    place.retain(|axis| ![about.together, about.adjacent].contains(&Some(axis)));
     place
 }
 

@@ -18,6 +18,9 @@ fn machine(own: &str, mounts: &[(&str, &str, &str)]) -> Machine {
     machine
 }
 
+/// Of each its root, where it is mounted, and what follows in mountinfo.
+type Mounts = &'static [(&'static str, &'static str, &'static str)];
+
 const SECOND: &[(&str, &str, &str)] = &[("/", "/sys/fs/cgroup", "cgroup2 none rw,nsdelegate")];
 const OWN: &str = "sys/fs/cgroup/a/b";
 
@@ -122,12 +125,12 @@ fn what_cannot_be_seen_is_no_none() {
         Some("none"),
         "a part that holds it is mounted"
     );
-    let beside = [("/x", "/sys/fs/cgroup", "cgroup2 none rw")];
-    let unseen: [(&str, &[(&str, &str, &str)], bool, &str); 6] = [
+    const BESIDE: Mounts = &[("/x", "/sys/fs/cgroup", "cgroup2 none rw")];
+    let unseen: [(&str, Mounts, bool, &str); 6] = [
         ("0::/a/b\n", &[], true, "mount -t cgroup2"),
         ("0::/a/b\n", SECOND, false, "mount -t cgroup2"),
         ("0::/../..\n", SECOND, true, "mount -t cgroup2"),
-        ("0::/a/b\n", &beside, true, "mount -t cgroup2"),
+        ("0::/a/b\n", BESIDE, true, "mount -t cgroup2"),
         ("3:cpu:/a/b\n0::/\n", SECOND, true, "mount -t cgroup -o cpu none /sys/fs/cgroup/cpu"),
         ("", SECOND, true, "/proc/self/cgroup does not say"),
     ];
