@@ -227,7 +227,7 @@ fn by_placement(seed: u64, cost: fn(&Point) -> f64) -> Run {
             let mut case = transfer.clone();
             case.probe = "placed_transfer".into();
             case.point.set("ends", Value::text(ends));
-            case.point.retain(|axis| !["mechanism", "receiver", "placement"].contains(&axis.as_ref()));
+            case.point.retain(|axis| !["mechanism", "receiver", "placement"].contains(&axis));
             case.index = cases.len();
             cases.push(case);
         }
