@@ -122,13 +122,6 @@ fn is_writable(file: &str) -> bool {
 }
 
 impl CarriedSettings {
-    /// Those of another namespace of the pair too.
-    pub fn join(&mut self, other: &CarriedSettings) {
-        let news = |differing: &&DifferingSetting| !self.differing.contains(differing);
-        let more: Vec<_> = other.differing.iter().filter(news).cloned().collect();
-        self.differing.extend(more);
-    }
-
     /// As a case records them; nothing where a new namespace has what the caller has.
     pub fn facts(&self) -> impl Iterator<Item = (String, String)> {
         let differing: Vec<_> = self.differing.iter().map(DifferingSetting::sentence).collect();

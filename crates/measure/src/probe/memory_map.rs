@@ -4,7 +4,7 @@
 //! McVoy and Staelin, "lmbench" (1996), lat_mmap; Ren et al., "An analysis of performance evolution of Linux's core
 //! operations" (SOSP 2019), LEBench.
 
-use super::operation::{OS_MORE_SUITE, PlayedRound, SystemOperation};
+use super::operation::{OS_MORE_SUITE, PlayedRound, SystemOperation, whole_pages};
 use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::row::{Drawing, Row};
 use super::{Needs, Window, page_fault, primitive};
@@ -87,6 +87,7 @@ pub static MEMORY_MAP: SystemOperation = SystemOperation {
     roles: &["mapper"],
     suite: OS_MORE_SUITE,
     axes,
+    available: |point| whole_pages(point, AREA_BYTES, "--area"),
     needs,
     // Some ten milliseconds each where many pages are touched.
     timing: Some(|point, base| base.stretched(if point.on(TOUCHED) { 4 } else { 1 })),

@@ -14,10 +14,11 @@ use super::{
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use syscost_core::axis::{Axis, NameAxis, Point, Value};
+use syscost_core::axis::{Axis, IntAxis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 use syscost_host::topology::{Pinned, Placement, Topology};
+use syscost_sys::mapping::page_bytes;
 
 /// The suite of an operation that names no other: `suite = "os"` of a spec.
 pub const OS_SUITE: &str = "os";
@@ -150,6 +151,16 @@ impl SystemOperation {
             remedy: "mount /sys".into(),
         })
     }
+}
+
+/// The kernel maps whole pages, whatever was asked: other sizes are not measured under their name.
+pub fn whole_pages(point: &Point, size: IntAxis, flag: &str) -> Result<(), Unavailable> {
+    let (bytes, page) = (point.int(size).unwrap_or(0), page_bytes() as u64);
+    let refused = || Unavailable {
+        reason: format!("{bytes} B is no number of whole pages of {page} B, which are what the kernel maps"),
+        remedy: format!("{flag} {}", bytes.next_multiple_of(page)),
+    };
+    if bytes.is_multiple_of(page) { Ok(()) } else { Err(refused()) }
 }
 
 impl Probe for SystemOperation {

@@ -4,7 +4,7 @@
 //! unless it kept one of that size; no thread library of a language is in between.
 //! Sources: pthread_create(3), pthread_attr_setstacksize(3); the CSE 221 measurement project.
 
-use super::operation::{PlayedRound, SystemOperation};
+use super::operation::{PlayedRound, SystemOperation, whole_pages};
 use super::prediction::{Inputs, PredictedCost};
 use super::row::Row;
 use super::{Window, primitive, trap};
@@ -30,6 +30,7 @@ pub static THREAD_CREATE: SystemOperation = SystemOperation {
     source: "pthread_create(3), pthread_join(3); CSE 221 measurement project",
     roles: &["maker"],
     axes,
+    available: |point| whole_pages(point, STACK_BYTES, "--stack"),
     timing: Some(|_, base| base.stretched(3)),
     measure: Some(measure),
     row: Some(row),
