@@ -121,11 +121,34 @@ fn values_that_an_axis_refuses() {
     contains(&refused(&["run", "--size", "1T"]), &["--size", "the largest is 1 GiB"]);
     contains(&refused(&["run", "--threads", "10,000"]), &["--threads", "the smallest is 1"]);
     contains(&refused(&["run", "--threads", "10000"]), &["\"10000\"", "--threads", "the largest is 1024"]);
+    // A bound is told as it may be typed.
+    contains(&refused(&["run", "--mtu", "64K", "--path", "veth"]), &["--mtu", "the largest is 65535 B"]);
+    contains(&refused(&["run", "--size", "10000T"]), &["--size", "the largest is 1 GiB"]);
     contains(
         &refused(&["run", "--placement", "0:100000"]),
         &["CPU 100000 does not exist", "choose from CPUs"],
     );
     contains(&refused(&["run", "--placement", "left"]), &["--placement", "write different, same, none"]);
+}
+
+/// Of a command line that is not understood, one that cannot be done, and a subcommand with an ending of its own.
+#[test]
+fn an_error_is_a_document_where_json_was_asked_for() {
+    let asked: [&[&str]; 5] = [
+        &["run", "--nonesuch"],
+        &["plan", "--size", "0"],
+        &["report", "/nonesuch"],
+        &["check", "--mechanism", "nonesuch"],
+        &["gate", "--baseline", "/nonesuch", "--budget", "5%", "/nonesuch"],
+    ];
+    for arguments in asked {
+        let output = syscost(arguments).arg("--json").output().expect("it starts");
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let error = told["error"].as_str().expect("an error");
+        assert!(told["event"] == "error" && said.contains(error), "{arguments:?}: {told} {said}");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
 }
 
 #[test]
@@ -141,6 +164,7 @@ fn limits_that_no_run_can_keep() {
     contains(&refused(&["run", "--precision", "100%"]), &["--precision"]);
     contains(&refused(&["run", "--time-limit", "0"]), &["the time limit must be at least 1s"]);
     contains(&refused(&["run", "--time-limit", "soon"]), &["--time-limit: 'soon' is not a duration", "90s"]);
+    contains(&refused(&["run", "--time-limit", "1000000h"]), &["'1000000h' is too long", "8760h"]);
     contains(&refused(&["run", "--seed", "lucky"]), &["--seed: 'lucky' is not a whole number"]);
 }
 

@@ -26,6 +26,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             // Help and version go to stdout with status 0; a closed pipe there is no error, a full disk is.
             let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+            refused_as_json(&arguments, &error);
             let lost = error.print().err().filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
             return ExitCode::from(match lost {
                 Some(error) => {
@@ -51,9 +52,19 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(status) => status,
         Err(error) => {
-            output::complain(&format!("{} {}", paint.red("error:"), causes(&error)));
+            output::fail(&causes(&error), paint, cli.global.json);
             ExitCode::from(USAGE)
         }
+    }
+}
+
+/// The command line was not understood: what asks for JSON in it is.
+fn refused_as_json(arguments: &[OsString], error: &clap::Error) {
+    let asked = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    if asked && error.exit_code() != 0 {
+        let text = error.render().to_string();
+        let text = text.split("\n\n").next().unwrap_or_default().trim().trim_start_matches("error: ");
+        let _ = output::print_json_line(&serde_json::json!({ "event": "error", "error": text }));
     }
 }
 

@@ -28,7 +28,7 @@ pub fn run(args: &GateArgs, global: &Global) -> Result<ExitCode> {
     match judged(&budgets(&args.budget), &base, &candidate) {
         Ok(answer) => told(args, global, &first, &answer),
         Err(why) => {
-            output::complain(&format!("{} {why}", output::Paint::stderr(global.color).red("error:")));
+            output::fail(&why, output::Paint::stderr(global.color), global.json);
             let skips = args.undecided == WhenUndecided::Skip;
             Ok(ExitCode::from(if skips { CANNOT_BE_JUDGED } else { NOT_COMPARABLE }))
         }

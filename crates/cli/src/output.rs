@@ -115,6 +115,15 @@ pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", tame(text));
 }
 
+/// Why a command could do nothing; where JSON was asked for, stdout has it as a document too.
+pub fn fail(text: &str, paint: Paint, json: bool) {
+    complain(&format!("{} {text}", paint.red("error:")));
+    if json {
+        // Nobody is there, or the disk is full: stderr has it.
+        let _ = print_json_line(&serde_json::json!({ "event": "error", "error": text }));
+    }
+}
+
 /// One JSON document to stdout, written as it is made: that of a large plan is larger than the plan.
 pub fn print_json(document: &impl serde::Serialize) -> anyhow::Result<()> {
     stream(|out| serde_json::to_writer_pretty(out, document))

@@ -229,13 +229,16 @@ impl Axis {
         }
         match self.kind {
             Kind::Bytes { min, max } => {
-                let bytes = units::parse_bytes(text).map_err(|e| bad(e.to_string()))?;
-                self.in_range(bytes, min, max, |n| Unit::Bytes.format(n as f64)).map_err(bad)
+                let bytes = match units::parse_bytes(text) {
+                    Err(units::ParseError::LargeSize(_)) => u64::MAX,
+                    other => other.map_err(|e| bad(e.to_string()))?,
+                };
+                self.in_range(bytes, min, max).map_err(bad)
             }
             Kind::Int { min, max } => {
                 let number =
                     text.parse().map_err(|_| bad(format!("write a whole number from {min} to {max}")))?;
-                self.in_range(number, min, max, |n| n.to_string()).map_err(bad)
+                self.in_range(number, min, max).map_err(bad)
             }
             Kind::Switch => match text {
                 "on" | "true" | "yes" | "1" => Ok(Value::text("on")),
@@ -278,14 +281,19 @@ impl Axis {
         self.parse(text).map(|value| vec![value])
     }
 
-    fn in_range(&self, n: u64, min: u64, max: u64, show: fn(u64) -> String) -> Result<Value, String> {
+    fn in_range(&self, n: u64, min: u64, max: u64) -> Result<Value, String> {
         if n < min {
-            Err(format!("the smallest is {}", show(min)))
+            Err(format!("the smallest is {}", self.limit(min)))
         } else if n > max {
-            Err(format!("the largest is {}", show(max)))
+            Err(format!("the largest is {}", self.limit(max)))
         } else {
             Ok(Value::Int(n))
         }
+    }
+
+    /// A bound as it may be typed: 65535 is not 64 KiB, and no word stands for it.
+    fn limit(&self, n: u64) -> String {
+        Axis { words: &[], ..*self }.show(&Value::Int(n))
     }
 
     /// A value for people, in the axis's unit: `64 KiB`, `1500 B`, `4`, `sendmsg`; exact.

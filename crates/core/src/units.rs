@@ -200,9 +200,13 @@ fn format_nanoseconds(value: f64) -> String {
 pub enum ParseError {
     #[error("'{0}' is not a size: write bytes (4096) or a number with K, M, G (64K, 1MiB)")]
     Size(String),
+    #[error("'{0}' is too large: the largest size is 8 PiB (8192T)")]
+    LargeSize(String),
     #[error("'{0}' is not a duration: write a number with ns, us, ms, s, m or h (500ms, 4m, 90s)")]
     Duration(String),
-    #[error("'{0}' is not a share: write a percentage (5%) or a fraction (0.05)")]
+    #[error("'{0}' is too long: the longest is a year (8760h)")]
+    LongDuration(String),
+    #[error("'{0}' is not a share between 0 and 1: write a percentage (5%) or a fraction (0.05)")]
     Fraction(String),
 }
 
@@ -229,7 +233,10 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
         _ => return Err(error()),
     };
     let bytes = number * scale;
-    if bytes.fract() != 0.0 || bytes > 2f64.powi(53) {
+    if bytes > 2f64.powi(53) {
+        return Err(ParseError::LargeSize(text.trim().into()));
+    }
+    if bytes.fract() != 0.0 {
         return Err(error());
     }
     Ok(bytes as u64)
@@ -260,7 +267,7 @@ pub fn parse_duration(text: &str) -> Result<std::time::Duration, ParseError> {
     };
     let seconds = number * scale;
     if seconds > 365.0 * 86400.0 {
-        return Err(error());
+        return Err(ParseError::LongDuration(text.trim().into()));
     }
     Ok(std::time::Duration::from_secs_f64(seconds))
 }

@@ -165,6 +165,23 @@ fn number(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
+/// Of the signals that end processes, by signal(7).
+pub fn signal_name(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGXCPU => "SIGXCPU: a limit of CPU time, ulimit -t",
+        libc::SIGSYS => "SIGSYS: a seccomp filter",
+        _ => return None,
+    })
+}
+
 /// The signal that ended a child of ours which has not been waited for, and is not waited for here.
 pub fn ended_by_signal(child: u32) -> Option<i32> {
     end_of(child)?.terminating_signal()

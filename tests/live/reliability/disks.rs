@@ -57,6 +57,19 @@ fn start(spec: &Path, out: &Path) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts")
 }
 
+/// What cannot be continued is not said to be.
+#[test]
+fn a_disk_on_which_no_run_begins_is_no_run_to_continue() {
+    on_a_tmpfs("a_disk_on_which_no_run_begins_is_no_run_to_continue", "size=16k", |disk| {
+        let out = disk.join("run");
+        let output = start(&spec(disk, 2, TRANSFER), &out).wait_with_output().expect("it ends");
+        let said = common::said(&output);
+        assert_eq!(output.status.code(), Some(ENVIRONMENT), "{said}");
+        assert!(said.contains("no space is left") && !said.contains("--resume"), "{said}");
+        assert!(said.contains("--out"), "{said}");
+    });
+}
+
 /// 1: among other tests a worker may get no CPU for all of its window of a millisecond; the run says so.
 fn measured(output: &Output) {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", common::said(output));

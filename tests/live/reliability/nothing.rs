@@ -56,5 +56,23 @@ fn a_round_that_failed_beside_others_is_told_and_no_failure() {
     let text = said(&output);
     assert_eq!((output.status.code(), run.record.failures.len()), (Some(0), 1), "{text}");
     assert_eq!(run.record.state, State::Complete, "{text}");
-    assert!(run.record.failures[0].message.contains("signal 15"), "{:?}", run.record.failures);
+    let told = &run.record.failures[0].message;
+    assert!(told.contains("signal 15 (SIGTERM)") && !text.contains("memory"), "{told} {text}");
+}
+
+#[test]
+fn a_loopback_device_that_is_down_or_has_no_address_is_named_with_what_helps() {
+    let test = "a_loopback_device_that_is_down_or_has_no_address_is_named_with_what_helps";
+    if !common::is_root(test) || !common::namespaces_allowed(test) {
+        return;
+    }
+    let case = "--mechanism send --size 4K --threads 1 --path loopback";
+    for (set_up, why) in [
+        (":", "is down -> ip link set lo up"),
+        ("ip link set lo up; ip address del 127.0.0.1/8 dev lo", "no address 127.0.0.1 -> ip address add"),
+    ] {
+        let script = format!("{set_up} && exec {} check {case}", common::SYSCOST);
+        let output = Command::new("unshare").args(["-n", "sh", "-c", &script]).output();
+        ends_with_2(&output.expect("unshare starts"), &[why]);
+    }
 }

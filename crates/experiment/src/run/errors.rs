@@ -2,6 +2,7 @@
 //! next command. It decides nothing. Source: errno(3).
 
 use super::SCHEMA;
+use super::files::RECORD;
 use std::io;
 use std::path::{Path, PathBuf};
 use syscost_core::units::count;
@@ -72,17 +73,21 @@ pub enum ResumeError {
 }
 
 pub(super) fn write_error(path: &Path, source: io::Error) -> WriteError {
+    // A run without its record is none: nothing can be continued.
+    let begun = path.parent().is_some_and(|dir| dir.join(RECORD).exists());
+    let (kept, then) = match begun {
+        true => ("; what was recorded until now is whole", ", then continue with `syscost run --resume DIR`"),
+        false => ("; nothing was measured yet", ""),
+    };
     let meaning = match code(&source) {
-        Some(libc::ENOSPC | libc::EDQUOT) => {
-            "no space is left there; what was recorded until now is whole: free some space (df -h; df -i for \
-             files), then continue with `syscost run --resume DIR`, or choose another directory with --out"
-                .into()
-        }
-        Some(libc::EFBIG) => {
-            "the file would be larger than this process or this file system allows; what was recorded until \
-             now is whole: raise the limit (ulimit -f unlimited), then continue with `syscost run --resume DIR`"
-                .into()
-        }
+        Some(libc::ENOSPC | libc::EDQUOT) => format!(
+            "no space is left there{kept}: free some space (df -h; df -i for files){then}, or choose another \
+             directory with --out"
+        ),
+        Some(libc::EFBIG) => format!(
+            "the file would be larger than this process or this file system allows{kept}: raise the limit \
+             (ulimit -f unlimited){then}"
+        ),
         Some(libc::EROFS) => {
             "the file system is read-only; choose a directory on another one with --out".into()
         }

@@ -75,6 +75,10 @@ pub const CPU_QUOTA: &str = "cpu_quota";
 
 /// In the message of a round in which something was waited for in vain.
 pub const STOOD_STILL: &str = "stood still";
+/// Of a worker that somebody, or the kernel for its own reasons, ended; and of one that the kernel ended for want of memory.
+pub const SENT_BY_OTHERS: &str = "which syscost did not send";
+pub const FIND_SENDER: &str = "find out who sent it (dmesg, journalctl -k), then run it again";
+pub const OUT_OF_MEMORY: &str = "out of memory";
 /// `syscost check` ends before such a case comes to its standstill.
 pub const LEAVE_OUT: &str = "run it again; leave out a case that stands still each time, such as a low-water mark above the data in flight";
 

@@ -11,7 +11,8 @@ use syscost_core::decide::{AGAINST_CONTROL, Contrast, Looks, Verdict, decide};
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::{BlockVisit, RivalBlock};
 use syscost_experiment::run::{
-    LEAVE_OUT, OwnShare, RoundRatio, STOOD_STILL, SliceFigure, SliceRow, Warning, own_cost,
+    FIND_SENDER, LEAVE_OUT, OUT_OF_MEMORY, OwnShare, RoundRatio, SENT_BY_OTHERS, STOOD_STILL, SliceFigure,
+    SliceRow, Warning, own_cost,
 };
 use syscost_host::noise::Noise;
 use syscost_host::settings::clock_counts_instructions;
@@ -256,7 +257,13 @@ fn remedy(why: &str) -> &'static str {
     if why.contains(STOOD_STILL) {
         return LEAVE_OUT;
     }
-    "name fewer mechanisms, threads or connections, or give the run more memory"
+    if why.contains(SENT_BY_OTHERS) {
+        return FIND_SENDER;
+    }
+    if why.contains(OUT_OF_MEMORY) {
+        return "give the run more memory, or name fewer mechanisms, threads or connections";
+    }
+    "name fewer mechanisms, threads or connections"
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
 use syscost_experiment::plan::Case;
-use syscost_experiment::run::STOOD_STILL;
+use syscost_experiment::run::{OUT_OF_MEMORY, SENT_BY_OTHERS, STOOD_STILL};
 use syscost_host::scratch::Scratch;
 use syscost_host::{Unavailable, allowance, counters, scarce};
 use syscost_measure::probe::{self, BlockTask, Probe, RoleReport, Task, Timing};
@@ -155,14 +155,15 @@ fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before
     let Some((role, signal)) = killed else { return RoundError::Failed(message) };
     let oom_kills =
         allowance::oom_kills().zip(oom_kills_before).map_or(0, |(now, then)| now.saturating_sub(then));
-    RoundError::Failed(match oom_kills {
-        0 => format!(
-            "signal {signal}, which syscost did not send, ended the {role} (if nobody here did: dmesg has the \
-             kernel's reason): {message}"
-        ),
-        n => format!(
-            "the {role} was killed by signal {signal}: out of memory (the control group counts {n} such \
+    RoundError::Failed(match (signal, oom_kills) {
+        (libc::SIGKILL, 1..) => format!(
+            "the {role} was killed by signal {signal}: {OUT_OF_MEMORY} (the control group counts {oom_kills} such \
              kills in this round): give it more memory, or choose fewer threads or smaller sizes"
+        ),
+        _ => format!(
+            "signal {signal}{}, {SENT_BY_OTHERS}, ended the {role} (if nobody here did: dmesg has the kernel's \
+             reason): {message}",
+            process::signal_name(signal).map(|name| format!(" ({name})")).unwrap_or_default()
         ),
     })
 }

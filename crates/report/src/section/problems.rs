@@ -5,7 +5,7 @@ use crate::material::Material;
 use crate::{Block, Notice, Section};
 use syscost_analyze::operations::beside::Beside;
 use syscost_experiment::plan::Case;
-use syscost_experiment::run::{LEAVE_OUT, STOOD_STILL, Warning};
+use syscost_experiment::run::{FIND_SENDER, LEAVE_OUT, SENT_BY_OTHERS, STOOD_STILL, Warning};
 use syscost_host::Unavailable;
 
 pub fn section(m: &Material) -> Option<Section> {
@@ -85,6 +85,9 @@ fn failures(m: &Material) -> Vec<Notice> {
 fn remedy(message: &str) -> &'static str {
     if message.contains(STOOD_STILL) {
         return LEAVE_OUT;
+    }
+    if message.contains(SENT_BY_OTHERS) {
+        return FIND_SENDER;
     }
     "run `syscost check`, which tries every case once and says where it breaks"
 }

@@ -4,6 +4,7 @@ use super::axes::{CONGESTION_CONTROL, NODELAY, PATH, PLACEMENT};
 use super::connection;
 use crate::mechanism::{Handover, Mechanism};
 use crate::receiver::Receive;
+use std::net::{Ipv4Addr, UdpSocket};
 use syscost_core::axis::{NameAxis, Point, Value};
 use syscost_host::namespaces::{layer, named};
 use syscost_host::remote::{self, target};
@@ -18,8 +19,20 @@ pub fn path(path: &str) -> Result<(), Unavailable> {
     match path {
         path if named::is_meant(path) => named::open(path).map(|_| ()),
         path if target::is_meant(path) => remote::open(path).map(|_| ()),
-        _ => Ok(()),
+        _ => loopback(),
     }
+}
+
+/// It has no address, or its device is down, in namespaces that nobody set up.
+fn loopback() -> Result<(), Unavailable> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
+    let answer = socket.and_then(|socket| socket.connect(socket.local_addr()?));
+    let (reason, remedy) = match answer.map_err(|error| error.raw_os_error()) {
+        Err(Some(libc::EADDRNOTAVAIL)) => ("has no address 127.0.0.1", "ip address add 127.0.0.1/8 dev lo"),
+        Err(Some(libc::ENETUNREACH)) => ("is down", "ip link set lo up"),
+        _ => return Ok(()),
+    };
+    Err(Unavailable { reason: format!("the loopback device lo {reason}"), remedy: remedy.into() })
 }
 
 /// A stream that has to be decoded, and a receiver for which the kernel does that.

@@ -166,8 +166,8 @@ impl AxisRules for Transfer {
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
         let (_, check) = MACHINE_DECIDES.iter().find(|(key, _)| key.id == axis)?;
         let why = check(value.as_text()?).err()?;
-        let instead = available::instead_of(axis)?;
-        Some((Value::text(instead), why))
+        let instead = available::instead_of(axis).map(Value::text).filter(|instead| instead != value)?;
+        Some((instead, why))
     }
 
     fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
