@@ -21,7 +21,7 @@ pub fn run(args: &DoctorArgs, global: &Global) -> Result<ExitCode> {
     let path = args.path.as_deref().map(doctor::path).transpose();
     let path = path.map_err(|reason| anyhow!("--path: {reason}"))?;
     let mut checks = doctor::checks();
-    let reached = path.as_ref().is_some_and(|check| check.status == Status::Good);
+    let reached = path.as_ref().is_some_and(|check| check.status != Status::Bad);
     checks.extend(path);
     checks.extend(args.path.as_deref().filter(|_| reached).and_then(far_side));
     if global.json {

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 
 /// What a case records of an end that has some.
 pub const FACT: &str = "packet_sockets";
@@ -40,10 +41,13 @@ pub fn on(interface: Option<u32>) -> Option<String> {
     if inodes.is_empty() {
         return None;
     }
-    let found = holders(&inodes);
-    let unknown =
-        inodes.len().saturating_sub(found.iter().map(|(_, inode)| inode).collect::<BTreeSet<_>>().len());
-    let mut names: Vec<String> = found.into_iter().map(|(name, _)| name).collect();
+    // A run gives up the right to look into other processes before its first round: what was seen is kept.
+    static SEEN: Mutex<BTreeSet<(String, u64)>> = Mutex::new(BTreeSet::new());
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    seen.extend(holders(&inodes));
+    let found: Vec<&(String, u64)> = seen.iter().filter(|(_, inode)| inodes.contains(inode)).collect();
+    let unknown = inodes.iter().filter(|inode| found.iter().all(|(_, known)| known != *inode)).count();
+    let mut names: Vec<String> = found.into_iter().map(|(name, _)| name.clone()).collect();
     names.dedup();
     // Of another user's processes, and of those in another container, nobody is told what they hold.
     names.extend((unknown > 0).then(|| format!("{unknown} of processes that are not seen from here")));

@@ -154,6 +154,7 @@ fn a_packet_socket_is_named_where_zero_copy_pays_for_it() {
         let mechanism = &record["plan"]["cases"][case.as_u64().unwrap() as usize]["point"]["mechanism"];
         assert_eq!(mechanism, "msg_zerocopy", "only a lent page is copied for it");
     }
+    assert!(record["settings"]["0"]["sender_packet_sockets"].as_str().is_some_and(|held| held.contains(&me)));
     let text = said(&common::syscost(&[&["audit", "--json"], &case[..]].concat()));
     assert!(text.contains(&me), "{text}");
     drop(held);
