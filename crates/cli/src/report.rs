@@ -47,7 +47,7 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode> {
         show(&report, &args.dir, out, global)?;
     }
     // Whatever ended the run, and however long ago.
-    let state = if analysis.cells.is_empty() { State::NothingMeasured } else { State::Complete };
+    let state = if run.has_measured() { State::Complete } else { State::NothingMeasured };
     let Record { plan, failures, .. } = &run.record;
     status::of(state, false, || status::nothing("measured", plan, &plan.skips, failures))
 }

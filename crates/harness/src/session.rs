@@ -447,8 +447,11 @@ impl<'a> Session<'a> {
     pub fn close(mut self, state: State) -> Result<Run> {
         let over = state == State::Complete && self.schedule.unfinished();
         let state = if over { State::TimeLimit } else { state };
-        let measured = self.plan.cases.iter().any(|case| self.run.samples.verified(case.index));
-        let state = if measured || state == State::Interrupted { state } else { State::NothingMeasured };
+        let state = if self.run.has_measured() || state == State::Interrupted {
+            state
+        } else {
+            State::NothingMeasured
+        };
         self.run.record.state = state;
         self.run.tell_sessions();
         self.tell_done(true);

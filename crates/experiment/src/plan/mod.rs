@@ -157,6 +157,9 @@ impl Plan {
                 if repeated && !seen.insert((id.clone(), point.clone())) {
                     continue;
                 }
+                if answers[words].is_none() {
+                    plan.note_refusals(probe, &axes, entry, &point);
+                }
                 let answer = match rooms.and_then(|rooms| lacking(probe, &axes, &point, rooms)) {
                     Some(why) => {
                         no_room.get_or_insert((id.to_string(), point.to_string(), why.clone()));
@@ -196,6 +199,22 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// Defaults that another host refuses, each once.
+    fn note_refusals(&mut self, probe: &dyn Probe, axes: &[Axis], entry: &ProbeSpec, point: &Point) {
+        for axis in axes.iter().filter(|axis| !entry.axes.contains_key(axis.id)) {
+            let (Some(used), Some(why)) = (point.get(axis.id), probe.refusal(axis.id, point)) else {
+                continue;
+            };
+            let (id, wanted) = (axis.id.to_string(), axis.default().pop());
+            let probe = probe.about().id.to_string();
+            let noted =
+                wanted.map(|wanted| Substitution { probe, axis: id, wanted, used: used.clone(), why });
+            let known = &self.substitutions;
+            let new = noted.filter(|noted| !known.contains(noted));
+            self.substitutions.extend(new);
+        }
     }
 
     /// The entry with those defaults replaced that this machine cannot do.

@@ -232,6 +232,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Was any case measured, with its work done right?
+    pub fn has_measured(&self) -> bool {
+        self.record.plan.cases.iter().any(|case| self.samples.verified(case.index))
+    }
+
     /// A case of the plan by its index.
     pub fn case(&self, index: usize) -> Option<&Case> {
         let cases = &self.record.plan.cases;

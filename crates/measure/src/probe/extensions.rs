@@ -47,6 +47,12 @@ pub trait AxisRules: Sync {
         let _ = (axis, point);
         None
     }
+
+    /// Why it takes that value, where a host refuses the default: that is told.
+    fn refusal(&self, axis: &str, point: &Point) -> Option<Unavailable> {
+        let _ = (axis, point);
+        None
+    }
 }
 
 /// Cases that are compared with one another, so that some are measured twice (A/A).
@@ -166,6 +172,10 @@ impl dyn Probe + '_ {
 
     pub fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
         self.about().axis_rules?.wants(axis, point)
+    }
+
+    pub fn refusal(&self, axis: &str, point: &Point) -> Option<Unavailable> {
+        self.about().axis_rules?.refusal(axis, point)
     }
 
     pub fn compared(&self) -> bool {

@@ -130,6 +130,10 @@ impl AxisRules for TcpLatency {
     fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
         Transfer.wants(axis, point)
     }
+
+    fn refusal(&self, axis: &str, point: &Point) -> Option<Unavailable> {
+        Transfer.refusal(axis, point)
+    }
 }
 
 impl Alternatives for TcpLatency {}

@@ -144,6 +144,10 @@ impl AxisRules for TcpPath {
     fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
         Transfer.wants(axis, point)
     }
+
+    fn refusal(&self, axis: &str, point: &Point) -> Option<Unavailable> {
+        Transfer.refusal(axis, point)
+    }
 }
 
 #[cfg(test)]

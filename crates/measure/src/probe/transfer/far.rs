@@ -8,6 +8,7 @@ use crate::receiver::options::{BUSY_POLL, LOW_WATER};
 use syscost_core::axis::{Point, Value};
 use syscost_host::Unavailable;
 use syscost_host::remote::{self, target};
+use syscost_sys::optional::PINNING;
 
 /// What of a point its receiver has to be able to do.
 const OF_RECEIVERS: [&str; 6] =
@@ -50,12 +51,13 @@ pub fn asked(point: &Point) -> Result<(), Unavailable> {
     host.near.as_ref().map_or(Ok(()), |near| near.allows(&of(&OF_SENDERS)))
 }
 
-/// Is a congestion control refused on that host, which answers?
-pub fn refuses(point: &Point, congestion_control: &str) -> bool {
-    let Some(Ok(host)) = host(point).map(remote::open) else { return false };
-    let wanted = serde_json::json!({ CONGESTION_CONTROL.id: congestion_control });
-    let mut answers = host.near.iter().chain([&host.far]).map(|side| side.allows(&wanted));
-    answers.any(|answer| answer.is_err_and(|why| why.reason.contains(congestion_control)))
+/// Why a value is refused on that host, which answers: a congestion control, or any placement.
+pub fn refusal(point: &Point, axis: &str, value: &str) -> Option<Unavailable> {
+    let Some(Ok(host)) = host(point).map(remote::open) else { return None };
+    let wanted = serde_json::json!({ axis: value });
+    let answers = host.near.iter().chain([&host.far]).map(|side| side.allows(&wanted));
+    let of_it = |why: &Unavailable| [value, PINNING.call].iter().any(|word| why.reason.contains(word));
+    answers.filter_map(Result::err).find(of_it)
 }
 
 /// The answer, on the host that is asked.
@@ -105,8 +107,11 @@ mod tests {
             point
         };
         assert_eq!(asked(&point("loopback")), Ok(()));
-        assert!(!refuses(&point("loopback"), "nonesuch"));
+        assert_eq!(refusal(&point("loopback"), CONGESTION_CONTROL.id, "nonesuch"), None);
         // No such host: what is not there refuses nothing, and is a reason of its own.
-        assert!(asked(&point("ssh://-")).is_err() && !refuses(&point("ssh://-"), "cubic"));
+        assert!(
+            asked(&point("ssh://-")).is_err()
+                && refusal(&point("ssh://-"), CONGESTION_CONTROL.id, "cubic").is_none()
+        );
     }
 }

@@ -171,15 +171,22 @@ impl AxisRules for Transfer {
     }
 
     fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
-        if axis == CONGESTION_CONTROL.id {
-            // An ordinary login may use its kernel's default and this one.
-            let own = axes::find(axis).default().pop()?;
-            let instead = || {
-                [connection::ALWAYS, connection::KERNELS].into_iter().find(|name| !far::refuses(point, name))
-            };
-            return if far::refuses(point, own.as_text()?) { instead().map(Value::text) } else { None };
+        // An ordinary login may use its kernel's default and this one.
+        const INSTEAD: [(NameAxis, &[&str]); 2] =
+            [(CONGESTION_CONTROL, &[connection::ALWAYS, connection::KERNELS]), (PLACEMENT, &["none"])];
+        if let Some((_, instead)) = INSTEAD.iter().find(|(own, _)| own.id == axis) {
+            self.refusal(axis, point)?;
+            let mut instead = instead.iter().filter(|value| far::refusal(point, axis, value).is_none());
+            return instead.next().map(|value| Value::text(*value));
         }
         point.text(RECEIVER).and_then(receivers::find)?.wants(axis, point)
+    }
+
+    fn refusal(&self, axis: &str, point: &Point) -> Option<Unavailable> {
+        if ![CONGESTION_CONTROL.id, PLACEMENT.id].contains(&axis) {
+            return None;
+        }
+        far::refusal(point, axis, axes::find(axis).default().pop()?.as_text()?)
     }
 }
 
