@@ -2,11 +2,13 @@
 //! next command. It decides nothing. Source: errno(3).
 
 use super::SCHEMA;
-use super::files::RECORD;
 use std::io;
 use std::path::{Path, PathBuf};
 use syscost_core::units::count;
 use syscost_host::scarce;
+
+/// What a run is known by.
+pub const RECORD: &str = "run.json";
 
 /// Why a directory could not be made or written.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-pub const RECORD: &str = "run.json";
+pub use super::errors::RECORD;
 pub const SAMPLES: &str = "samples.csv";
 /// A small file can unpack to more memory than a machine has.
 const UNPACKED_MOST: u64 = 1 << 30;
