@@ -337,7 +337,9 @@ fn a_run_writes_its_directory_and_is_continued_and_reported() {
     // As if it had been killed early, in the middle of a row.
     fs::write(Path::new(&out).join("samples.csv"), &samples[..samples.len() / 2]).expect("cut");
     let reported = syscost(&["report", &out]).output().expect("it starts");
-    assert!(reported.status.success(), "{}", String::from_utf8_lossy(&reported.stderr));
+    // The header may be more than half of so few rows.
+    let said = String::from_utf8_lossy(&reported.stderr);
+    assert!(reported.status.success() || said.contains("could not be measured"), "{said}");
     let resumed = stdout(&["run", "--resume", &out, "--json"]);
     assert!((2..=4).contains(&rounds()), "every round is there again: {resumed}");
 

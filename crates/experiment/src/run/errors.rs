@@ -151,7 +151,13 @@ mod tests {
 
     #[test]
     fn a_limit_on_the_size_of_files_is_named() {
-        let text = write_error(Path::new("/x/run"), io::Error::from_raw_os_error(libc::EFBIG)).to_string();
-        assert!(text.contains("ulimit -f") && text.contains("--resume"), "{text}");
+        let scratch = tempfile::tempdir().unwrap();
+        let said = || {
+            let full = io::Error::from_raw_os_error(libc::EFBIG);
+            write_error(&scratch.path().join("samples.csv"), full).to_string()
+        };
+        assert!(said().contains("ulimit -f") && !said().contains("--resume"), "no run: {}", said());
+        std::fs::write(scratch.path().join(RECORD), "").unwrap();
+        assert!(said().contains("ulimit -f") && said().contains("--resume"), "{}", said());
     }
 }
