@@ -27,7 +27,7 @@ const OURS: [&str; 7] = [
     "fib_multipath_hash_seed",
 ];
 
-/// Every setting of a namespace that can be read, by its file below [`FOLDER`].
+/// Every setting of a namespace that can be read, by its file below `/proc/sys/net`.
 pub struct StackSettings(BTreeMap<String, String>);
 
 /// A setting that is not in force where a run measures.
