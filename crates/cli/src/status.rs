@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use syscost_experiment::plan::{Plan, Skip};
 use syscost_experiment::run::{Failure, State};
 
-/// What failed is told so often: messages differ in a port.
+/// Failures that are told: their messages may differ in nothing but a port.
 const MOST_FAILURES: usize = 3;
 
 /// `missed`: something that was planned did not come to its end, or `--strict` and a case was skipped.

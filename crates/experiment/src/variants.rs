@@ -32,7 +32,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// What it starts beside this program, or makes of what is started.
+    /// Commands that the variant starts beside this program, and settings that change what is started.
     pub fn commands(&self) -> Vec<String> {
         let env = self.env.iter().map(|(name, value)| words::shown(&[format!("{name}={value}")]));
         let binary = self.binary.iter().map(|binary| words::shown(&[binary.display().to_string()]));

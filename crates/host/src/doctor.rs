@@ -55,7 +55,7 @@ pub struct Live {
     counters_wanted: usize,
     counters_missing: Vec<(String, Unavailable)>,
     namespaces: Result<NamespaceRights, Unavailable>,
-    /// Of the caller's settings into such namespaces.
+    /// What came of carrying the caller's settings into such namespaces.
     carried: Option<CarriedSettings>,
     /// Who sees every packet that leaves this network namespace.
     packet_sockets: Option<String>,

@@ -83,7 +83,7 @@ struct RoundRows {
     verified: u32,
     marked: u32,
     samples: u32,
-    /// Of the first of them.
+    /// When the first of the samples began.
     start_ns: Option<u64>,
 }
 

@@ -41,7 +41,7 @@ pub struct ReportGate {
     slices: usize,
     /// From the word to begin to the last report.
     took: Duration,
-    /// Of a role on another host, where its counter has a constant rate: what its threads' cycles are counted by.
+    /// The rate by which the threads of a role on another host count cycles; `None`: it is not constant, or not known.
     tsc_hz: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ impl ReportGate {
         ReportGate { windows: timing.windows.max(1) as usize, rivals, slices, took, tsc_hz: None }
     }
 
-    /// Of a role that is elsewhere.
+    /// The gate of a role on another host.
     pub fn of_far(self, tsc_hz: Option<f64>) -> ReportGate {
         ReportGate { tsc_hz, ..self }
     }

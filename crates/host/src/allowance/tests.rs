@@ -18,7 +18,7 @@ fn machine(own: &str, mounts: &[(&str, &str, &str)]) -> Machine {
     machine
 }
 
-/// Of each its root, where it is mounted, and what follows in mountinfo.
+/// Mounts of control groups: the root, the place, and what follows in mountinfo.
 type Mounts = &'static [(&'static str, &'static str, &'static str)];
 
 const SECOND: &[(&str, &str, &str)] = &[("/", "/sys/fs/cgroup", "cgroup2 none rw,nsdelegate")];

@@ -51,7 +51,7 @@ pub struct CarriedSettings {
 }
 
 impl StackSettings {
-    /// Of this thread's namespace.
+    /// The settings of this thread's network namespace.
     pub fn here() -> StackSettings {
         let mut all = BTreeMap::new();
         PASSED.iter().for_each(|folder| collect(folder, &mut all));

@@ -129,7 +129,7 @@ pub struct LinkSite {
     pub receiver: SiteSpace,
     /// Between the two: where a host has its bridge.
     pub hub: Option<SiteSpace>,
-    /// Of whoever asked for the pair.
+    /// The settings of the network namespace that asked for the pair.
     pub settings: StackSettings,
     pub wire_mtu_bytes: u32,
     /// Of both ends.
