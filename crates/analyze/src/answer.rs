@@ -96,6 +96,13 @@ pub enum Caveat {
     },
 }
 
+impl Caveat {
+    /// Comparisons that more rounds may decide, if there are any.
+    pub fn open(open: usize, of: usize) -> Option<Caveat> {
+        (open > 0).then_some(Caveat::ComparisonsOpen { open, of })
+    }
+}
+
 /// How it is known that the kernel copied.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]

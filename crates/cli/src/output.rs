@@ -119,7 +119,7 @@ pub fn complain(text: &str) {
 pub fn fail(text: &str, paint: Paint, json: bool) {
     complain(&format!("{} {text}", paint.red("error:")));
     if json {
-        // Nobody is there, or the disk is full: stderr has it.
+        // A closed or full stdout cannot be told there; the error is on stderr too.
         let _ = print_json_line(&serde_json::json!({ "event": "error", "error": text }));
     }
 }

@@ -46,7 +46,7 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode> {
     } else {
         show(&report, &args.dir, out, global)?;
     }
-    // Whatever ended the run, and however long ago.
+    // The recorded state says how measuring ended; the status of `report` says whether there are figures.
     let state = if run.has_measured() { State::Complete } else { State::NothingMeasured };
     let Record { plan, failures, .. } = &run.record;
     status::of(state, false, || status::nothing("measured", plan, &plan.skips, failures))

@@ -29,7 +29,7 @@ pub fn nothing(done: &str, plan: &Plan, skips: &[Skip], failures: &[Failure]) ->
     because(what, skips, failures)
 }
 
-/// What could not be done at all, and each reason once.
+/// The error of a command that could do nothing: `what`, then each reason once.
 pub fn because(what: String, skips: &[Skip], failures: &[Failure]) -> Error {
     let mut failed: Vec<String> =
         failures.iter().map(|failure| format!("failed: {}", failure.message)).collect();

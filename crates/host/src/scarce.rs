@@ -8,7 +8,7 @@ use crate::files::Root;
 use std::io;
 use syscost_sys::limit;
 
-/// With so many left it was not for want of tasks: others may have ended since.
+/// With so many tasks left, too few tasks was not the reason. The margin is for those that ended since.
 const ENOUGH_TASKS: f64 = 64.0;
 
 /// The limit that an error of opening something speaks of, and what would help; `None`: of none.

@@ -152,7 +152,7 @@ impl Along {
     /// Whether more rounds may decide some of its comparisons.
     pub fn open(all: &Comparisons) -> Option<Caveat> {
         let open = all.pairs.iter().filter(|pair| pair.is_open()).count();
-        (open > 0).then_some(Caveat::ComparisonsOpen { open, of: all.pairs.len() })
+        Caveat::open(open, all.pairs.len())
     }
 }
 

@@ -137,7 +137,7 @@ impl Finding for LatencyAlong {
         let open = compared.iter().filter(|(_, pair)| pair.is_open()).count();
         let same = compared.iter().filter(|(_, pair)| pair.decision.verdict == Verdict::Same).count();
         let verdict = AnswerVerdict::at(compared.len() - open - same, compared.len()).or_open(open > 0);
-        let open = (open > 0).then_some(Caveat::ComparisonsOpen { open, of: compared.len() });
+        let open = Caveat::open(open, compared.len());
         Answer::found(self.id(), verdict, shown, open.into_iter().collect())
     }
 

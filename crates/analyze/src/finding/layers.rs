@@ -3,7 +3,7 @@
 //! chooses (TCP_NODELAY, the placement on CPUs): each beside the first that was asked for. Asked only of runs that varied
 //! one of them.
 //!
-//! What it adds is what the tested ratio says, of the cost without it; so is its interval.
+//! The cost that a layer adds, and its interval, follow from the tested ratio and the cost without the layer.
 
 use super::{Evidence, Finding};
 use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
@@ -79,7 +79,7 @@ impl Finding for Layers {
         let open = places().filter(|place| place.verdict == Verdict::Undecided).count();
         let of = places().count();
         let verdict = AnswerVerdict::at(dearer, of).or_open(open > 0);
-        let open = (open > 0).then_some(Caveat::ComparisonsOpen { open, of });
+        let open = Caveat::open(open, of);
         let caveats = std::iter::once(Caveat::CpuOfBothSides).chain(open).collect();
         Answer::found(self.id(), verdict, shown, caveats)
     }
@@ -186,8 +186,7 @@ fn layer_cost(evidence: &Evidence<'_>, claims: &[Comparison], pairs: &[LayerPair
     (!says.places.is_empty()).then(|| Shown::comparing(Says::Layers(says), comparisons, cells))
 }
 
-/// What the tested ratio adds to the median without it, and the least and the most that a cost and a ratio within their
-/// intervals add.
+/// The cost that the tested ratio adds to the median without the layer. Its interval holds every cost and ratio within theirs.
 fn added(without: &Estimate, ratio: &Estimate) -> Estimate {
     let ends = [without.low, without.high]
         .into_iter()

@@ -1,8 +1,9 @@
-//! What do one CPU for both ends and the scheduler's own choice cost and move, beside the two CPUs of the study?
+//! How CPU time and throughput change when both ends share one CPU, or when the scheduler places them.
 //!
-//! Asked of runs that measured the plainest way so (the probe `placed_transfer`). Each is held against two CPUs, in CPU
-//! time and in throughput, corrected over all of them.
+//! The probe `placed_transfer` measures the plainest way so. Each placement is compared with the two CPUs of the study;
+//! the answers are corrected over all of these comparisons.
 
+pub use super::along::SPEED;
 use super::{Evidence, Finding};
 use crate::answer::{AnswerVerdict, Caveat, CellRef};
 use crate::compare::Comparison;
@@ -21,7 +22,6 @@ use syscost_measure::probe::placed_transfer::{ENDS, PlacedTransfer, TWO_CPUS};
 pub struct EndsPlaced;
 
 pub const COST: &str = "total_cpu_ns_per_byte";
-pub const SPEED: &str = "throughput";
 
 /// Ends elsewhere beside ends on two CPUs, at one place, in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,7 +29,7 @@ pub struct PlacementCost {
     pub ends: String,
     pub place: Point,
     pub metric: &'static str,
-    /// Over two CPUs.
+    /// The figure with these ends over that with two CPUs.
     pub ratio: Estimate,
     pub verdict: Verdict,
 }
@@ -63,7 +63,7 @@ impl Finding for EndsPlaced {
         let open = are(|verdict| *verdict == Verdict::Undecided);
         let differ = are(|verdict| matches!(verdict, Verdict::Less | Verdict::More));
         let verdict = AnswerVerdict::at(differ, claims.len()).or_open(open > 0);
-        let open = (open > 0).then_some(Caveat::ComparisonsOpen { open, of: claims.len() });
+        let open = Caveat::open(open, claims.len());
         Answer::found(self.id(), verdict, shown, open.into_iter().collect())
     }
 

@@ -127,7 +127,7 @@ impl Plan {
         Plan::make_within(spec, Some(&Rooms::here()))
     }
 
-    /// As [`Plan::make`], with this much room (`None`: unknown, nothing is skipped for want of it).
+    /// As [`Plan::make`], with this much room (`None`: unknown, so that nothing is skipped for lack of it).
     pub fn make_within(spec: &Spec, rooms: Option<&Rooms>) -> Result<Plan, PlanError> {
         // What `rsh:` means is asked for from here on.
         rsh::set(spec.rsh.as_deref());

@@ -75,7 +75,7 @@ pub const CPU_QUOTA: &str = "cpu_quota";
 
 /// In the message of a round in which something was waited for in vain.
 pub const STOOD_STILL: &str = "stood still";
-/// Words of a failure by which readers tell a worker that somebody ended from one that the kernel ended for want of memory.
+/// Words of a failure by which readers tell a worker that somebody ended from one that the kernel ended when memory ran out.
 pub const SENT_BY_OTHERS: &str = "which syscost did not send";
 pub const FIND_SENDER: &str = "find out who sent it (dmesg, journalctl -k), then run it again";
 pub const OUT_OF_MEMORY: &str = "out of memory";

@@ -1,4 +1,4 @@
-//! What do one CPU for both ends and the scheduler's own choice cost and move?
+//! Words of the comparison of placements: both ends on one CPU, on two, or placed by the scheduler.
 
 use super::PLACEMENT;
 use super::figures::{interval, times_within};

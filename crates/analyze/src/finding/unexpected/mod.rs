@@ -188,7 +188,7 @@ fn caveats(looked: &[Looked]) -> Vec<Caveat> {
     let levels = of(Surprise::TwoLevels).filter(|l| !l.found.is_empty());
     let levels = levels.map(|l| Caveat::LevelsCorrected { figures: l.at.len() });
     let (open, of) = comparisons(looked);
-    let open = (open > 0).then_some(Caveat::ComparisonsOpen { open, of });
+    let open = Caveat::open(open, of);
     levels.into_iter().chain(open).collect()
 }
 
