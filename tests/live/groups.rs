@@ -233,7 +233,11 @@ fn two_sides_of_one_recorded_run_are_the_same_and_one_run_on_both_sides_is_refus
     assert!(!page.contains("<script"), "nothing that a page could run");
     let unknown = syscost(&["compare", "no-such-label", "--", &new]);
     assert_eq!(unknown.status.code(), Some(2), "{}", said(&unknown));
-    assert!(said(&unknown).contains("cannot read no-such-label"), "{}", said(&unknown));
+    assert!(said(&unknown).contains("no such baseline"), "{}", said(&unknown));
+    let listed = syscost(&["compare", &base, &new]);
+    assert!(said(&listed).contains("0 worse, 0 better"), "two names need no --: {}", said(&listed));
+    let refused = syscost(&["compare", &base, &new, &base]);
+    assert!(said(&refused).contains("write -- before"), "{}", said(&refused));
     let refused = syscost(&["compare", &base, "--", &base]);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("both sides"), "{}", said(&refused));
@@ -289,4 +293,33 @@ fn a_gate_ends_with_what_it_found() {
     ends(&["--budget", "5%", &place("none")], 2);
     let lines = ends(&["--budget=-10%", "--write", "github=-", &new], 1);
     assert!(String::from_utf8_lossy(&lines.stdout).lines().all(|line| line.starts_with("::error ")));
+}
+
+/// Runs that are saved under a name are its replicates, and the name stands wherever a directory may.
+#[test]
+fn a_baseline_has_a_name_and_grows_with_each_run_that_is_saved() {
+    let place = tempfile::tempdir().unwrap();
+    let here = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_syscost"));
+        command.args(arguments).current_dir(place.path()).output().unwrap()
+    };
+    let run = ["run", "timer", "--clock", "tsc,monotonic", "--time-limit", "2s"];
+    let with = |more: &[&'static str]| here(&[&run[..], more].concat());
+    for _ in 0..2 {
+        let saved = with(&["--save-baseline", "main"]);
+        assert_eq!(saved.status.code(), Some(0), "{}", said(&saved));
+    }
+    let kept = std::fs::read_dir(place.path().join("syscost-runs/baselines/main")).unwrap().count();
+    assert_eq!(kept, 2);
+    let next = with(&["--baseline", "main", "--out", "next"]);
+    assert_eq!(next.status.code(), Some(0), "{}", said(&next));
+    assert!(said(&next).contains("1 run against 2 runs: "), "{}", said(&next));
+    let gate = here(&["gate", "--baseline", "main", "--budget", "90%", "next"]);
+    assert!(matches!(gate.status.code(), Some(0 | 4)), "{}", said(&gate));
+    let mistyped = with(&["--baseline", "mian"]);
+    assert_eq!(mistyped.status.code(), Some(2), "{}", said(&mistyped));
+    assert!(said(&mistyped).contains("the baselines here are main"), "{}", said(&mistyped));
+    assert!(!place.path().join("syscost-runs/mian").exists());
+    let outside = with(&["--save-baseline", "../main"]);
+    assert_eq!(outside.status.code(), Some(2), "{}", said(&outside));
 }

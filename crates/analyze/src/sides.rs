@@ -7,11 +7,13 @@
 
 pub mod facts;
 pub mod gate;
+pub mod single;
 
 use crate::cells::Cells;
 use crate::compare::log_ratios::LogRatios;
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_core::axis::Point;
+use std::fmt;
+use syscost_core::axis::{Name, Point, Value};
 use syscost_core::decide::sides::{SideContrast, Stratum, decide_sides};
 use syscost_core::decide::{Decision, MARGIN, Verdict};
 use syscost_core::sample::{Better, Metric};
@@ -38,17 +40,28 @@ const COUNTED_ROW_ERROR: f64 = 0.001;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FigureKey {
     probe: String,
-    /// Every coordinate, as `axis=value`.
+    /// The coordinates that are no default, as `axis=value`: a run from before an axis was added has what is its default now.
     point: String,
     metric: &'static str,
     /// The point of the rival that it is divided by, which took turns with it; `None`: an absolute cost.
     against: Option<String>,
 }
 
+impl fmt::Display for FigureKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", format!("{} {}", self.probe, self.point).trim_end())
+    }
+}
+
 impl FigureKey {
     fn of(case: &Case, metric: &'static str, against: Option<&Case>) -> FigureKey {
-        let (probe, point) = (case.probe.to_string(), coordinates(&case.point));
-        FigureKey { probe, point, metric, against: against.map(|control| coordinates(&control.point)) }
+        let against = against.map(|control| asked_apart(&control.probe, &control.point));
+        FigureKey {
+            probe: case.probe.to_string(),
+            point: asked_apart(&case.probe, &case.point),
+            metric,
+            against,
+        }
     }
 }
 
@@ -107,14 +120,6 @@ impl RunFigures {
         });
         let figures = figures.chain(against_rivals(run, &cells)).collect();
         RunFigures { record: run.record.clone(), figures }
-    }
-
-    /// Every point that was asked for, whether or not it could run.
-    pub fn points(&self) -> BTreeSet<String> {
-        let plan = &self.record.plan;
-        let cases = plan.cases.iter().map(|case| (&case.probe, &case.point));
-        let all = cases.chain(plan.skips.iter().map(|skip| (&skip.probe, &skip.point)));
-        all.map(|(probe, point)| format!("{probe} {}", coordinates(point))).collect()
     }
 
     /// What this run measured of a change.
@@ -186,7 +191,20 @@ pub fn compared_metric(probe: &dyn Probe) -> Option<Metric> {
 }
 
 pub fn coordinates(point: &Point) -> String {
-    point.iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(" ")
+    joined(point.iter())
+}
+
+fn joined<'a>(point: impl Iterator<Item = (&'a Name, &'a Value)>) -> String {
+    point.map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The coordinates that are no axis's one default.
+fn asked_apart(probe: &str, point: &Point) -> String {
+    let axes = probe::find(probe).map_or(Vec::new(), |probe| probe.axes());
+    let is_default = |(id, value): &(&Name, &Value)| {
+        axes.iter().any(|axis| axis.id == id.as_str() && axis.is_default(value))
+    };
+    joined(point.iter().filter(|coordinate| !is_default(coordinate)))
 }
 
 /// Was one side measured before the other began, so that what drifts is a difference? Turns alternate, and boots and
@@ -299,8 +317,8 @@ pub struct SideComparison {
     pub changes: Vec<Change>,
     /// Of ratios to rivals: what changed of one and not of the other. A family of its own, likewise sorted.
     pub rivals: Vec<Change>,
-    /// Cases that only one side has figures of.
-    pub one_sided: usize,
+    /// What the base alone has figures of, and what the candidate alone has.
+    pub one_sided: [Vec<FigureKey>; 2],
 }
 
 impl SideComparison {
@@ -329,7 +347,7 @@ struct Questions {
     replicate: Replicate,
     replicates: [usize; 2],
     asked: Vec<SideQuestion>,
-    one_sided: usize,
+    one_sided: [Vec<FigureKey>; 2],
 }
 
 struct SideQuestion {
@@ -361,7 +379,10 @@ impl Questions {
             })
         };
         let asked = a.intersection(&b).filter_map(one).collect();
-        let one_sided = a.symmetric_difference(&b).filter(|key| key.against.is_none()).count();
+        let only = |one: &BTreeSet<FigureKey>, other: &BTreeSet<FigureKey>| {
+            one.difference(other).filter(|key| key.against.is_none()).cloned().collect()
+        };
+        let one_sided = [only(&a, &b), only(&b, &a)];
         Questions { replicate, replicates, asked, one_sided }
     }
 }

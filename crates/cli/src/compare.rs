@@ -1,8 +1,8 @@
 //! `compare BASE.. -- CANDIDATE..`: what got dearer between two sides of recorded runs.
 
 use crate::args::Global;
-use crate::output;
 use crate::side_args::CompareArgs;
+use crate::{baseline, output};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,36 @@ use syscost_analyze::sides::{RunFigures, SideComparison};
 use syscost_core::units::count;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
-use syscost_experiment::run::files::{RECORD, RunDir};
-use syscost_experiment::run::group::{GroupSides, members};
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::group::GroupSides;
 use syscost_report::side_page::ComparedSides;
 use syscost_report::terminal;
+use syscost_report::text::ending::EndTable;
 use syscost_report::{html, sides};
 
 const COMPARISONS: &str = "comparisons.csv";
 const PAGE: &str = "comparison.html";
+/// Facts that differ which a screen has room for, their heading among them.
+const FACTS: usize = 7;
 const NO_CANDIDATE: &str =
-    "there is nothing to compare with: name the candidate after --, or one group of two variants";
+    "there is nothing to compare with: name a second run or group, or one group of two variants";
 
 pub fn run(args: &CompareArgs, global: &Global) -> Result<ExitCode> {
-    let (of_base, of_candidate) = sides_of(args)?;
-    let (first, base) = side(&of_base)?;
-    let (_, candidate) = side(&of_candidate)?;
+    let (base, candidate) = sides_of(args)?;
+    told(&base, &candidate, args.out.as_deref(), args.all, global)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Compares two sides, and says in a screen what changed; `all`: whatever its length.
+pub fn told(
+    of_base: &[PathBuf],
+    of_candidate: &[PathBuf],
+    out: Option<&Path>,
+    all: bool,
+    global: &Global,
+) -> Result<()> {
+    let (first, base) = side(of_base)?;
+    let (_, candidate) = side(of_candidate)?;
     if let Some(why) = refusal(&base, &candidate) {
         bail!("these runs cannot be compared: {}", sides::refused(&why));
     }
@@ -34,7 +49,7 @@ pub fn run(args: &CompareArgs, global: &Global) -> Result<ExitCode> {
     if compared.changes.is_empty() {
         bail!("these runs cannot be compared: no case has a figure on both sides");
     }
-    if let Some(out) = &args.out {
+    if let Some(out) = out {
         let place = OpenDirectory::make(out)?;
         let page = ComparedSides {
             compared: &compared,
@@ -50,27 +65,29 @@ pub fn run(args: &CompareArgs, global: &Global) -> Result<ExitCode> {
         let change = |change| json!(sides::verdict(change, &compared));
         let verdicts: Vec<_> = compared.changes.iter().map(change).collect();
         let rivals: Vec<_> = compared.rivals.iter().map(change).collect();
-        output::print_json(
-            &json!({ "answer": sides::answer(&compared), "verdicts": verdicts, "rivals": rivals, "dir": args.out }),
-        )?;
-        return Ok(ExitCode::SUCCESS);
+        return output::print_json(
+            &json!({ "answer": sides::answer(&compared), "verdicts": verdicts, "rivals": rivals, "dir": out }),
+        );
     }
     let runs = format!("{} against {}: ", count(candidate.len(), "run"), count(base.len(), "run"));
     let look = output::look(global.color);
-    let mut text = output::entry("", 0, &(runs + &sides::answer(&compared)));
-    text += &terminal::table(&sides::table(&compared, &first), look);
-    if let Some(table) = sides::rival_table(&compared, &first) {
-        text += &terminal::table(&table, look);
-        text += &output::entry("", 0, sides::SHARED);
+    let head = output::entry("", 0, &(runs + &sides::answer(&compared)));
+    let rivals = sides::rival_table(&compared, &first);
+    let notes = sides::notes(&compared, &first, (&base, &candidate));
+    let shared = rivals.iter().map(|_| sides::SHARED.to_string());
+    let mut tail: String = shared.chain(notes).map(|note| output::entry("", 0, &note)).collect();
+    let facts = sides::facts(&differing(&base, &candidate));
+    let shown = if all { facts.len() } else { FACTS };
+    let left = facts.len().saturating_sub(shown);
+    let left = (left > 0).then(|| format!("  … {}: --all shows them", count(left, "more fact")));
+    for line in facts.into_iter().take(shown).chain(left) {
+        tail += &format!("{}\n", terminal::cut(&line, usize::from(look.width)));
     }
-    for note in sides::notes(&compared, &base, &candidate) {
-        text += &output::entry("", 0, &note);
-    }
-    for line in sides::facts(&differing(&base, &candidate)) {
-        text += &format!("{}\n", terminal::cut(&line, usize::from(look.width)));
-    }
-    output::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    let tables: Vec<EndTable> = std::iter::once(sides::table(&compared, &first)).chain(rivals).collect();
+    let room = terminal::LINES.saturating_sub(head.lines().count() + tail.lines().count());
+    let rows = sides::rows_of(&tables, if all { usize::MAX } else { room });
+    let shown = tables.iter().zip(rows).map(|(table, rows)| terminal::first_rows(table, rows, look));
+    output::print(&(head + &shown.collect::<String>() + &tail))
 }
 
 /// The directories of both sides; one group of two variants is both.
@@ -78,7 +95,11 @@ fn sides_of(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     if !args.candidate.is_empty() {
         return Ok((args.base.clone(), args.candidate.clone()));
     }
-    let [group] = args.base.as_slice() else { bail!("{NO_CANDIDATE}") };
+    let group = match args.base.as_slice() {
+        [group] => group,
+        [base, candidate] => return Ok((vec![base.clone()], vec![candidate.clone()])),
+        _ => bail!("which of these are the candidate? write -- before the first of them"),
+    };
     let about = || format!("cannot read {}", group.display());
     let variants = GroupSides::load(group).with_context(about)?.map_or(vec![], |sides| sides.variants);
     let places: Vec<PathBuf> = variants.iter().map(|variant| group.join(&variant.label)).collect();
@@ -100,22 +121,10 @@ fn sides_of(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
 pub fn side(paths: &[PathBuf]) -> Result<(Run, Vec<RunFigures>)> {
     let mut first = None;
     let mut figures = Vec::new();
-    for path in paths.iter().map(|path| runs_at(path)).collect::<Result<Vec<_>>>()?.concat() {
+    for path in paths.iter().map(|path| baseline::runs_at(path)).collect::<Result<Vec<_>>>()?.concat() {
         let run = RunDir::load(&path)?;
         figures.push(RunFigures::of(&run));
         first.get_or_insert(run);
     }
     Ok((first.context("a side has no run")?, figures))
-}
-
-/// A run, or those of a group.
-pub fn runs_at(path: &Path) -> Result<Vec<PathBuf>> {
-    if path.join(RECORD).exists() {
-        return Ok(vec![path.into()]);
-    }
-    let runs = members(path).with_context(|| format!("cannot read {}", path.display()))?;
-    if runs.is_empty() {
-        bail!("{} is neither a run nor a group of runs: no run.json in it or below", path.display());
-    }
-    Ok(runs)
 }

@@ -3,8 +3,8 @@
 //! Everything is computed from the record.
 
 use crate::args::{ExplainArgs, Global};
+use crate::baseline::RUNS;
 use crate::output::{self, Paint, WIDTH, entry};
-use crate::run::RUNS;
 use crate::sought::find;
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;

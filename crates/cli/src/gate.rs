@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use syscost_analyze::sides::RunFigures;
 use syscost_analyze::sides::facts::refusal;
 use syscost_analyze::sides::gate::{BudgetState, Budgets, GateAnswer};
+use syscost_core::units::count;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_report::gate::GateReport;
@@ -49,6 +50,13 @@ fn judged(budgets: &Budgets, base: &[RunFigures], candidate: &[RunFigures]) -> R
     }
     if answer.judged.is_empty() {
         return Err("these runs cannot be compared: no case has a figure on both sides".into());
+    }
+    // A case that is over its budget is told, whatever else is missing.
+    if let Some(lost) = answer.lost.first().filter(|_| answer.state() != BudgetState::Exceeded) {
+        let cases = count(answer.lost.len(), "case");
+        return Err(format!(
+            "the candidate lacks {cases} of the base, for example {lost}: measure both with one experiment"
+        ));
     }
     Ok(answer)
 }

@@ -1,7 +1,7 @@
 //! `history DIR..`: what one case cost over runs, and between which neighbours that changed, as `compare` decides it.
 
 use crate::args::Global;
-use crate::compare::runs_at;
+use crate::baseline::runs_at;
 use crate::history_args::HistoryArgs;
 use crate::output;
 use anyhow::{Context, Result, anyhow, bail};

@@ -5,6 +5,7 @@
 
 mod output;
 mod axes;
+mod baseline;
 mod course_args;
 mod experiment_args;
 mod fleet_args;
@@ -12,6 +13,7 @@ mod history_args;
 mod side_args;
 mod lab_args;
 mod args;
+mod compare;
 mod text_file;
 mod analyse;
 mod asked;
@@ -27,7 +29,6 @@ mod one_pass;
 mod audit;
 mod check;
 mod columns;
-mod compare;
 mod completions;
 mod course;
 mod doctor;

@@ -1,6 +1,7 @@
 //! `profile`: where the CPU time of cases goes inside the kernel, by sampling.
 
 use crate::args::{Global, ProfileArgs};
+use crate::baseline::RUNS;
 use crate::label::Labels;
 use crate::output::{self, Color, Paint, entry};
 use crate::{one_pass, run as run_command, status};
@@ -34,7 +35,7 @@ const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path",
 pub fn run(args: &ProfileArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
     let every = args.experiment.is_some();
     let plan = one_pass::plan(args.experiment.clone(), &DEFAULTS, every, matches)?;
-    let place = args.out.as_deref().unwrap_or(Path::new(run_command::RUNS));
+    let place = args.out.as_deref().unwrap_or(Path::new(RUNS));
     let mut progress = one_pass::begin(&plan, Some(place), true, global)?;
     let profiler = match Profiler::attach() {
         Ok(profiler) => profiler,

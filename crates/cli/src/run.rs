@@ -1,9 +1,10 @@
 //! `run`: measures an experiment into a directory, writes its report there, and says how it went.
 
 use crate::args::{Global, RunArgs};
+use crate::baseline::RUNS;
 use crate::progress::Progress;
 use crate::side_args::NameArgs;
-use crate::{asked, axes, output, refine, report, status};
+use crate::{asked, axes, baseline, compare, output, refine, report, status};
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
@@ -25,12 +26,11 @@ use syscost_host::remote::patience;
 use syscost_sys::baton::Baton;
 use syscost_sys::optional;
 
-/// Where runs go when no directory is named.
-pub const RUNS: &str = "syscost-runs";
-
 /// From argv to a spec, its plan, workers that fill the run directory, cells and answers, and what renders them.
 pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
     let baton = baton(&args.names)?;
+    // A mistyped baseline is told before a minute is measured.
+    let base = args.names.baseline.as_deref().map(baseline::runs_at).transpose()?;
     let begun = Instant::now();
     if let Some(flag) = axes::any(matches).filter(|_| args.resume.is_some()) {
         bail!("--{flag} cannot be used with --resume: a resumed run keeps its cases");
@@ -63,13 +63,17 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     if args.no_report || global.json {
         warn_of_unmeasured(&run, &out);
     }
+    if let Some(base) = base {
+        compare::told(&base, &[out], None, false, global)?;
+    }
     outcome(&run, args.strict)
 }
 
 /// What the user calls it.
 pub fn names(args: &NameArgs) -> RunNames {
-    let NameArgs { label, group, revision, turn, variants: _, baton: _ } = args;
-    RunNames { label: label.clone(), group: group.clone(), revision: revision.clone(), turn: turn.clone() }
+    let NameArgs { label, group, revision, turn, variants: _, baton: _, save_baseline, baseline: _ } = args;
+    let label = label.as_ref().or(save_baseline.as_ref());
+    RunNames { label: label.cloned(), group: group.clone(), revision: revision.clone(), turn: turn.clone() }
 }
 
 /// The line by which this run takes turns with another, once it has its first turn.
@@ -96,7 +100,11 @@ fn planned(args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result
     patience::end_by(Instant::now() + spec.time_limit() / 2);
     let plan = Plan::make(&spec)?;
     refuse_nothing(&plan)?;
-    let out = args.out.clone().map_or_else(|| default_dir(&spec.name), Ok)?;
+    let out = match (&args.out, &args.names.save_baseline) {
+        (Some(out), _) => out.clone(),
+        (None, Some(name)) => new_dir(&baseline::place(name), &spec.name)?,
+        (None, None) => default_dir(&spec.name)?,
+    };
     Ok(Asked { out, resume: false, spec, plan, command })
 }
 
@@ -154,11 +162,15 @@ fn unmeasured(run: &Run) -> usize {
     plan.cases.iter().filter(|case| !measured(case)).count()
 }
 
-/// Makes `syscost-runs/20261121T090000Z-default`, or `..-default-2` where another run began in that second.
 pub fn default_dir(name: &str) -> Result<PathBuf> {
+    new_dir(Path::new(RUNS), name)
+}
+
+/// Makes `20261121T090000Z-default`, or `..-default-2` where another run began in that second.
+fn new_dir(place: &Path, name: &str) -> Result<PathBuf> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let name = format!("{}-{name}", stamp(now.as_secs()));
-    Ok(OpenDirectory::make(Path::new(RUNS))?.make_another(&name)?)
+    Ok(OpenDirectory::make(place)?.make_another(&name)?)
 }
 
 /// A directory of our own choice into which nothing came is no run.

@@ -17,6 +17,12 @@ pub struct NameArgs {
     /// The git revision or version of what is measured
     #[arg(long, value_name = "REVISION", conflicts_with = "resume", value_parser = short_name, hide_short_help = true)]
     pub revision: Option<String>,
+    /// Keep the run as one of this baseline: syscost-runs/baselines/NAME. A baseline of several runs decides more
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["resume", "out", "repeat"], value_parser = baseline_name)]
+    pub save_baseline: Option<String>,
+    /// Compare the run with this baseline (or directory) at the end
+    #[arg(long, value_name = "NAME", conflicts_with = "repeat")]
+    pub baseline: Option<PathBuf>,
     /// Builds, environments or settings that are measured side by side, --repeat times each (TOML,
     /// see docs/comparing.md): DIR/LABEL/run-1 ..
     #[arg(long, value_name = "FILE", requires = "repeat", conflicts_with_all = ["label", "revision"], hide_short_help = true)]
@@ -36,12 +42,20 @@ fn short_name(text: &str) -> Result<String, String> {
     if good { Ok(text.into()) } else { Err(format!("a name has 1 to {MOST} printable characters")) }
 }
 
+/// It becomes a directory's name.
+fn baseline_name(text: &str) -> Result<String, String> {
+    let name = short_name(text)?;
+    let plain = !name.starts_with(['.', '-']) && !name.contains('/');
+    if plain { Ok(name) } else { Err("a baseline's name has no / and begins with neither . nor -".into()) }
+}
+
 pub const COMPARE_EXAMPLES: &str = "\
 Examples:
   syscost run os --repeat 8 --label base --out base
   syscost run os --repeat 8 --label new --out new
-  syscost compare base -- new
+  syscost compare base new
   syscost compare --out DIR base-1 base-2 -- new-1 new-2
+  syscost run os --save-baseline main      later: syscost compare main RUN
   syscost compare GROUP        the two variants of `run --variants`
 
 The replicate is the run, or the boot where the sides ran on different boots.
@@ -50,12 +64,16 @@ One boot a side is undecided. An answer is one of: worse, better, same (within
 
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// Directories of runs or groups to compare with
+    /// Directories of runs or groups, or names of baselines: the base and the candidate, or several of the base
     #[arg(value_name = "BASE", required = true)]
     pub base: Vec<PathBuf>,
-    /// Directories of what may have changed, after --; none: BASE is a group of two variants
+    /// Directories of what may have changed, after -- where a side has several; none: the second BASE, or the
+    /// second variant of a group of two
     #[arg(value_name = "CANDIDATE", last = true)]
     pub candidate: Vec<PathBuf>,
+    /// Show every case and every fact that differs
+    #[arg(long)]
+    pub all: bool,
     /// Write comparison.html and comparisons.csv into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -82,7 +100,7 @@ Exit status:
 
 #[derive(Args, Debug)]
 pub struct GateArgs {
-    /// A directory of a run or group to compare with (repeat it for more)
+    /// A directory of a run or group to compare with, or a baseline's name (repeat it for more)
     #[arg(long, value_name = "BASE", required = true)]
     pub baseline: Vec<PathBuf>,
     /// By how much costs may grow: 5%, or of a probe or `cpu` (CPU time of a message) alone: cpu=5%

@@ -215,6 +215,12 @@ impl Axis {
         }
     }
 
+    /// Is it what every machine takes where nothing is asked?
+    pub fn is_default(&self, value: &Value) -> bool {
+        !matches!(self.default, DefaultValues::Of(_))
+            && matches!(self.default().as_slice(), [one] if one == value)
+    }
+
     /// Values of `--quick`.
     pub fn quick(&self) -> Vec<Value> {
         Axis { default: self.quick.unwrap_or(self.default), ..*self }.default()

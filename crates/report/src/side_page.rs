@@ -37,7 +37,7 @@ pub struct ComparedSides<'a> {
 
 impl ComparedSides<'_> {
     pub fn report(&self) -> Report {
-        let notes = notes(self.compared, self.base, self.candidate);
+        let notes = notes(self.compared, self.first, (self.base, self.candidate));
         let sections = [self.changes(&notes), self.rivals(), self.run_by_run(), self.facts(), self.runs()];
         Report {
             title: format!("{} against {}", self.called(self.candidate), self.called(self.base)),

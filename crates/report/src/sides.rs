@@ -7,8 +7,9 @@ use crate::text::words::{Words, and, operation_name};
 use std::collections::BTreeMap;
 use std::io;
 use syscost_analyze::sides::facts::{DifferingFact, IDENTITY, Incomparable};
+use syscost_analyze::sides::single::{FEWEST_CASES, SingleRuns, WANTED};
 use syscost_analyze::sides::{
-    Change, Replicate, RunFigures, SideComparison, coordinates, counts, one_after_the_other,
+    Change, FigureKey, Replicate, RunFigures, SideComparison, coordinates, counts, one_after_the_other,
 };
 use syscost_core::decide::sides::FEWEST;
 use syscost_core::decide::{Decision, Verdict};
@@ -21,6 +22,14 @@ use syscost_measure::probe::transfer::axes::MECHANISM;
 
 /// Metrics that an answer names.
 const METRICS: usize = 3;
+/// Lines around the rows of a table: a blank one, its heading, and what is left out.
+const AROUND_ROWS: usize = 3;
+/// Rows of a table that are shown in any case.
+const LEAST_ROWS: usize = 3;
+/// Cases that a sentence names.
+const NAMED: usize = 3;
+/// Columns of a case that an example names.
+const EXAMPLE: usize = 80;
 /// Columns of a value of a fact.
 const FACT: usize = 34;
 const CHANGE_COLUMNS: &[&str] = &[
@@ -56,13 +65,9 @@ pub fn refused(why: &Incomparable) -> String {
         Incomparable::DebugBuild => {
             "a run is of a debug build, whose times mean nothing: measure with a release build".into()
         }
-        Incomparable::Quick => "some of them are quick and others are not: repeat one side".into(),
         Incomparable::CLibrary { base, candidate } => format!(
             "the C library differs ({base} and {candidate}): its calls are part of the figures; measure both sides with one"
         ),
-        Incomparable::Points { example } => {
-            format!("the runs were asked for different points, for example {}", cut(example, 160))
-        }
     }
 }
 
@@ -206,13 +211,35 @@ pub const SHARED: &str = "A ratio to a rival shows what changed between the two.
 
 fn rows(compared: &SideComparison, changes: &[Change], what: &str, first: &Run) -> EndTable {
     let names = CaseNames::of(first);
+    // Where one replicate a side decides none of many cases, a note says so once.
+    let single = compared.replicates.iter().any(|replicates| *replicates < FEWEST);
+    let noted = single && compared.changes.len() >= FEWEST_CASES;
     let row = |change: &Change| {
         let base = figure(change, change.base);
-        vec![names.of_change(change), interval(&change.decision), verdict(change, compared), base]
+        let told = if noted { word(change).into() } else { verdict(change, compared) };
+        vec![names.of_change(change), interval(&change.decision), told, base]
     };
     // The last goes first where a terminal is narrow.
     let columns = [what, "candidate / base", "verdict", "base"].map(String::from).to_vec();
-    EndTable { title: None, columns, rows: changes.iter().map(row).collect(), note: None }
+    // What is decided comes first: a large ratio that may be chance is no news.
+    let (decided, open): (Vec<&Change>, Vec<&Change>) =
+        changes.iter().partition(|change| change.worse().is_some());
+    let rows = decided.into_iter().chain(open).map(row).collect();
+    EndTable { title: None, columns, rows, note: None }
+}
+
+/// How many rows of each table so many lines have room for: neither table pushes the other out.
+pub fn rows_of(tables: &[EndTable], lines: usize) -> Vec<usize> {
+    let mut left = lines.saturating_sub(AROUND_ROWS * tables.len());
+    let mut rows = Vec::new();
+    for (place, table) in tables.iter().enumerate() {
+        let share = left / (tables.len() - place);
+        let others: usize = tables[place + 1..].iter().map(|other| other.rows.len()).sum();
+        let own = table.rows.len().min(share.max(left.saturating_sub(others)));
+        rows.push(own.max(LEAST_ROWS));
+        left = left.saturating_sub(own);
+    }
+    rows
 }
 
 /// What has to stand wherever instructions are shown.
@@ -223,8 +250,15 @@ pub const NOT_TOLD: &str = "Instructions are not time: they say nothing of cache
 pub const DRIFT: &str = "Note: one side was measured after the other, so a drift of the machine counts as a difference. Alternate the sides.";
 
 /// Notes: what the reader must know before the table is believed.
-pub fn notes(compared: &SideComparison, base: &[RunFigures], candidate: &[RunFigures]) -> Vec<String> {
-    let mut notes = Vec::new();
+pub fn notes(
+    compared: &SideComparison,
+    first: &Run,
+    (base, candidate): (&[RunFigures], &[RunFigures]),
+) -> Vec<String> {
+    let mut notes: Vec<String> = SingleRuns::of(compared, base, candidate)
+        .map(|seen| single_runs(&seen, compared, first))
+        .into_iter()
+        .collect();
     let [a, b] = compared.replicates;
     if compared.replicate == Replicate::Boot && a.min(b) < FEWEST {
         notes.push(format!(
@@ -252,10 +286,51 @@ pub fn notes(compared: &SideComparison, base: &[RunFigures], candidate: &[RunFig
     if base.iter().any(|run| counts(&run.record)) {
         notes.push(NOT_TOLD.into());
     }
-    if compared.one_sided > 0 {
-        notes.push(format!("Note: {} measured on one side only.", count(compared.one_sided, "case")));
+    let quick = base.iter().chain(candidate).filter(|run| run.record.spec.quick).count();
+    if quick > 0 && quick < base.len() + candidate.len() {
+        notes.push(format!(
+            "Note: {} quick (--quick): shorter windows can be a difference.",
+            if quick == 1 { "1 run is".into() } else { format!("{quick} runs are") }
+        ));
     }
+    notes.extend(one_sided(compared));
     notes
+}
+
+/// What one run of a side shows, though it decides nothing.
+fn single_runs(seen: &SingleRuns, compared: &SideComparison, first: &Run) -> String {
+    let names = CaseNames::of(first);
+    let named = |at: &usize| {
+        let change = &compared.changes[*at];
+        format!("{} {:.2}x", names.of_change(change), change.decision.ratio)
+    };
+    let more = seen.standing_out.len().saturating_sub(NAMED);
+    let mut told: Vec<String> = seen.standing_out.iter().take(NAMED).map(named).collect();
+    told.extend((more > 0).then(|| format!("{more} more")));
+    let far = match told.as_slice() {
+        [] => "no case stands out of that".to_string(),
+        told => format!("far beyond that, though not tested: {}", and(told)),
+    };
+    format!(
+        "One run of a side decides nothing. All cases together changed by {:.2}x, half of them by {} more or less; {far}. \
+         Runs that scatter so decide a change of {} with {} a side.",
+        seen.level,
+        percent(seen.half_within),
+        percent(WANTED),
+        count(seen.runs_wanted, "run")
+    )
+}
+
+/// What is not compared: how many cases each side has alone, and one of them.
+fn one_sided(compared: &SideComparison) -> Option<String> {
+    let told = |(side, only): (&str, &Vec<FigureKey>)| {
+        let example = cut(&only.first()?.to_string(), EXAMPLE);
+        Some(format!("{} of the {side} (for example {example})", count(only.len(), "case")))
+    };
+    let sides: Vec<String> =
+        ["base", "candidate"].into_iter().zip(&compared.one_sided).filter_map(told).collect();
+    (!sides.is_empty())
+        .then(|| format!("Note: not compared, since the other side has none: {}.", and(&sides)))
 }
 
 /// What others took of the CPU time of each side's runs, where a run of either had more of it than a machine at rest.

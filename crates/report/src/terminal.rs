@@ -69,8 +69,16 @@ pub fn text(report: &Report, place: Option<RunPlace>, look: TerminalLook) -> Str
 
 /// One table alone, with all of its rows.
 pub fn table(table: &EndTable, look: TerminalLook) -> String {
+    first_rows(table, usize::MAX, look)
+}
+
+/// One table alone, with so many rows and how many there are beside them.
+pub fn first_rows(table: &EndTable, rows: usize, look: TerminalLook) -> String {
     let sheet = Sheet::of(look, "in a wider terminal");
-    sheet.table(table, usize::MAX).join("\n") + "\n"
+    let mut lines = sheet.table(table, rows);
+    let hidden = table.rows.len().saturating_sub(rows);
+    lines.extend((hidden > 0).then(|| format!("… {}: --all shows them", count(hidden, "more row"))));
+    lines.join("\n") + "\n"
 }
 
 struct Sheet<'a> {

@@ -13,19 +13,9 @@ use syscost_measure::probe::transfer::axes::{LOOPBACK, PATH};
 /// Why two sides are not compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incomparable {
-    SameRun {
-        id: String,
-    },
-    /// One that only one side was asked for.
-    Points {
-        example: String,
-    },
+    SameRun { id: String },
     DebugBuild,
-    CLibrary {
-        base: String,
-        candidate: String,
-    },
-    Quick,
+    CLibrary { base: String, candidate: String },
 }
 
 /// A fact that no run of one side shares with a run of the other.
@@ -79,20 +69,13 @@ pub fn refusal(base: &[RunFigures], candidate: &[RunFigures]) -> Option<Incompar
     if all().any(|run| run.record.tool.profile == "debug") {
         return Some(Incomparable::DebugBuild);
     }
-    let first = all().next()?;
-    if all().any(|run| run.record.spec.quick != first.record.spec.quick) {
-        return Some(Incomparable::Quick);
-    }
     let library = |run: &RunFigures| run.record.fact(C_LIBRARY).map(str::to_string);
     let libraries: BTreeSet<String> = all().filter_map(library).collect();
-    if libraries.len() > 1 {
+    (libraries.len() > 1).then(|| {
         let of = |side: &[RunFigures]| side.iter().filter_map(library).collect::<BTreeSet<_>>();
         let shown = |side| of(side).into_iter().collect::<Vec<_>>().join(", ");
-        return Some(Incomparable::CLibrary { base: shown(base), candidate: shown(candidate) });
-    }
-    let points = first.points();
-    let other = all().find_map(|run| run.points().symmetric_difference(&points).next().cloned());
-    other.map(|example| Incomparable::Points { example })
+        Incomparable::CLibrary { base: shown(base), candidate: shown(candidate) }
+    })
 }
 
 /// Facts in which the sides differ, by cause.

@@ -5,7 +5,9 @@
 //! itself, at 5 % and one-sided (an intersection-union test: Berger, Technometrics 24, 1982). Neither is
 //! undecided: silence is not equality.
 
-use super::{CONFIDENCE, CPU, Change, Questions, Replicate, RunFigures, SideQuestion, one_after_the_other};
+use super::{
+    CONFIDENCE, CPU, Change, FigureKey, Questions, Replicate, RunFigures, SideQuestion, one_after_the_other,
+};
 use std::collections::BTreeMap;
 use syscost_core::decide::sides::{SideContrast, Stratum, decide_sides};
 use syscost_core::decide::{Decision, Verdict};
@@ -68,6 +70,8 @@ pub struct GateAnswer {
     pub replicates: [usize; 2],
     /// The dearest first.
     pub judged: Vec<JudgedCase>,
+    /// Cases of the base with a budget, which the candidate has no figure of: what was not measured kept none.
+    pub lost: Vec<FigureKey>,
     /// Cases that no budget is for.
     pub without_budget: usize,
     /// See [`super::one_after_the_other`].
@@ -76,7 +80,9 @@ pub struct GateAnswer {
 
 impl GateAnswer {
     pub fn of(base: &[RunFigures], candidate: &[RunFigures], budgets: &Budgets) -> GateAnswer {
-        let Questions { replicate, replicates, mut asked, .. } = Questions::of(base, candidate);
+        let Questions { replicate, replicates, mut asked, one_sided } = Questions::of(base, candidate);
+        let [lost, _] = one_sided;
+        let lost = lost.into_iter().filter(|key| budgets.of(&key.probe, key.metric).is_some()).collect();
         asked.retain(|one| one.against.is_none());
         let all = asked.len();
         let budgeted: Vec<_> = asked
@@ -113,7 +119,7 @@ impl GateAnswer {
             budgeted.into_iter().zip(together.into_iter().zip(by_itself)).map(judge).collect();
         let beyond = |case: &JudgedCase| case.change.decision.ratio / (1.0 + case.budget);
         judged.sort_by(|a, b| beyond(b).total_cmp(&beyond(a)));
-        GateAnswer { replicate, replicates, judged, without_budget, one_after_the_other }
+        GateAnswer { replicate, replicates, judged, lost, without_budget, one_after_the_other }
     }
 
     /// Exceeded where any case exceeds its budget; within only where all keep theirs.
