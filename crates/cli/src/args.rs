@@ -306,6 +306,9 @@ pub struct RunArgs {
     pub no_report: bool,
 }
 
+/// Options of `report` that say something of a table beside the run.
+const BESIDE: &str = "Tables of --beside";
+
 #[derive(Args, Debug)]
 pub struct ReportArgs {
     /// Directory of a run
@@ -314,13 +317,15 @@ pub struct ReportArgs {
     /// Write the plots and data paths as SVG files too
     #[arg(long)]
     pub svg: bool,
-    /// Show the figures of a published table (CSV, see FORMAT.md) or of an earlier run's directory
-    /// beside this run's; may be given several times
+    /// Show the figures of a table that `analyse` reads, or of an earlier run's directory, beside
+    /// this run's; may be given several times
     #[arg(long, value_name = "FILE|DIR")]
     pub beside: Vec<PathBuf>,
     /// Write here instead of into the run's directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten, next_help_heading = BESIDE)]
+    pub reading: ReadingArgs,
 }
 
 #[derive(Args, Debug)]
@@ -333,11 +338,9 @@ pub struct ExplainArgs {
     pub run: Option<PathBuf>,
 }
 
+/// What to say of a table where it does not.
 #[derive(Args, Debug)]
-pub struct AnalyseArgs {
-    /// Tables (CSV, TSV, Markdown), folders of them, or what a tool wrote
-    #[arg(value_name = "FILE", required = true)]
-    pub files: Vec<PathBuf>,
+pub struct ReadingArgs {
     /// What a heading is: throughput='Speed (net)':Mbit/s
     #[arg(long, value_name = "ROLE=HEADING[:UNIT]")]
     pub column: Vec<String>,
@@ -358,6 +361,15 @@ pub struct AnalyseArgs {
     /// The decimal mark, where a table leaves it open: . or ,
     #[arg(long, value_name = "MARK")]
     pub decimal: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct AnalyseArgs {
+    /// Tables (CSV, TSV, Markdown), folders of them, or what a tool wrote
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
     /// Print every row that was read
     #[arg(long)]
     pub rows: bool,
@@ -374,6 +386,7 @@ pub fn command() -> clap::Command {
         .into_iter()
         .fold(Cli::command(), |command, name| command.mut_subcommand(name, axes::add))
         .mut_subcommand("run", |run| run.mut_args(rarely))
+        .mut_subcommand("report", |report| report.mut_args(of_beside))
         .mut_subcommand("axes", |axes| axes.override_help(axes::help()))
 }
 
@@ -386,6 +399,11 @@ fn rarely(option: clap::Arg) -> clap::Arg {
     };
     // The man page takes the long help of what the short help hides.
     option.long_help(help).hide_short_help(true)
+}
+
+/// They say nothing of the run itself.
+fn of_beside(option: clap::Arg) -> clap::Arg {
+    if option.get_help_heading() == Some(BESIDE) { option.requires("beside") } else { option }
 }
 
 fn probes() -> Vec<&'static str> {

@@ -23,6 +23,7 @@ mod status;
 mod sought;
 mod progress;
 mod refine;
+mod beside;
 mod report;
 mod run;
 mod one_pass;

@@ -8,8 +8,10 @@ use crate::{
     AnswerCard, Block, Entry, ForestPlot, ForestRow, Plot, PlotAxis, PlotRoom, Report, Scale, Section,
     Series, Statement, Table, TrustBar,
 };
+use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::sides::facts::{DifferingFact, IDENTITY};
 use syscost_analyze::sides::{Change, Replicate, RunFigures, SideComparison};
+use syscost_core::sample::Metric;
 use syscost_core::units::{Unit, count, percent, utc};
 use syscost_experiment::run::Run;
 use syscost_host::fingerprint::{BOOT, MACHINE};
@@ -312,32 +314,63 @@ pub fn show_beside(report: &mut Report, ours: &Run, name: &str, theirs: &RunFigu
     let names = CaseNames::of(ours);
     let row = |change: &Change| {
         let ratio = format!("{:.2}x", change.decision.ratio);
-        [names.of_change(change), figure(change, change.base), figure(change, change.candidate), ratio]
+        let sides = [change.base, change.candidate].map(|value| figure(change, value));
+        [vec![names.of_change(change)], sides.to_vec(), vec![ratio]].concat()
     };
-    let rows: Vec<[String; 4]> =
+    let rows: Vec<Vec<String>> =
         compared.changes.iter().filter(|change| !is_operation(change)).map(row).collect();
-    if rows.is_empty() {
-        return;
+    if !rows.is_empty() {
+        show(report, name, &["case", "this run", name, "theirs / ours"], vec![ONE_RUN.into()], rows);
     }
-    let columns = ["case", "this run", name, "theirs / ours"];
+}
+
+/// A case of ours and a figure of a table of transfers, in the metric's unit.
+pub struct CaseBeside {
+    pub case: usize,
+    pub metric: Metric,
+    pub ours: f64,
+    pub theirs: f64,
+    /// As the table calls it.
+    pub called: String,
+}
+
+/// A table of transfers beside this run; `Err`: why nothing of a table is.
+pub fn show_table(report: &mut Report, ours: &Run, table: &Beside, cases: &Result<Vec<CaseBeside>, String>) {
+    let names = CaseNames::of(ours);
+    let row = |one: &CaseBeside| {
+        let [own, other] = [one.ours, one.theirs].map(|value| one.metric.unit.format(value));
+        let ratio = format!("{:.2}x", one.theirs / one.ours);
+        vec![names.name(one.case), own, other, ratio, one.metric.title.into(), one.called.clone()]
+    };
+    let (rows, why) = match cases {
+        Ok(cases) => (cases.iter().map(row).collect(), TABLE.into()),
+        Err(why) => (Vec::new(), format!("Nothing of it is compared: {why}.")),
+    };
+    let texts = [table.about.clone(), why].into_iter().filter(|text| !text.is_empty()).collect();
+    let columns = ["case", "this run", &table.name, "theirs / ours", "metric", "their name"];
+    show(report, &table.name, &columns, texts, rows);
+}
+
+/// A section of its own; and since it was asked for, the terminal shows it too.
+fn show(report: &mut Report, name: &str, columns: &[&str], texts: Vec<String>, rows: Vec<Vec<String>>) {
     let title = format!("Beside {name}");
-    let entries = rows.iter().map(|row| row.iter().cloned().map(Entry::Text).collect()).collect();
-    let blocks = vec![
-        Block::Text(ONE_RUN.into()),
-        Block::Table(Table::new(format!("beside-{}", slug(name)), &columns, entries)),
-    ];
+    let mut blocks: Vec<Block> = texts.into_iter().map(Block::Text).collect();
+    if !rows.is_empty() {
+        let entries = rows.iter().map(|row| row.iter().cloned().map(Entry::Text).collect()).collect();
+        blocks.push(Block::Table(Table::new(format!("beside-{}", slug(name)), columns, entries)));
+    }
     let place = report.sections.iter().position(|section| section.folded.is_some());
     let shown = Section::new(format!("runs-beside-{}", slug(name)), &title, blocks);
     report.sections.insert(place.unwrap_or(report.sections.len()), shown);
-    // It was asked for.
-    let asked = EndTable {
-        title: Some(title),
-        columns: columns.map(String::from).to_vec(),
-        rows: rows.into_iter().map(Vec::from).collect(),
-        note: None,
-    };
-    report.ending.tables.insert(0, asked);
+    if !rows.is_empty() {
+        let columns = columns.iter().map(|column| column.to_string()).collect();
+        report.ending.tables.insert(0, EndTable { title: Some(title), columns, rows, note: None });
+    }
 }
+
+/// What a table of somebody says beside a run.
+const TABLE: &str =
+    "A difference is of everything that differs: machine, kernel, program, and how it was measured.";
 
 /// What two single runs say of each other.
 const ONE_RUN: &str = "One run a side decides nothing: identical runs differ by 5 to 24 %. Groups of runs decide: `syscost compare`.";

@@ -159,7 +159,7 @@ impl CaseNames<'_> {
         }
     }
 
-    fn name(&self, case: usize) -> String {
+    pub fn name(&self, case: usize) -> String {
         let known: Vec<&str> = self.words.constant().into_iter().chain([MECHANISM.id]).collect();
         self.run.case(case).map_or(String::new(), |case| {
             let place = || format!("{} {}", way(case), self.words.place(&case.point, &known));

@@ -85,13 +85,13 @@ fn figures_beside_a_run_are_a_whole_table_or_none() {
     let (run, out) = (small_run(), folder.path().join("out"));
     // Cut anywhere in its empty lines, it would still be a table: of one row less.
     let mut text = String::from("operation,variant,unit,measured\nsystem call,getpid,ns,100\n");
-    text += &"\n".repeat(5 << 20);
+    text += &"\n".repeat(17 << 20);
     text += "system call,getppid,ns,100\n";
     let table = folder.path().join("published.csv");
     std::fs::write(&table, text).expect("written");
     let arguments = ["report", run.to_str().unwrap(), "--out", out.to_str().unwrap(), "--beside"];
-    refused(&[&arguments[..], &[table.to_str().unwrap()]].concat(), &["published.csv", "larger than 4 MiB"]);
-    refused(&[&arguments[..], &["/dev/zero"]].concat(), &["/dev/zero", "larger than 4 MiB"]);
+    refused(&[&arguments[..], &[table.to_str().unwrap()]].concat(), &["published.csv", "larger than 16 MiB"]);
+    refused(&[&arguments[..], &["/dev/zero"]].concat(), &["/dev/zero", "larger than 16 MiB"]);
     assert!(!out.join("report.html").exists(), "no page is made of a part");
 }
 

@@ -257,7 +257,7 @@ fn hostile_predictions_and_tables_are_shown_and_never_obeyed() {
         unit: Unit::Nanoseconds,
         measured: Some(1.0),
     };
-    let beside = Beside::table(evil, &format!("# {evil}\n"), vec![row]);
+    let beside = Beside::table(evil, std::iter::once(evil), vec![row]);
     let report = report(&suite_run(6, evil), &[beside]);
     let page = html::page(&report);
     assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<script"));

@@ -239,3 +239,35 @@ fn results_of_this_program_are_refused_with_the_commands_that_read_them() {
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("syscost report") && told.contains("syscost compare"), "{told}");
 }
+
+/// Whatever `analyse` reads may stand beside a run: transfers by mechanism, size and threads; what fits nothing is told.
+#[test]
+fn a_table_of_any_kind_is_shown_beside_a_run() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (run, data) =
+        (concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/small-run"), dir.path().join("a.csv"));
+    let beside = |table: &str, more: &[&str]| {
+        std::fs::write(&data, table).expect("written");
+        let mut report = Command::cargo_bin("syscost").unwrap();
+        report.args(["report", run, "--out"]).arg(dir.path()).arg("--beside").arg(&data).args(more);
+        let output = report.output().unwrap();
+        let page = std::fs::read_to_string(dir.path().join("report.html")).unwrap_or_default();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned(), page)
+    };
+    let record = std::fs::read(format!("{run}/run.json")).expect("a run");
+    let record: Value = serde_json::from_slice(&record).expect("JSON");
+    let point = &record["plan"]["cases"][0]["point"];
+    let [size, threads] = ["message_bytes", "threads"].map(|axis| point[axis].as_u64().expect("a number"));
+    let name = point["mechanism"].as_str().expect("a name");
+    let (code, told, page) =
+        beside(&format!("impl,{size}\n{name},0.5\n"), &["--wide", "size=throughput:Gbit/s"]);
+    assert!(code == Some(0) && page.contains("500 Mbit/s"), "options of analyse are taken: {told}");
+    let (_, told, page) =
+        beside(&format!("impl,size,threads,gbps\n{name},{size},{threads},0.25\n{name},3,77,9\n"), &[]);
+    assert!(page.contains("250 Mbit/s") && page.contains("theirs / ours"), "{told}");
+    assert!(!page.contains(">9 Gbit/s<"), "nobody measured that here");
+    let (code, told, _) = beside("impl,size,gbps\ncarrier pigeon,64,1\n", &[]);
+    assert!(code == Some(0) && told.contains("nothing of") && told.contains("no case of this run"), "{told}");
+    let (code, told, _) = beside("impl,size,speed\nA1,64,1\n", &[]);
+    assert!(code == Some(2) && told.contains("--column"), "{told}");
+}

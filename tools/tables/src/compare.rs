@@ -3,7 +3,7 @@
 //! No difference is called significant. Two figures are ordered where they differ by more than the table's own scatter, or,
 //! where nothing tells that, by more than 5 %. What all cells share (a link) and figures that cannot be order nothing.
 
-use crate::remark::{Remark, flat_band, size};
+use crate::remark::{Remark, flat_band, remarks, size};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*, role};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,9 +85,7 @@ pub fn compare(table: &PublishedTable, remarks: &[Remark]) -> TableComparisons {
     if rivals.is_empty() {
         return none("no two names whose roles are known (A1, zero-copy, send ..), and more than 8 names");
     }
-    // In a figure that cannot be, nothing is ahead.
-    let impossible = remarks.iter().filter(|remark| remark.id == "impossible");
-    let impossible: BTreeSet<usize> = impossible.flat_map(|remark| remark.lines.iter().copied()).collect();
+    let impossible = impossible(remarks);
     let mut all = Vec::new();
     for metric in metrics {
         let cells = cells(table, metric, &impossible);
@@ -102,6 +100,32 @@ pub fn compare(table: &PublishedTable, remarks: &[Remark]) -> TableComparisons {
         true => none("no two names have a figure at one size and thread count"),
         false => TableComparisons { all, none: None },
     }
+}
+
+/// Lines of figures that cannot be: in them nothing is ahead.
+fn impossible(remarks: &[Remark]) -> BTreeSet<usize> {
+    let impossible = remarks.iter().filter(|remark| remark.id == "impossible");
+    impossible.flat_map(|remark| remark.lines.iter().copied()).collect()
+}
+
+/// What a table says of one place: the median of its rows there.
+pub struct TableCell<'t> {
+    pub name: &'t str,
+    pub variant: &'t str,
+    pub message_bytes: Option<u64>,
+    pub threads: Option<u64>,
+    pub value: f64,
+}
+
+/// The figures of a table by name and place, without those that cannot be.
+pub fn figures(table: &PublishedTable, metric: TableColumn) -> Vec<TableCell<'_>> {
+    let mut figures = Vec::new();
+    for (name, cells) in cells(table, metric, &impossible(&remarks(table))) {
+        for ((variant, message_bytes, threads), cell) in cells {
+            figures.push(TableCell { name, variant, message_bytes, threads, value: cell.figure.value });
+        }
+    }
+    figures
 }
 
 /// Who competes with whom, by the names of the table: one-copy and zero-copy with two-copy; without roles, the others

@@ -264,6 +264,8 @@ pub struct PublishedTable {
     /// Where each column stood; empty of a tool's own form.
     pub headings: Vec<ReadColumn>,
     pub rows: Vec<PublishedRow>,
+    /// The comments that its file begins with: where it is from.
+    pub comments: Vec<String>,
     /// How it was understood, where that was not literal.
     pub understood: Vec<String>,
     /// What was not read, and what to say so that it is.

@@ -59,6 +59,15 @@ pub fn of(name: &str) -> Option<Class> {
     classes.first().copied().filter(|_| classes.len() == 1)
 }
 
+/// May a name mean this mechanism: as its own name, else as its role?
+pub fn names(name: &str, mechanism: &str) -> bool {
+    let is = |own: &str| bare(own) == bare(name);
+    match mechanism::ALL.iter().map(|one| one.about()).find(|about| is(about.id) || is(about.title)) {
+        Some(about) => about.id == mechanism,
+        None => of(name).is_some_and(|class| class.holds(mechanism)),
+    }
+}
+
 /// A role by its word or by a mechanism's name alone.
 pub fn meant(text: &str) -> Option<Class> {
     ROLES.get(&bare(text)).map(|meant| meant.class)

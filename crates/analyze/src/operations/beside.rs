@@ -71,12 +71,12 @@ impl Beside {
         let text = include_str!("cse221-2023.csv");
         let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
         let rows = reader.deserialize().collect::<Result<_, _>>().expect("a test reads it");
-        Beside::table("CSE 221, 2023", text, rows)
+        let comments = text.lines().map_while(|line| line.strip_prefix('#'));
+        Beside::table("CSE 221, 2023", comments.map(str::trim), rows)
     }
 
     /// A published table: the comments above its rows say where they are from.
-    pub fn table(name: &str, text: &str, rows: Vec<BesideRow>) -> Beside {
-        let comments = text.lines().map_while(|l| l.strip_prefix('#')).map(str::trim);
+    pub fn table<'t>(name: &str, comments: impl Iterator<Item = &'t str>, rows: Vec<BesideRow>) -> Beside {
         let (machine, about) = ComparedMachine::told(comments);
         let row = |row: BesideRow| {
             let value = row.measured.filter(|value| value.is_finite())?;
@@ -180,7 +180,7 @@ mod tests {
             row("other", Unit::BytesPerSecond, Some(1e8)),
             row("unmeasured", Unit::Nanoseconds, None),
         ];
-        Beside::table("t.csv", "# A table.\n# Of a machine.\noperation\n", rows)
+        Beside::table("t.csv", ["A table.", "Of a machine."].into_iter(), rows)
     }
 
     #[test]

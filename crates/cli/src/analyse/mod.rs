@@ -3,7 +3,7 @@
 mod many;
 mod one;
 
-use crate::args::{AnalyseArgs, Global};
+use crate::args::{AnalyseArgs, Global, ReadingArgs};
 use crate::output::{self, Paint};
 use crate::text_file;
 use anyhow::{Result, anyhow, bail};
@@ -32,9 +32,9 @@ struct AnalysedTable {
 }
 
 /// A file that is no table, and why.
-struct BadFile {
+pub struct BadFile {
     name: String,
-    error: String,
+    pub error: String,
 }
 
 impl AnalysedTable {
@@ -47,8 +47,7 @@ impl AnalysedTable {
 }
 
 pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
-    let options = options(args)?;
-    let (tables, bad) = tables(&args.files, &options);
+    let (tables, bad) = tables(&args.files, &args.reading)?;
     let analysed: Vec<AnalysedTable> = tables.into_iter().map(AnalysedTable::of).collect();
     if global.json {
         let good = analysed.iter().map(document);
@@ -71,7 +70,7 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
 }
 
 /// Translates the options of the command line into those of the reader.
-fn options(args: &AnalyseArgs) -> Result<ReadingOptions> {
+fn options(args: &ReadingArgs) -> Result<ReadingOptions> {
     let mut options = ReadingOptions::default();
     (options.threads, options.seconds) = (args.threads, args.seconds);
     let mut give = |option: &str, text: &String| {
@@ -91,18 +90,18 @@ fn options(args: &AnalyseArgs) -> Result<ReadingOptions> {
 }
 
 /// The tables of each file; with `--name`, those of the same columns are one.
-fn tables(files: &[PathBuf], options: &ReadingOptions) -> (Vec<PublishedTable>, Vec<BadFile>) {
-    let (mut tables, mut bad) = (Vec::new(), Vec::new());
+pub fn tables(files: &[PathBuf], args: &ReadingArgs) -> Result<(Vec<PublishedTable>, Vec<BadFile>)> {
+    let (options, mut tables, mut bad) = (options(args)?, Vec::new(), Vec::new());
     for path in files.iter().flat_map(|path| files_of(path)) {
         let name = path.display().to_string();
-        for one in read(&path, options).unwrap_or_else(|error| vec![Err(error)]) {
+        for one in read(&path, &options).unwrap_or_else(|error| vec![Err(error)]) {
             match one {
                 Ok(table) => tables.push(table),
                 Err(error) => bad.push(BadFile { name: name.clone(), error: format!("{error:#}") }),
             }
         }
     }
-    (table::together(tables, options), bad)
+    Ok((table::together(tables, &options), bad))
 }
 
 /// What people name files of results.
@@ -111,7 +110,7 @@ const ENDINGS: [&str; 8] = ["csv", "tsv", "txt", "log", "json", "md", "dat", "ou
 /// The files of a folder and of those in it; a file, or a recorded run, is itself.
 fn files_of(path: &Path) -> Vec<PathBuf> {
     let itself = || vec![path.to_path_buf()];
-    if !path.is_dir() || path.join("run.json").exists() {
+    if !path.is_dir() || is_run(path) {
         return itself();
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -124,6 +123,11 @@ fn files_of(path: &Path) -> Vec<PathBuf> {
     let inside: Vec<PathBuf> =
         found.iter().flat_map(|path| files_of(path)).filter(|path| path.is_file()).collect();
     if inside.is_empty() { itself() } else { inside }
+}
+
+/// The record of a run, packed or not.
+pub fn is_run(path: &Path) -> bool {
+    ["run.json", "run.json.gz"].iter().any(|record| path.join(record).exists())
 }
 
 fn read(path: &Path, options: &ReadingOptions) -> Result<Vec<Result<PublishedTable>>> {

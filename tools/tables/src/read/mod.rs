@@ -40,7 +40,10 @@ pub fn read(name: &str, text: &str, options: &ReadingOptions) -> Vec<Result<Publ
             None => plain(name, &text, options),
         },
     };
-    tables.into_iter().map(|table| finished(table?, options)).collect()
+    let above = text.lines().map_while(|line| line.strip_prefix('#'));
+    let comments: Vec<String> = above.map(|line| line.trim().to_string()).collect();
+    let table = |table: Result<_, _>| Ok(PublishedTable { comments: comments.clone(), ..table? });
+    tables.into_iter().map(|one| finished(table(one)?, options)).collect()
 }
 
 /// Another tool's output, by its name, with the form that is read.
