@@ -55,3 +55,32 @@ fn a_small_page_cache_is_seen() {
     assert_eq!(share(1 << 30), None, "nothing above the limit is measured: {said}");
     assert_eq!(std::fs::read_dir(files.path()).unwrap().count(), 0, "nothing is left behind");
 }
+
+/// Where no group limits it, it makes one of its own, in which the knee lies where the limit is.
+#[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
+fn the_size_of_the_page_cache_is_told() {
+    const TEST: &str = "the size of the page cache";
+    if !is_root(TEST) {
+        return;
+    }
+    let out = tempfile::tempdir().unwrap();
+    let files = tempfile::tempdir_in(Path::new(SYSCOST).parent().unwrap()).unwrap();
+    let mut command = std::process::Command::new(SYSCOST);
+    command.args(["run", "file_cache", "--cache-limit", "128M", "--file-size", "16M,32M,40M,64M,80M,96M,128M"]);
+    command.args(["--time-limit", "20s", "--dir"]).arg(files.path()).arg("--out").arg(out.path().join("run"));
+    let output = command.output().unwrap();
+    let said = said(&output);
+    let findings = std::fs::read(out.path().join("run/findings.json")).unwrap_or_else(|_| panic!("{said}"));
+    let findings: serde_json::Value = serde_json::from_slice(&findings).unwrap();
+    let answers = findings["answers"].as_array().unwrap();
+    let answer = answers.iter().find(|answer| answer["question"] == "held_size").unwrap();
+    let Some(shown) = answer["shown"].get(0) else {
+        assert!(!answer["lacks"].is_null(), "{answer}");
+        return skipped(TEST, &answer.to_string());
+    };
+    let number = |name: &str| shown["says"][name].as_f64().unwrap();
+    assert_eq!(number("room"), (64u64 << 20) as f64, "{shown}");
+    assert!(number("held") <= number("room") && number("lost") > number("room") / 2.0, "{shown}");
+    assert!(said.contains("file cache held"), "{said}");
+}

@@ -149,13 +149,23 @@ pub enum Lack {
     ClassesAtOneSize {
         challenger: &'static str,
     },
+    /// A size that this did not hold: the largest that was measured, the room that there was, and where nothing was
+    /// measured why, with what to do about it.
+    HeldSize {
+        holder: &'static str,
+        largest: Option<f64>,
+        room: Option<f64>,
+        reason: Option<(String, String)>,
+    },
 }
 
 impl Lack {
     /// Would transfers over the same path answer it?
     pub fn is_of_one_path(&self) -> bool {
         match self {
-            Lack::SeveralLayers | Lack::PredictedRows | Lack::CacheMisses { .. } => false,
+            Lack::SeveralLayers | Lack::PredictedRows | Lack::CacheMisses { .. } | Lack::HeldSize { .. } => {
+                false
+            }
             Lack::CountedCopies
             | Lack::ZeroCopyBesideCopying
             | Lack::ZeroCopyOverSizes

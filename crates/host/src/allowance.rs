@@ -14,7 +14,7 @@ use syscost_core::units::Unit;
 /// Above this a limit of version 1 means "none": it is the largest number of whole pages.
 const NO_LIMIT_BYTES: u64 = 1 << 62;
 /// What a worker has beside the memory of its case, and each of its threads (stack, tables of pages).
-const WORKER_BYTES: u64 = 4 << 20;
+pub const WORKER_BYTES: u64 = 4 << 20;
 const THREAD_BYTES: u64 = 64 << 10;
 
 /// What one limit leaves.
@@ -122,6 +122,17 @@ impl Rooms {
 
 /// Memory that can be had without pushing others out.
 pub fn memory(root: &Root) -> Allowance {
+    let mut all = memory_of_all(root);
+    let used = root.field("proc/self/status", "VmSize").and_then(|text| text.split(' ').next()?.parse().ok());
+    let used = used.unwrap_or(0.0) * 1024.0;
+    for (name, option) in [("Max address space", "-v"), ("Max data size", "-d")] {
+        all.take_own(root, name, used, ("this process's", option), "measure smaller sizes: --size");
+    }
+    all
+}
+
+/// The same without the limits of this process itself, which bound no page cache.
+fn memory_of_all(root: &Root) -> Allowance {
     let mut all = Allowance::in_groups(root, "memory", memory_of);
     all.take(match settings::memory_bytes(root, "MemAvailable") {
         Some(left) => {
@@ -131,17 +142,12 @@ pub fn memory(root: &Root) -> Allowance {
         }
         None => Err(unseen(root, "the machine's free memory", "proc/meminfo")),
     });
-    let used = root.field("proc/self/status", "VmSize").and_then(|text| text.split(' ').next()?.parse().ok());
-    let used = used.unwrap_or(0.0) * 1024.0;
-    for (name, option) in [("Max address space", "-v"), ("Max data size", "-d")] {
-        all.take_own(root, name, used, ("this process's", option), "measure smaller sizes: --size");
-    }
     all
 }
 
 /// The limit on memory, least of all control groups and the machine's own: how much may be cached.
 pub fn memory_limit_bytes() -> Option<u64> {
-    let limits = memory(&Root::here()).rooms.into_iter().map(|room| room.limit as u64);
+    let limits = memory_of_all(&Root::here()).rooms.into_iter().map(|room| room.limit as u64);
     limits.min()
 }
 
@@ -150,6 +156,12 @@ pub fn memory_limit_bytes() -> Option<u64> {
 pub fn for_default_sizes() -> Option<u64> {
     static FOUND: OnceLock<Option<u64>> = OnceLock::new();
     *FOUND.get_or_init(|| Some(memory(&Root::here()).least()?.left as u64))
+}
+
+/// How much more the page cache may take, as this process first found it.
+pub fn for_page_cache() -> Option<u64> {
+    static FOUND: OnceLock<Option<u64>> = OnceLock::new();
+    *FOUND.get_or_init(|| Some(memory_of_all(&Root::here()).least()?.left as u64))
 }
 
 /// CPUs' worth of time that control groups allow.

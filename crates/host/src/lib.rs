@@ -21,6 +21,7 @@ pub mod scratch;
 pub mod doctor;
 pub mod huge_pages;
 pub mod cleaner;
+pub mod memory_group;
 pub mod kernel_threads;
 pub mod sampling;
 pub mod scarce;

@@ -113,6 +113,7 @@ pub enum Says {
     Expensive(expensive::Expense),
     Layers(layers::LayerCost),
     Placement(placement::PlacementCost),
+    HeldSize(held_size::HeldRoom),
 }
 
 /// A question and what the run says to it.
@@ -188,6 +189,7 @@ syscost_core::registry! {
         connections::Connections,
         pub latency_along::LatencyAlong,
         pub placement::EndsPlaced,
+        pub held_size::HeldSize,
         one_copy::OneCopy,
         zero_copy_from::ZeroCopyFrom,
         pub unexpected::Unexpected,

@@ -99,6 +99,7 @@ mod tests {
             metric: "throughput",
             shape: Shape { along: "message_bytes", log_y: true, levels: false },
             includes: |p| p.text_at("mechanism") != Some("send"),
+            holder: None,
         };
         let run = Synthetic::default().run();
         let probe = probe::find("transfer").unwrap();

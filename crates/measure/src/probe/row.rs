@@ -47,6 +47,21 @@ pub struct Drawing {
     pub shape: Shape,
     /// Cases that belong in it; the others are left out.
     pub includes: fn(&Point) -> bool,
+    /// The first level of the curve ends where this is full.
+    pub holder: Option<Holder>,
+}
+
+/// Something of unknown size that serves the small cases of a curve.
+#[derive(Clone, Copy, Debug)]
+pub struct Holder {
+    /// `the file cache`
+    pub name: &'static str,
+    /// What the curve's costs are of: `reads of 4 KiB`.
+    pub act: &'static str,
+    /// The metric that says how much it may take in all, and the name of the same among the inputs of predictions.
+    pub room: &'static str,
+    /// The metric that says which share of a case it still had when the case was measured.
+    pub held_share: &'static str,
 }
 
 impl Drawing {
@@ -57,7 +72,7 @@ impl Drawing {
 
     /// Of every case.
     pub const fn of(title: &'static str, metric: &'static str, shape: Shape) -> Drawing {
-        Drawing { title, metric, shape, includes: |_| true }
+        Drawing { title, metric, shape, includes: |_| true, holder: None }
     }
 }
 

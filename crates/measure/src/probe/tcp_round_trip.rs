@@ -84,6 +84,7 @@ pub static TCP_ROUND_TRIP: SystemOperation = SystemOperation {
         metric: "cost",
         shape: Shape { along: "request_bytes", log_y: true, levels: false },
         includes: |point| point.text(EXCHANGE) == Some(ECHO),
+        holder: None,
     }],
     ..SystemOperation::DEFAULTS
 };

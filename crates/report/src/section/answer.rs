@@ -65,6 +65,9 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
         Says::Expensive(expense) => {
             Some(Statement { text: text::expensive::opening(expense), cells: shown.cells.clone() })
         }
+        Says::HeldSize(room) => {
+            Some(Statement { text: text::held_size::headline(room), cells: shown.cells.clone() })
+        }
         _ => None,
     });
     let headlines: Vec<Statement> = dear.next().into_iter().collect();

@@ -17,6 +17,7 @@ pub mod ending;
 pub mod late;
 pub mod latency;
 mod latency_along;
+pub mod held_size;
 pub mod limits;
 pub mod machine_level;
 pub mod model;
@@ -47,6 +48,7 @@ static QUESTIONS: &[(&str, &str)] = &[
     ("threads", "Where does scaling with threads stop, and why?"),
     ("connections", "What does it cost when a thread serves more connections?"),
     ("latency", "How does latency change with threads, message size and rate?"),
+    ("held_size", "How large is the file cache?"),
     (PLACEMENT, "What do one CPU for both ends and the scheduler's choice cost?"),
     ("one_copy", "From which size does one-copy beat two-copy?"),
     ("zero_copy_from", "From which size does zero-copy beat two-copy?"),
@@ -64,6 +66,7 @@ fn headline(answer: &Answer, words: &Words) -> Option<String> {
         Says::Expensive(expense) => expensive::headline(expense),
         Says::Layers(_) => layers::headline(answer, words),
         Says::Placement(_) => placement::headline(answer),
+        Says::HeldSize(room) => held_size::headline(room),
         Says::ScatterGather(gathering) => scatter_gather::headline(gathering),
         Says::ZeroCopy(change) => zero_copy::headline(change),
         Says::NotFastest(prices) => not_fastest::headline(prices),
@@ -97,6 +100,7 @@ fn sentence(says: &Says, words: &Words) -> String {
         Says::Expensive(expense) => expensive::sentence(expense),
         Says::Layers(cost) => layers::sentence(cost, words),
         Says::Placement(cost) => placement::sentence(cost),
+        Says::HeldSize(room) => held_size::sentence(room),
         Says::NotFastest(prices) => not_fastest::sentence(prices),
         Says::CacheLevels(misses) => cache_levels::sentence(misses),
         Says::Threads(scaling) => threads::sentence(scaling, words),
@@ -199,6 +203,9 @@ fn lack(lack: &Lack) -> String {
         Lack::ZeroCopyOverSizes => "zero-copy beside a way that copies, at several sizes".into(),
         Lack::ClassesAtOneSize { challenger } => {
             format!("a two-copy and a {challenger} mechanism at the same size and settings")
+        }
+        Lack::HeldSize { holder, largest, room, reason } => {
+            held_size::lack(holder, *largest, *room, reason.as_ref())
         }
     }
 }

@@ -61,7 +61,7 @@ const ID: &str = "file_read";
 /// The operation in published tables, which holds remote reads too.
 pub const PUBLISHED: &str = ID;
 /// From here on a file is large enough for the published rows.
-const LARGE_BYTES: u64 = 64 << 20;
+pub const LARGE_BYTES: u64 = 64 << 20;
 
 pub static FILE_READ: SystemOperation = SystemOperation {
     id: ID,
