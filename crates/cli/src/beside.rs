@@ -15,7 +15,9 @@ use syscost_experiment::run::files::RunDir;
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 use syscost_report::side_page::CaseBeside;
-use syscost_tables::compare::{TableCell, figures};
+use syscost_tables::cells::{CellPlace, TableCell, cells};
+use syscost_tables::compare::possible;
+use syscost_tables::remark::remarks;
 use syscost_tables::{PublishedRow, PublishedTable, TableColumn, role};
 
 /// What is known of one source.
@@ -89,27 +91,27 @@ fn cases(table: &PublishedTable, run: &Run, ours: &Analysis) -> Result<Vec<CaseB
     if table.fields {
         return Err("its sizes are those of fields, not of messages".into());
     }
-    let mut found = Vec::new();
+    let (mut found, possible) = (Vec::new(), possible(table, &remarks(table)));
     for (column, id) in METRICS {
-        let cells = figures(table, column);
+        let cells = cells(&possible, column);
         for case in run.record.plan.cases.iter().filter(|case| case.twin_of.is_none()) {
             let (mechanism, point) = (case.point.text(MECHANISM), &case.point);
-            let fits = |cell: &&TableCell| {
-                mechanism.is_some_and(|mechanism| role::names(cell.name, mechanism))
-                    && cell.message_bytes.is_none_or(|bytes| point.int(MESSAGE_BYTES) == Some(bytes))
-                    && cell.threads.is_none_or(|threads| point.int(THREADS) == Some(threads))
+            let fits = |((name, _, bytes, threads), _): &(&CellPlace, &TableCell)| {
+                mechanism.is_some_and(|mechanism| role::names(name, mechanism))
+                    && bytes.is_none_or(|bytes| point.int(MESSAGE_BYTES) == Some(bytes))
+                    && threads.is_none_or(|threads| point.int(THREADS) == Some(threads))
             };
             let (Some(figure), Some(metric)) = (ours.cells.cell(case.index, id), metric(&case.probe, id))
             else {
                 continue;
             };
             let value = figure.estimate.value;
-            found.extend(cells.iter().filter(fits).map(|cell| CaseBeside {
+            found.extend(cells.iter().filter(fits).map(|((name, variant, ..), cell)| CaseBeside {
                 case: case.index,
                 metric,
                 ours: value,
-                theirs: cell.value,
-                called: [cell.name, cell.variant].join(" ").trim_end().into(),
+                theirs: cell.figure.value,
+                called: [*name, *variant].join(" ").trim_end().into(),
             }));
         }
     }

@@ -3,8 +3,9 @@
 //! No difference is called significant. Two figures are ordered where they differ by more than the table's own scatter, or,
 //! where nothing tells that, by more than 5 %. What all cells share (a link) and figures that cannot be order nothing.
 
-use crate::remark::{Remark, flat_band, remarks, size};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*, role};
+use crate::cells::{CellPlace, TableCell, cells};
+use crate::remark::{Remark, flat_band, size};
+use crate::{PublishedTable, TableColumn, TableColumn::*, role};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::{and, significant};
@@ -16,8 +17,6 @@ const LEAST: f64 = 0.05;
 const FEW: usize = 5;
 /// Names that are compared with the first; a table of more is one of kinds, not of rivals.
 const MOST_RIVALS: usize = 8;
-/// The median of a cell's rows may be told of rows no further apart.
-const APART: f64 = 3.0;
 
 /// Which of the two is better in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -51,16 +50,6 @@ pub struct TableComparison {
     pub medians: bool,
 }
 
-/// A cell's figure, and how far it scatters where the table tells.
-struct CellFigure {
-    figure: PublishedFigure,
-    scatter: Option<f64>,
-    rows: usize,
-}
-
-/// Figures of one name by variant, size and threads.
-type NamedCells<'t> = BTreeMap<(&'t str, Option<u64>, Option<u64>), CellFigure>;
-
 /// All comparisons, or why there are none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableComparisons {
@@ -85,47 +74,28 @@ pub fn compare(table: &PublishedTable, remarks: &[Remark]) -> TableComparisons {
     if rivals.is_empty() {
         return none("no two names whose roles are known (A1, zero-copy, send ..), and more than 8 names");
     }
-    let impossible = impossible(remarks);
-    let mut all = Vec::new();
-    for metric in metrics {
-        let cells = cells(table, metric, &impossible);
-        for names in &rivals {
-            if let [Some(olds), Some(news)] = names.map(|name| cells.get(name)) {
-                all.extend(pair(table, metric, *names, olds, news));
-            }
-        }
-    }
+    let possible = possible(table, remarks);
+    let pairs = |metric| {
+        let cells = cells(&possible, metric);
+        rivals.iter().flat_map(|names| pair(table, metric, *names, &cells)).collect::<Vec<_>>()
+    };
+    let all: Vec<TableComparison> = metrics.into_iter().flat_map(pairs).collect();
     match all.is_empty() {
-        true if !impossible.is_empty() => none("figures of the rows that could be compared cannot be"),
+        true if possible.rows.len() < table.rows.len() => {
+            none("figures of the rows that could be compared cannot be")
+        }
         true => none("no two names have a figure at one size and thread count"),
         false => TableComparisons { all, none: None },
     }
 }
 
-/// Lines of figures that cannot be: in them nothing is ahead.
-fn impossible(remarks: &[Remark]) -> BTreeSet<usize> {
+/// The table without figures that cannot be: in them nothing is ahead.
+pub fn possible(table: &PublishedTable, remarks: &[Remark]) -> PublishedTable {
     let impossible = remarks.iter().filter(|remark| remark.id == "impossible");
-    impossible.flat_map(|remark| remark.lines.iter().copied()).collect()
-}
-
-/// What a table says of one place: the median of its rows there.
-pub struct TableCell<'t> {
-    pub name: &'t str,
-    pub variant: &'t str,
-    pub message_bytes: Option<u64>,
-    pub threads: Option<u64>,
-    pub value: f64,
-}
-
-/// The figures of a table by name and place, without those that cannot be.
-pub fn figures(table: &PublishedTable, metric: TableColumn) -> Vec<TableCell<'_>> {
-    let mut figures = Vec::new();
-    for (name, cells) in cells(table, metric, &impossible(&remarks(table))) {
-        for ((variant, message_bytes, threads), cell) in cells {
-            figures.push(TableCell { name, variant, message_bytes, threads, value: cell.figure.value });
-        }
-    }
-    figures
+    let impossible: BTreeSet<usize> = impossible.flat_map(|remark| remark.lines.iter().copied()).collect();
+    let mut table = table.clone();
+    table.rows.retain(|row| !impossible.contains(&row.line));
+    table
 }
 
 /// Who competes with whom, by the names of the table: one-copy and zero-copy with two-copy; without roles, the others
@@ -142,84 +112,44 @@ fn rivals<'t>(names: &[&'t str]) -> Vec<[&'t str; 2]> {
     known
 }
 
-/// The figures of each name by place.
-fn cells<'t>(
-    table: &'t PublishedTable,
-    metric: TableColumn,
-    impossible: &BTreeSet<usize>,
-) -> BTreeMap<&'t str, NamedCells<'t>> {
-    let mut rows: BTreeMap<_, Vec<&PublishedRow>> = BTreeMap::new();
-    for row in table.rows.iter().filter(|row| !impossible.contains(&row.line)) {
-        let Some(name) = row.text(Mechanism) else { continue };
-        if row.value(metric).is_some_and(|value| value > 0.0) {
-            let variant = row.text(Variant).unwrap_or_default();
-            let place = (variant, row.count(MessageBytes), row.count(Threads));
-            rows.entry((name, place)).or_default().push(row);
-        }
-    }
-    let mut cells: BTreeMap<&str, NamedCells> = BTreeMap::new();
-    for ((name, place), rows) in rows {
-        let of_name = cells.entry(name).or_default();
-        of_name.extend(figure(&rows, metric).map(|figure| (place, figure)));
-    }
-    cells
-}
-
-/// The median of a cell's rows; `None`: they lie so far apart that they are no repetitions.
-fn figure(rows: &[&PublishedRow], metric: TableColumn) -> Option<CellFigure> {
-    let mut figures: Vec<_> = rows.iter().filter_map(|row| row.figure(metric)).collect();
-    figures.sort_by(|a, b| a.value.total_cmp(&b.value));
-    let (lower, upper) = (figures[(figures.len() - 1) / 2], figures[figures.len() / 2]);
-    let (least, most) = (figures[0].value, figures[figures.len() - 1].value);
-    let said = rows.iter().filter_map(|row| row.scatter.get(&metric)).copied().reduce(f64::max);
-    let seen = (rows.len() > 1).then_some((most - least) / 2.0);
-    let (value, rounding) = ((lower.value + upper.value) / 2.0, lower.rounding.max(upper.rounding));
-    (most <= APART * least).then_some(CellFigure {
-        figure: PublishedFigure { value, rounding },
-        scatter: said.into_iter().chain(seen).reduce(f64::max),
-        rows: if said.is_some() { FEW } else { rows.len() },
-    })
-}
-
 /// One comparison for each variant that both have.
 fn pair(
     table: &PublishedTable,
     metric: TableColumn,
     [incumbent, challenger]: [&str; 2],
-    olds: &NamedCells,
-    news: &NamedCells,
+    cells: &BTreeMap<CellPlace, TableCell>,
 ) -> Vec<TableComparison> {
     let band = flat_band(table).filter(|_| metric == Throughput);
-    let in_band = |of: &CellFigure| band.is_some_and(|(low, high)| (low..=high).contains(&of.figure.value));
+    let in_band = |of: &TableCell| band.is_some_and(|(low, high)| (low..=high).contains(&of.figure.value));
     let more_is_better = matches!(metric, Throughput | MessageRate);
     let said = table.rows.iter().any(|row| row.scatter.contains_key(&metric));
     let mut found: Vec<TableComparison> = Vec::new();
-    for (place @ (variant, message_bytes, threads), before) in olds {
-        let Some(after) = news.get(place) else { continue };
+    for (&(_, variant, message_bytes, threads), before) in cells.iter().filter(|(at, _)| at.0 == incumbent) {
+        let Some(after) = cells.get(&(challenger, variant, message_bytes, threads)) else { continue };
         let (was, is) = (before.figure.value, after.figure.value);
         let ahead = match ((is > was) == more_is_better, in_band(before) && in_band(after)) {
             (true, false) if are_ordered(before, after) => Ahead::Challenger,
             (false, false) if are_ordered(before, after) => Ahead::Incumbent,
             _ => Ahead::NotOrdered,
         };
-        if found.last().is_none_or(|last| last.variant != *variant) {
+        if found.last().is_none_or(|last| last.variant != variant) {
             let (challenger, incumbent) = (challenger.to_string(), incumbent.to_string());
             let (variant, cells) = (variant.to_string(), Vec::new());
             found.push(TableComparison { challenger, incumbent, metric, variant, cells, medians: false });
         }
         let last = found.last_mut().expect("just pushed");
         let times = (is / was).max(was / is);
-        last.cells.push(ComparedCell { message_bytes: *message_bytes, threads: *threads, ahead, times });
+        last.cells.push(ComparedCell { message_bytes, threads, ahead, times });
         last.medians |= !said && [before, after].iter().any(|of| of.rows > 1);
     }
     found
 }
 
 /// Beyond rounding, and beyond the scatter of both; of few runs also beyond what single runs differ by.
-fn are_ordered(a: &CellFigure, b: &CellFigure) -> bool {
+fn are_ordered(a: &TableCell, b: &TableCell) -> bool {
     let apart = (a.figure.value - b.figure.value).abs() - a.figure.rounding - b.figure.rounding;
     let scatter = a.scatter.unwrap_or(0.0) + b.scatter.unwrap_or(0.0);
-    let few = a.scatter.is_none() || b.scatter.is_none() || a.rows.min(b.rows) < FEW;
+    let few = [a, b].iter().any(|of| of.scatter.is_none() || !of.told && of.rows < FEW);
     let least = if few { LEAST * a.figure.value.min(b.figure.value) } else { 0.0 };
     apart > scatter.max(least).max(0.0)
 }

@@ -7,6 +7,7 @@
 mod unit;
 mod dictionary;
 pub mod role;
+pub mod cells;
 pub mod remark;
 pub mod compare;
 mod grid;
@@ -184,6 +185,11 @@ impl PublishedFigure {
 
     pub fn high(&self) -> f64 {
         self.value + self.rounding
+    }
+
+    /// The share by which rounding may have moved it.
+    fn share(&self) -> f64 {
+        self.rounding / self.value
     }
 }
 

@@ -139,7 +139,7 @@ fn derive(table: &mut PublishedTable) {
         let (Some(cycles), Some(bytes)) = (row.figure(Cycles), bytes.filter(|bytes| *bytes > 0.0)) else {
             continue;
         };
-        let rounding = row.figure(Throughput).filter(|_| !counted).map_or(0.0, |f| f.rounding / f.value);
+        let rounding = row.figure(Throughput).filter(|_| !counted).map_or(0.0, |f| f.share());
         let value = cycles.value / bytes;
         row.figures.insert(
             CyclesPerByte,

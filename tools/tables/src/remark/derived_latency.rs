@@ -5,7 +5,7 @@
 //! cannot tell these apart. Source: Little (1961).
 
 use super::{Remark, extent};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*};
+use crate::{PublishedRow, PublishedTable, TableColumn, TableColumn::*};
 use syscost_core::units::{Unit as CoreUnit, significant};
 
 /// How far from the whole number a product may lie, beside the printed rounding.
@@ -102,7 +102,7 @@ fn told(by_thread: bool, factor: f64, lines: Vec<usize>, of: usize, one: &str) -
 fn constant(table: &PublishedTable) -> Option<Remark> {
     let known = |row: &PublishedRow| {
         let (latency, rate) = (row.figure(Latency)?, row.figure(Throughput)?);
-        let (product, slack) = (latency.value * rate.value * 1e-9, share(latency) + share(rate));
+        let (product, slack) = (latency.value * rate.value * 1e-9, latency.share() + rate.share());
         let size = row.count(MessageBytes).filter(|_| product > 0.0 && slack < SLACK)?;
         Some((product, slack, size, row.line))
     };
@@ -128,11 +128,7 @@ pub fn in_flight(row: &PublishedRow, of: TableColumn) -> Option<InFlight<'_>> {
     let bits = if of == MessageRate { 1.0 } else { row.value(MessageBytes)? * 8.0 };
     let in_flight = latency.value * 1e-9 * rate.value / bits;
     let known = in_flight.is_finite() && in_flight > 0.0;
-    known.then(|| (row, in_flight, SLACK + share(latency) + share(rate)))
-}
-
-fn share(figure: PublishedFigure) -> f64 {
-    figure.rounding / figure.value
+    known.then(|| (row, in_flight, SLACK + latency.share() + rate.share()))
 }
 
 #[cfg(test)]

@@ -16,34 +16,19 @@ const MOST_NAMES: usize = 64;
 /// How every one of these remarks ends.
 const WHY: &str = "Counts of real runs scatter; a formula does not.";
 
-/// A term of a formula in size and threads, and its name.
-type FormulaTerm = (fn(f64, f64) -> f64, &'static str);
+/// Terms of a formula in size and threads.
+const TERMS: [&str; 4] = ["", "size", "threads", "size x threads"];
 
-const ONE: FormulaTerm = (|_, _| 1.0, "");
-const SIZE: FormulaTerm = (|size, _| size, "size");
-const THREADS: FormulaTerm = (|_, threads| threads, "threads");
-const BOTH: FormulaTerm = (|size, threads| size * threads, "size x threads");
-
-const MODELS: [&[FormulaTerm]; 8] = [
-    &[ONE],
-    &[THREADS],
-    &[SIZE],
-    &[BOTH],
-    &[ONE, THREADS],
-    &[ONE, SIZE],
-    &[SIZE, THREADS],
-    &[ONE, SIZE, THREADS],
-];
+const MODELS: [&[usize]; 8] = [&[0], &[2], &[1], &[3], &[0, 2], &[0, 1], &[1, 2], &[0, 1, 2]];
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let lines = COUNTERS.into_iter().filter_map(|column| straight(table, column));
     lines.chain(proportional(table)).collect()
 }
 
-/// A row's place and figure.
+/// A row's figure beside its terms.
 struct FormulaPoint {
-    size: f64,
-    threads: f64,
+    terms: [f64; 4],
     figure: PublishedFigure,
     line: usize,
 }
@@ -54,7 +39,8 @@ fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
         let point = |row: &&PublishedRow| {
             let figure = row.figure(column).filter(|f| f.value > 0.0)?;
             let [size, threads] = [MessageBytes, Threads].map(|column| row.value(column).unwrap_or(0.0));
-            Some(FormulaPoint { size, threads, figure, line: row.line })
+            let terms = [1.0, size, threads, size * threads];
+            Some(FormulaPoint { terms, figure, line: row.line })
         };
         let points: Vec<FormulaPoint> = rows.iter().filter_map(point).collect();
         Some((formula(&points)?, points))
@@ -83,10 +69,8 @@ fn formula(points: &[FormulaPoint]) -> Option<String> {
     }
     MODELS.into_iter().filter(|terms| points.len() >= terms.len() + SPARE).find_map(|terms| {
         let factors = solve(points, terms)?;
-        let sum = |p: &FormulaPoint| -> f64 {
-            terms.iter().zip(&factors).map(|((of, _), f)| f * of(p.size, p.threads)).sum()
-        };
-        let told = |((_, name), factor): (&FormulaTerm, &f64)| match *name {
+        let sum = |p: &FormulaPoint| terms.iter().zip(&factors).map(|(at, f)| f * p.terms[*at]).sum::<f64>();
+        let told = |(at, factor): (&usize, &f64)| match TERMS[*at] {
             "" => significant(*factor),
             name => format!("{} x {name}", significant(*factor)),
         };
@@ -99,16 +83,16 @@ fn formula(points: &[FormulaPoint]) -> Option<String> {
 
 /// Least squares by the normal equations, each term scaled to its largest value, and Gauss with pivots. `None`: the
 /// terms are collinear (one size, one thread count).
-fn solve(points: &[FormulaPoint], terms: &[FormulaTerm]) -> Option<Vec<f64>> {
+fn solve(points: &[FormulaPoint], terms: &[usize]) -> Option<Vec<f64>> {
     let many = terms.len();
-    let largest = |(of, _): &FormulaTerm| points.iter().map(|p| of(p.size, p.threads)).fold(0.0, f64::max);
+    let largest = |at: &usize| points.iter().map(|p| p.terms[*at]).fold(0.0, f64::max);
     let scales: Vec<f64> = terms.iter().map(largest).collect();
     if scales.contains(&0.0) {
         return None;
     }
     let mut system = vec![vec![0.0; many + 1]; many];
     for p in points {
-        let terms = terms.iter().zip(&scales).map(|((of, _), scale)| of(p.size, p.threads) / scale);
+        let terms = terms.iter().zip(&scales).map(|(at, scale)| p.terms[*at] / scale);
         let x: Vec<f64> = terms.chain([p.figure.value]).collect();
         for (row, factor) in system.iter_mut().zip(&x) {
             row.iter_mut().zip(&x).for_each(|(sum, x)| *sum += factor * x);

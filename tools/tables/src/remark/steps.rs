@@ -1,7 +1,8 @@
 //! Steps of throughput between neighbours that surprise: cliffs along the message size, and throughput that falls as
 //! threads rise, or rises faster than the threads.
 
-use super::{Remark, called, capital, extent, rate, shown, size};
+use super::{Remark, called, capital, rate, shown, size};
+use crate::cells::cells;
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::{percent, significant};
@@ -14,14 +15,9 @@ const NOISE: f64 = 0.2;
 const BESIDE: [TableColumn; 4] = [ContextSwitches, LlcMisses, CacheMisses, L1Misses];
 /// By so much.
 const RISE: f64 = 3.0;
-/// Rows of one place that lie further apart are no repetitions of one measurement.
-const APART: f64 = 3.0;
 
 /// A place on a line, its row, and the figure there.
 type LineEnd<'t> = (u64, &'t PublishedRow, PublishedFigure);
-
-/// The rows of a line by their place on it.
-type EndsByPlace<'t> = BTreeMap<u64, Vec<LineEnd<'t>>>;
 
 /// Two neighbours on a line of throughputs.
 struct TableStep<'t> {
@@ -51,18 +47,13 @@ fn lines_of(steps: &[TableStep]) -> Vec<usize> {
     lines.into_iter().collect()
 }
 
-/// Neighbours among rows that differ in one coordinate, by that one ascending. A coordinate given more than once
-/// (repetitions) stands once, by the median; of an even number the row is the lower of the two in the middle.
+/// Neighbours among cells that differ in one coordinate, by that one ascending.
 fn steps(table: &PublishedTable, along: TableColumn) -> Vec<TableStep<'_>> {
-    let other = if along == MessageBytes { Threads } else { MessageBytes };
-    let mut lines: BTreeMap<_, EndsByPlace> = BTreeMap::new();
-    for row in &table.rows {
-        // Nothing was measured where there is none.
-        let figure = row.figure(Throughput).filter(|figure| figure.value > 0.0);
-        let (Some(at), Some(figure)) = (row.count(along), figure) else { continue };
-        let [mechanism, variant] = [Mechanism, Variant].map(|column| row.text(column).unwrap_or_default());
-        let line = lines.entry((mechanism, variant, row.count(other))).or_default();
-        line.entry(at).or_default().push((at, row, figure));
+    let mut lines: BTreeMap<_, BTreeMap<u64, LineEnd>> = BTreeMap::new();
+    for ((name, variant, bytes, threads), cell) in cells(table, Throughput) {
+        let (at, other) = if along == MessageBytes { (bytes, threads) } else { (threads, bytes) };
+        let Some(at) = at else { continue };
+        lines.entry((name, variant, other)).or_default().insert(at, (at, cell.row, cell.figure));
     }
     let mut found = Vec::new();
     for ((mechanism, variant, fixed), line) in lines {
@@ -72,7 +63,7 @@ fn steps(table: &PublishedTable, along: TableColumn) -> Vec<TableStep<'_>> {
         });
         let variant = if variant.is_empty() { String::new() } else { format!(" ({variant})") };
         let name = format!("{}{fixed}{variant}", called(mechanism));
-        let line: Vec<LineEnd> = line.into_values().filter_map(middle).collect();
+        let line: Vec<LineEnd> = line.into_values().collect();
         found.extend(line.windows(2).enumerate().map(|(i, pair)| TableStep {
             line: name.clone(),
             from: pair[0],
@@ -81,15 +72,6 @@ fn steps(table: &PublishedTable, along: TableColumn) -> Vec<TableStep<'_>> {
         }));
     }
     found
-}
-
-fn middle(mut ends: Vec<LineEnd>) -> Option<LineEnd> {
-    let (least, most) = extent(ends.iter().map(|(.., figure)| figure.value));
-    ends.sort_by(|a, b| a.2.value.total_cmp(&b.2.value));
-    let (lower, upper) = (ends[(ends.len() - 1) / 2], ends[ends.len() / 2]);
-    let between = |of: fn(&PublishedFigure) -> f64| (of(&lower.2) + of(&upper.2)) / 2.0;
-    let median = PublishedFigure { value: between(|f| f.value), rounding: between(|f| f.rounding) };
-    (most <= APART * least).then_some((lower.0, lower.1, median))
 }
 
 /// Throughput that falls to a fraction while messages grow.

@@ -32,7 +32,7 @@ struct WrongTotal<'t> {
 impl<'t> WrongTotal<'t> {
     /// A figure against what the others give, of which so much may be rounding.
     fn of(row: &'t PublishedRow, said: PublishedFigure, other: f64, rounding: f64) -> Option<WrongTotal<'t>> {
-        let (ratio, rounding) = (said.value / other, share(said) + rounding);
+        let (ratio, rounding) = (said.value / other, said.share() + rounding);
         let known = ratio.is_finite() && ratio > 0.0;
         known.then_some(WrongTotal { row, said: said.value, ratio, rounding })
     }
@@ -122,13 +122,13 @@ fn of_totals(row: &PublishedRow) -> Option<WrongTotal<'_>> {
     let messages = || Some((row.figure(Messages)?, row.value(MessageBytes)?));
     let (count, bytes) = row.figure(Bytes).map(|bytes| (bytes, 1.0)).or_else(messages)?;
     let totals = count.value * bytes * 8.0 / (seconds.value * 1e-9);
-    WrongTotal::of(row, row.figure(Throughput)?, totals, share(seconds) + share(count))
+    WrongTotal::of(row, row.figure(Throughput)?, totals, seconds.share() + count.share())
 }
 
 fn of_messages(row: &PublishedRow) -> Option<WrongTotal<'_>> {
     let (count, size, bytes) = (row.figure(Messages)?, row.value(MessageBytes)?, row.figure(Bytes)?);
     let framed = (0.0..=HEADERS).contains(&(bytes.value / count.value - size));
-    let of = WrongTotal::of(row, bytes, count.value * size, share(count));
+    let of = WrongTotal::of(row, bytes, count.value * size, count.share());
     of.filter(|wrong| wrong.holds(PARTIAL) || !framed)
 }
 
@@ -136,12 +136,8 @@ fn of_messages(row: &PublishedRow) -> Option<WrongTotal<'_>> {
 fn of_rates(row: &PublishedRow) -> Option<WrongTotal<'_>> {
     let rate = row.figure(MessageRate)?;
     let one_way = rate.value * row.value(MessageBytes)? * 8.0;
-    let of = |bits| WrongTotal::of(row, row.figure(Throughput)?, bits, share(rate));
+    let of = |bits| WrongTotal::of(row, row.figure(Throughput)?, bits, rate.share());
     of(2.0 * one_way).filter(|both| both.holds(SLACK)).or_else(|| of(one_way))
-}
-
-fn share(figure: PublishedFigure) -> f64 {
-    figure.rounding / figure.value
 }
 
 #[cfg(test)]
