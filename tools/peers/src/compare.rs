@@ -166,17 +166,14 @@ fn mean_log(figures: &[f64]) -> f64 {
     figures.iter().map(|figure| figure.ln()).sum::<f64>() / figures.len() as f64
 }
 
-/// Visits without a figure: contest, program, how many, the first reason.
-pub fn failures(record: &Record) -> Vec<(String, String, usize, String)> {
-    let mut failures: Vec<(String, String, usize, String)> = Vec::new();
-    for visit in &record.visits {
-        if visit.value.is_some() {
-            continue;
-        }
-        let same = |f: &&mut (String, String, usize, String)| f.0 == visit.contest && f.1 == visit.program;
-        match failures.iter_mut().find(same) {
+/// Visits without a figure by contest and program: how many, and the first reason.
+pub fn failures(record: &Record) -> Vec<(&str, &str, usize, &str)> {
+    let mut failures: Vec<(&str, &str, usize, &str)> = Vec::new();
+    for visit in record.visits.iter().filter(|visit| visit.value.is_none()) {
+        let (contest, program) = (visit.contest.as_str(), visit.program.as_str());
+        match failures.iter_mut().find(|known| (known.0, known.1) == (contest, program)) {
             Some((_, _, count, _)) => *count += 1,
-            None => failures.push((visit.contest.clone(), visit.program.clone(), 1, visit.failure.clone())),
+            None => failures.push((contest, program, 1, &visit.failure)),
         }
     }
     failures
@@ -236,6 +233,6 @@ mod tests {
         let record = Record { facts: Vec::new(), visits };
         let pooled = results(Page::Plain, &record)[0].programs[0].pooled.unwrap();
         assert_eq!((pooled.quads, pooled.ratio), (1, 1.0));
-        assert_eq!(failures(&record), [("send".into(), "netperf".into(), 1, "it broke".into())]);
+        assert_eq!(failures(&record), [("send", "netperf", 1, "it broke")]);
     }
 }

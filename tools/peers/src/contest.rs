@@ -11,10 +11,11 @@ use syscost_core::sample::Metric;
 use syscost_measure::probe;
 
 /// The page of a contest, which is also the command that measures it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Page {
     /// docs/peers.md: plain sends, round trips, and variants of our own.
+    #[default]
     Plain,
     /// docs/ways-vs-peers.md: every other way to move data.
     Ways,
@@ -22,42 +23,32 @@ pub enum Page {
     Os,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Contest {
     pub id: String,
     title: Option<String>,
     pub page: Page,
-    #[serde(default = "transfer")]
-    pub probe: String,
+    probe: Option<String>,
     /// Payload bits per second, of which more is better, or nanoseconds of a message, of which less is.
-    #[serde(default = "throughput")]
-    pub metric: String,
+    metric: Option<String>,
     /// Axes of ours by id, values as on the command line; the rest keeps the study's defaults.
-    #[serde(default)]
     pub at: BTreeMap<String, String>,
     /// Our metric counts this often: a round trip is two passes of a token.
-    #[serde(default = "once")]
-    pub times: f64,
+    pub times: Option<f64>,
     /// Ours has messages in flight in memory of their own: as many as [`holds`] says.
-    #[serde(default)]
     pub holds: bool,
-    /// TCP_NODELAY off, on or both, each a cell of its own.
-    #[serde(default = "on")]
+    /// TCP_NODELAY off, on or both, each a cell of its own; on where nothing is said.
     nodelay: Vec<bool>,
-    /// TCP streams at a time, each number a cell of its own.
-    #[serde(default = "one")]
+    /// TCP streams at a time, each number a cell of its own; one where nothing is said.
     streams: Vec<u32>,
     /// The veth pair's MTU where it is not the usual; then there is no contest on loopback.
     pub mtu: Option<u32>,
     /// Message sizes below are left out, those above cut to the largest.
-    #[serde(default = "any")]
-    bytes: (u64, u64),
+    bytes: Option<(u64, u64)>,
     /// Programs by their key; of an operation all that measure it.
-    #[serde(default)]
     rivals: Vec<String>,
     /// What both sides have in common, and what they do not.
-    #[serde(default)]
     pub terms: String,
 }
 
@@ -86,30 +77,6 @@ impl Page {
     }
 }
 
-fn transfer() -> String {
-    "transfer".into()
-}
-
-fn throughput() -> String {
-    "throughput".into()
-}
-
-fn on() -> Vec<bool> {
-    vec![true]
-}
-
-fn one() -> Vec<u32> {
-    vec![1]
-}
-
-fn once() -> f64 {
-    1.0
-}
-
-fn any() -> (u64, u64) {
-    (8, 1 << 30)
-}
-
 impl Contest {
     pub fn name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.id)
@@ -117,9 +84,17 @@ impl Contest {
 
     /// What ours measures, in whose unit every program is read.
     pub fn measured(&self) -> Result<Metric> {
-        let probe = probe::find(&self.probe).with_context(|| format!("no probe {}", self.probe))?;
-        let metric = probe.metrics().into_iter().find(|metric| metric.id == self.metric);
-        metric.with_context(|| format!("{} has no metric {}", self.probe, self.metric))
+        let probe = probe::find(self.probe()).with_context(|| format!("no probe {}", self.probe()))?;
+        let metric = probe.metrics().into_iter().find(|metric| metric.id == self.metric());
+        metric.with_context(|| format!("{} has no metric {}", self.probe(), self.metric()))
+    }
+
+    pub fn probe(&self) -> &str {
+        self.probe.as_deref().unwrap_or("transfer")
+    }
+
+    fn metric(&self) -> &str {
+        self.metric.as_deref().unwrap_or("throughput")
     }
 
     pub fn show(&self, value: f64) -> String {
@@ -128,7 +103,7 @@ impl Contest {
 
     /// `latency_p99`: 99.
     pub fn quantile(&self) -> &str {
-        self.metric.split_once("_p").map_or("", |(_, number)| number)
+        self.metric().split_once("_p").map_or("", |(_, number)| number)
     }
 
     pub fn rivals(&self) -> impl Iterator<Item = &'static Program> {
@@ -145,18 +120,18 @@ impl Contest {
         if self.page == Page::Os {
             return vec![Cell::default()];
         }
+        fn or<T: Clone>(said: &[T], usual: T) -> Vec<T> {
+            if said.is_empty() { vec![usual] } else { said.to_vec() }
+        }
+        let (low, high) = self.bytes.unwrap_or((8, 1 << 30));
         let mut cells: Vec<Cell> = Vec::new();
         for path in options.paths.iter().filter(|path| self.mtu.is_none() || **path == Path::Veth) {
-            for size in options.sizes.iter().filter(|size| **size >= self.bytes.0) {
-                let message_bytes = (*size).min(self.bytes.1);
-                let of_both =
-                    self.nodelay.iter().flat_map(|nodelay| self.streams.iter().map(move |n| (*nodelay, *n)));
-                cells.extend(of_both.map(|(nodelay, streams)| Cell {
-                    path: *path,
-                    nodelay,
-                    streams,
-                    message_bytes,
-                }));
+            for message_bytes in options.sizes.iter().filter(|size| **size >= low).map(|size| high.min(*size))
+            {
+                for nodelay in or(&self.nodelay, true) {
+                    let of = |streams| Cell { path: *path, nodelay, streams, message_bytes };
+                    cells.extend(or(&self.streams, 1).into_iter().map(of));
+                }
             }
         }
         cells.sort();

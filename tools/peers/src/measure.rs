@@ -11,11 +11,12 @@ use crate::options::{Options, Usage};
 use crate::ours::{self, Visit};
 use crate::place::{self, CONGESTION_CONTROL, Place};
 use crate::process::{self, Interrupted, Seat};
-use crate::program::{Found, Measure, Program, filled, words};
+use crate::program::{Measure, Program, filled, words};
 use crate::props::{self, cache_by_page};
 use crate::record::{self, OURS, Recorder, Side, Visited, command_line};
 use crate::{compare, page};
 use anyhow::{Context, Result, anyhow, bail};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::Arc;
@@ -86,10 +87,8 @@ fn known(kind: &str, asked: &[String], names: Vec<&str>) -> Result<()> {
 
 fn list(contests: &[AskedContest]) -> String {
     let here = |rival: &&Program| {
-        let here = match rival.find() {
-            Ok(found) => found.version,
-            Err(why) => format!("not here: {why}; get it from {}", rival.source),
-        };
+        let missing = |why| format!("not here: {why}; get it from {}", rival.source);
+        let here = rival.find().unwrap_or_else(missing);
         format!("  {:26} {here}\n", rival.id)
     };
     let of = |asked: &AskedContest| {
@@ -102,16 +101,16 @@ fn list(contests: &[AskedContest]) -> String {
 struct Match {
     contest: &'static Contest,
     rival: &'static Program,
-    found: Found,
+    version: String,
     cell: Cell,
 }
 
 fn measure(options: &Options, contests: &[AskedContest], stop: &Arc<AtomicBool>) -> Result<()> {
     let started = Instant::now();
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, stop.clone())?;
     }
-    let mut facts = vec![(OURS.to_string(), ours::find()?.version)];
+    let mut facts = vec![(OURS.to_string(), ours::find()?)];
     let mut matches = matches(options, contests, &mut facts);
     if matches.is_empty() {
         bail!("no program of these contests is here and has such a cell; --list says where to get them");
@@ -160,17 +159,14 @@ fn matches(options: &Options, contests: &[AskedContest], facts: &mut Vec<(String
     for AskedContest { contest, rivals } in contests {
         for rival in rivals.iter().copied() {
             let found = rival.find();
-            let said = match &found {
-                Ok(found) => found.version.clone(),
-                Err(why) => format!("not compared: {why}"),
-            };
+            let said = found.clone().unwrap_or_else(|why| format!("not compared: {why}"));
             let fact = (rival.id.clone(), said);
             if !facts.contains(&fact) {
                 facts.push(fact);
             }
-            let Ok(found) = found else { continue };
+            let Ok(version) = found else { continue };
             let cells = contest.cells(options).into_iter().filter(|cell| rival.applies(cell));
-            matches.extend(cells.map(|cell| Match { contest, rival, found: found.clone(), cell }));
+            matches.extend(cells.map(|cell| Match { contest, rival, version: version.clone(), cell }));
         }
     }
     matches
@@ -269,7 +265,7 @@ impl Visitor<'_> {
         let variant = rival.client.is_none() && rival.measure.is_empty();
         match (side, variant) {
             (Side::Theirs, false) => return self.theirs(one, place),
-            (Side::Ours, false) | (Side::Theirs, true) => at.extend(rival.alike(&one.cell, &one.found)),
+            (Side::Ours, false) | (Side::Theirs, true) => at.extend(rival.alike(&one.cell, &one.version)),
             (Side::Ours, true) => {}
         }
         let visit =

@@ -8,7 +8,6 @@ use crate::cell::Cell;
 use crate::contest::Contest;
 use crate::place::{CONGESTION_CONTROL, Place};
 use crate::process::Interrupted;
-use crate::program::Found;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -45,19 +44,19 @@ pub struct Visit<'a> {
 }
 
 /// The program that cargo built beside this one, as the comparison records it.
-pub fn find() -> Result<Found> {
+pub fn find() -> Result<String> {
     let binary = std::env::current_exe()?.with_file_name("syscost");
     ensure!(binary.is_file(), "{} is missing: cargo build --release", binary.display());
     program::set(&binary);
     let profile = if cfg!(debug_assertions) { "debug build: compare nothing" } else { "release" };
     let hash = program::sha256().with_context(|| binary.display().to_string())?;
-    Ok(Found { version: format!("{} {profile}, SHA-256 {}", env!("CARGO_PKG_VERSION"), &hash[..12]) })
+    Ok(format!("{} {profile}, SHA-256 {}", env!("CARGO_PKG_VERSION"), &hash[..12]))
 }
 
 /// One figure of ours: the metric as reports compute it, over rounds of fresh workers.
 pub fn figure(contest: &Contest, at: &[(String, String)], visit: &Visit<'_>) -> Result<f64> {
-    let point = resolved(&contest.probe, at, &common(visit))?;
-    let (probe, metric) = (probe::find(&contest.probe).context("resolved above")?, contest.measured()?);
+    let point = resolved(contest.probe(), at, &common(visit))?;
+    let (probe, metric) = (probe::find(contest.probe()).context("resolved above")?, contest.measured()?);
     if let Err(why) = probe.available(&point) {
         bail!("{}: {}", why.reason, why.remedy);
     }
@@ -65,7 +64,7 @@ pub fn figure(contest: &Contest, at: &[(String, String)], visit: &Visit<'_>) -> 
     if let Some(place) = visit.place {
         paths.lend(place.settings.clone(), place.lent()?);
     }
-    let case = Case { index: 0, probe: contest.probe.as_str().into(), point, twin_of: None };
+    let case = Case { index: 0, probe: contest.probe().into(), point, twin_of: None };
     let interrupted = || visit.stop.load(Ordering::Relaxed);
     let (timing, rounds) = match visit.place {
         Some(_) => (transfer_timing(&case, visit.seconds)?, 1),
@@ -83,7 +82,7 @@ pub fn figure(contest: &Contest, at: &[(String, String)], visit: &Visit<'_>) -> 
         let samples: Vec<&Sample> = round.samples.iter().collect();
         values.extend(round_value(&samples, &metric, &case.point));
     }
-    Ok(contest.times * stats::median(&values).context("no usable sample")?)
+    Ok(contest.times.unwrap_or(1.0) * stats::median(&values).context("no usable sample")?)
 }
 
 /// What makes the probe's own window as long as a visit: a probe may stretch what it is asked for.

@@ -198,7 +198,7 @@ fn behind_in(results: &[ContestResult]) -> Vec<String> {
 
 /// What is missing.
 fn failures(record: &Record) -> Vec<String> {
-    let sentence = |(contest, program, count, reason): (String, String, usize, String)| {
+    let sentence = |(contest, program, count, reason): (&str, &str, usize, &str)| {
         let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
         let visits = if count == 1 { "visit" } else { "visits" };
         format!("{contest}, {program}: {count} {visits} without a figure; the first: {reason}.")

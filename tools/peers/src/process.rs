@@ -6,9 +6,9 @@
 //! goes to anonymous files, so that no tool ever blocks on a full pipe.
 
 use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::File;
-use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -69,7 +69,7 @@ impl Running {
         command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
         let program = command.get_program().to_string_lossy().into_owned();
         let child = command.spawn().with_context(|| format!("cannot start {program}"))?;
-        let exit = pidfd(child.id())?;
+        let exit = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).context("pidfd_open")?;
         Ok(Running { child, exit, stdout, stderr })
     }
 
@@ -132,14 +132,4 @@ fn read_all(file: &File) -> Result<String> {
     let mut bytes = vec![0; file.metadata()?.len() as usize];
     file.read_exact_at(&mut bytes, 0)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn pidfd(pid: u32) -> Result<OwnedFd> {
-    // SAFETY: takes numbers only; the descriptor returned is new.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error()).context("pidfd_open");
-    }
-    // SAFETY: as above.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }

@@ -63,13 +63,6 @@ pub struct Measure {
     pub differs: String,
 }
 
-/// A program that was found on this machine.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// As it says it.
-    pub version: String,
-}
-
 impl Program {
     pub fn key(&self) -> &str {
         self.key.as_deref().unwrap_or(&self.id)
@@ -88,20 +81,17 @@ impl Program {
         Ok((self.client.as_deref().context("a transfer has a client")?, self.server.as_deref()))
     }
 
-    /// Finds it on this machine, or says why not.
-    pub fn find(&self) -> Result<Found, String> {
+    /// Finds it on this machine, and what it says of its version; or says why not.
+    pub fn find(&self) -> Result<String, String> {
         let lines = self.client.iter().chain(&self.server);
         let mut files = Vec::new();
         for line in lines.chain(self.measure.first().map(|measure| &measure.command)) {
             files.push(file(line.split_whitespace().next().unwrap_or_default())?);
         }
-        let version = match &self.version {
-            Some(line) => said(line)?,
-            None => {
-                files.first().map_or_else(|| Ok("a variant of syscost".into()), |file| fingerprint(file))?
-            }
-        };
-        Ok(Found { version })
+        match &self.version {
+            Some(line) => said(line),
+            None => files.first().map_or_else(|| Ok("a variant of syscost".into()), |file| fingerprint(file)),
+        }
     }
 
     /// Can it do this cell on equal terms?
@@ -112,9 +102,9 @@ impl Program {
     }
 
     /// What ours is told beside it, so that both do the same work.
-    pub fn alike(&self, cell: &Cell, found: &Found) -> Settings {
+    pub fn alike(&self, cell: &Cell, version: &str) -> Settings {
         let mut settings: Settings = self.ours.clone().into_iter().collect();
-        if self.one_thread || self.one_thread_before.is_some_and(|since| number(&found.version) < since) {
+        if self.one_thread || self.one_thread_before.is_some_and(|since| number(version) < since) {
             settings.push(("threads".into(), "1".into()));
             settings.push(("connections".into(), cell.streams.to_string()));
         }

@@ -1,8 +1,8 @@
 //! The file that other programs read, as their operations want it to lie in the page cache.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use rustix::fs::{Advice, fadvise};
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 /// Its size.
@@ -12,14 +12,9 @@ pub const BYTES: u64 = 64 << 20;
 /// write or a read-ahead left there is mapped by one fault, which would decide the figure.
 pub fn cache_by_page(path: &str) -> Result<()> {
     let file = File::open(path).with_context(|| path.to_string())?;
-    let advise = |advice: libc::c_int| {
-        // SAFETY: takes a live descriptor and numbers; a refusal is returned.
-        unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) }
-    };
-    ensure!(
-        advise(libc::POSIX_FADV_DONTNEED) == 0 && advise(libc::POSIX_FADV_RANDOM) == 0,
-        "{path}: fadvise"
-    );
+    for advice in [Advice::DontNeed, Advice::Random] {
+        fadvise(&file, 0, None, advice).with_context(|| format!("{path}: fadvise"))?;
+    }
     let mut page = [0; 4096];
     for offset in (0..BYTES).step_by(page.len()) {
         file.read_exact_at(&mut page, offset)?;

@@ -105,8 +105,8 @@ fn every_contest_names_programs_and_axes_that_exist() {
     let mut seen = HashSet::new();
     for contest in &Page::Plain.entries().contest {
         assert!(contest.rivals().count() > 0 && seen.insert(&contest.id), "{}", contest.id);
-        let probe = probe::find(&contest.probe).unwrap();
-        assert!(probe.metrics().iter().any(|metric| metric.id == contest.metric), "{}", contest.id);
+        let probe = probe::find(contest.probe()).unwrap();
+        contest.measured().unwrap();
         for id in contest.at.keys() {
             assert!(probe.axes().iter().any(|axis| axis.id == id), "{}: {id}", contest.id);
         }
@@ -122,7 +122,7 @@ fn every_operation_is_a_case_of_ours_and_every_command_says_what_it_does_otherwi
         contest.measured().unwrap();
         assert!(contest.rivals().count() > 0, "{}", contest.id);
         let at: Vec<_> = contest.at.clone().into_iter().collect();
-        match resolved(&contest.probe, &at, &[("directory", ".".into())]) {
+        match resolved(contest.probe(), &at, &[("directory", ".".into())]) {
             Ok(point) => assert!(contest.at.keys().all(|id| point.get(id).is_some()), "{}", contest.name()),
             // A matrix of CPUs is empty on one.
             Err(error) => {
