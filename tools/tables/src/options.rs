@@ -1,29 +1,22 @@
 //! What the reader of a table says of it: roles of headings, a wide layout, what files' names tell, and what never changes.
 
 use crate::TableColumn;
-use crate::dictionary::WrittenUnit;
+use crate::dictionary::{ReadAs, WrittenUnit};
 use crate::role::bare;
 use crate::unit::{self, Dimension};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadingOptions {
-    columns: Vec<GivenColumn>,
+    /// By their headings.
+    columns: Vec<(String, ReadAs)>,
     /// Headings that nothing else means are values of the first, and their cells figures of the second.
-    pub(crate) wide: Option<(TableColumn, GivenColumn)>,
+    pub(crate) wide: Option<(TableColumn, ReadAs)>,
     pub(crate) name: Option<NamePattern>,
     /// For tables without such a column.
     pub threads: Option<u64>,
     pub seconds: Option<f64>,
     /// What stands before decimals: a point or a comma.
     pub(crate) decimal: Option<char>,
-}
-
-/// `ROLE=HEADING[:UNIT]`
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct GivenColumn {
-    pub column: TableColumn,
-    heading: String,
-    pub unit: Option<WrittenUnit>,
 }
 
 /// `{mechanism}_{size}_{threads}`: the parts of a file's name.
@@ -70,7 +63,7 @@ impl ReadingOptions {
         if bare(heading).is_empty() {
             return Err(format!("{text:?} names no heading"));
         }
-        self.columns.push(GivenColumn { column: column(role)?, heading: heading.trim().into(), unit });
+        self.columns.push((heading.trim().into(), ReadAs::mean(column(role)?, unit)));
         Ok(())
     }
 
@@ -84,7 +77,7 @@ impl ReadingOptions {
                 "{text:?}: a place comes first (size, threads, mechanism, run), then what is measured"
             ));
         }
-        self.wide = Some((across, GivenColumn { column: quantity, heading: String::new(), unit }));
+        self.wide = Some((across, ReadAs::mean(quantity, unit)));
         Ok(())
     }
 
@@ -122,9 +115,10 @@ impl ReadingOptions {
         Ok(())
     }
 
-    pub(crate) fn column(&self, heading: &str) -> Option<&GivenColumn> {
-        let exact = self.columns.iter().find(|given| given.heading == heading.trim());
-        exact.or_else(|| self.columns.iter().find(|given| bare(&given.heading) == bare(heading)))
+    pub(crate) fn column(&self, heading: &str) -> Option<&ReadAs> {
+        let exact = self.columns.iter().find(|(given, _)| given == heading.trim());
+        let given = exact.or_else(|| self.columns.iter().find(|(given, _)| bare(given) == bare(heading)));
+        given.map(|(_, of)| of)
     }
 }
 

@@ -54,7 +54,7 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
         let bad = bad.iter().map(|bad| json!({ "file": bad.name, "error": bad.error }));
         output::print_json(&good.chain(bad).collect::<Vec<_>>())?;
     } else if let [one] = &analysed[..] {
-        output::print(&one::told(one, args.rows, Paint::stdout(global.color)))?;
+        output::print(&one::told(one, args.rows, global.color))?;
     } else if !analysed.is_empty() {
         output::print(&many::told(&analysed, &bad, Paint::stdout(global.color)))?;
     }

@@ -1,10 +1,12 @@
 //! One table, told whole: what was read, then what it contradicts, then who is ahead.
 
 use super::{AnalysedTable, places};
-use crate::output::{Paint, entry};
+use crate::output::{self, Color, Paint, entry};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use syscost_core::units::count;
+use syscost_report::terminal::{self, TerminalLook};
+use syscost_report::text::ending::EndTable;
 use syscost_tables::compare::sentences;
 use syscost_tables::remark::{Remark, RemarkKind};
 use syscost_tables::summary::{GAPS, RIVALS};
@@ -15,62 +17,47 @@ const INDENT: usize = 15;
 const SHOWN: usize = 8;
 /// Rows shown of a table that has more; `--rows` shows all.
 const FIRST: usize = 3;
-const SCREEN: usize = 80;
 /// A name in a row of figures.
 const CELL: usize = 20;
 
-pub fn told(one: &AnalysedTable, all_rows: bool, paint: Paint) -> String {
-    let AnalysedTable { table, remarks, comparisons, summary } = one;
+pub fn told(one: &AnalysedTable, all_rows: bool, color: Color) -> String {
+    let (AnalysedTable { table, remarks, comparisons, summary }, paint) = (one, Paint::stdout(color));
+    let cells = (summary.cells != summary.rows).then(|| format!(" ({})", count(summary.cells, "cell")));
+    let empty = (table.empty > 0).then(|| format!(", {}", count(table.empty, "empty cell")));
+    let read = [Some(count(summary.rows, "row")), cells, empty].into_iter().flatten().collect::<String>();
+    let columns = table.columns.iter().map(|column| described(table, *column));
+    let list = |texts: &[String]| (!texts.is_empty()).then(|| named(texts, "; "));
     let mut out = format!("{}\n", paint.bold(&table.name));
-    let cells = if summary.cells == summary.rows {
-        String::new()
-    } else {
-        format!(" ({})", count(summary.cells, "cell"))
-    };
-    let empty =
-        if table.empty > 0 { format!(", {}", count(table.empty, "empty cell")) } else { String::new() };
-    let mut say = |label: &str, text: &str| out += &entry(label, INDENT, text);
-    say("Read", &format!("{}{cells}{empty}", count(summary.rows, "row")));
-    for column in &table.columns {
-        say("", &described(table, *column));
-    }
-    if !table.understood.is_empty() {
-        say("Understood", &named(&table.understood, "; "));
-    }
-    if !table.not_read.is_empty() {
-        say("Not read", &named(&table.not_read, "; "));
-    }
-    out += &figures(table, all_rows);
-    let tell = |remark: &Remark| {
-        entry(&label(remark.kind, paint), INDENT, &format!("{}{}", remark.text, places(table, &remark.lines)))
+    out += &entries("Read", std::iter::once(read).chain(columns));
+    out += &entries("Understood", list(&table.understood));
+    out += &entries("Not read", list(&table.not_read));
+    out += &figures(table, all_rows, color);
+    let tell = |remark: &&Remark| {
+        let text = format!("{}{}", remark.text, places(table, &remark.lines));
+        entries(&label(remark.kind, paint), [text])
     };
     let (wrong, others): (Vec<&Remark>, Vec<&Remark>) =
         remarks.iter().partition(|remark| remark.kind == RemarkKind::Contradiction);
-    out.extend(wrong.iter().map(|remark| tell(remark)));
-    if wrong.is_empty() {
-        out += &entry("Contradictions", INDENT, "none found");
-    }
-    for (i, sentence) in sentences(table, &comparisons.all).iter().enumerate() {
-        out += &entry(if i == 0 { "Comparison" } else { "" }, INDENT, sentence);
-    }
-    let of_operations = table.has(TableColumn::Operation);
-    if let Some(why) = comparisons.none.as_ref().filter(|_| !table.is_transfer() && !of_operations) {
-        out += &entry("Comparison", INDENT, &format!("none: {why}"));
-    }
-    for remark in others {
-        out += &tell(remark);
-    }
-    let missing = GAPS.iter().filter(|(id, _)| summary.cannot_say.contains(id));
-    for (i, (id, reason)) in missing.enumerate() {
+    out += &entries("Contradictions", wrong.is_empty().then(|| "none found".into()));
+    out.extend(wrong.iter().map(tell));
+    out += &entries("Comparison", sentences(table, &comparisons.all));
+    let asked = table.is_transfer() || table.has(TableColumn::Operation);
+    let none = comparisons.none.as_ref().filter(|_| !asked);
+    out += &entries("Comparison", none.map(|why| format!("none: {why}")));
+    out.extend(others.iter().map(tell));
+    let gap = |(id, reason): &(&str, &str)| {
         let why = comparisons.none.as_ref().filter(|_| *id == RIVALS);
-        let told = why.map_or(reason.to_string(), |why| format!("{reason}: {why}"));
-        out += &entry(if i == 0 { "Cannot say" } else { "" }, INDENT, &told);
-    }
-    if table.is_transfer() {
-        let next = "`syscost run` repeats cells and tests differences; `syscost audit` counts copies";
-        out += &entry("Next", INDENT, next);
-    }
-    out
+        why.map_or(reason.to_string(), |why| format!("{reason}: {why}"))
+    };
+    out += &entries("Cannot say", GAPS.iter().filter(|(id, _)| summary.cannot_say.contains(id)).map(gap));
+    let next = "`syscost run` repeats cells and tests differences; `syscost audit` counts copies";
+    out + &entries("Next", table.is_transfer().then(|| next.into()))
+}
+
+/// The label stands before the first.
+fn entries(label: &str, texts: impl IntoIterator<Item = String>) -> String {
+    let texts = texts.into_iter().enumerate();
+    texts.map(|(at, text)| entry(if at == 0 { label } else { "" }, INDENT, &text)).collect()
 }
 
 /// `throughput: "Tput (Gbps)", 0.2 Mbit/s to 144 Gbit/s`
@@ -106,49 +93,36 @@ fn span(table: &PublishedTable, column: TableColumn) -> String {
     }
 }
 
-/// The rows as they were read: the first and the last, or all.
-fn figures(table: &PublishedTable, all: bool) -> String {
+/// The rows as they were read: the first and the last, or all with every column.
+fn figures(table: &PublishedTable, all_rows: bool, color: Color) -> String {
     let known = |column: &&TableColumn| {
         table.rows.iter().any(|row| row.text(**column).is_some() || row.figure(**column).is_some())
     };
     let columns: Vec<TableColumn> = table.columns.iter().filter(known).copied().collect();
     let line = |row: &PublishedRow| -> Vec<String> {
         let cell = |column: &TableColumn| {
-            let unit = row.text(TableColumn::Unit);
-            let figure = row.value(*column).map(|value| column.format(value, unit));
-            row.text(*column)
-                .map(|text| text.chars().take(CELL).collect())
-                .or(figure)
-                .unwrap_or_else(|| "-".into())
+            let text = row.text(*column).map(|text| text.chars().take(CELL).collect());
+            let figure = || Some(column.format(row.value(*column)?, row.text(TableColumn::Unit)));
+            text.or_else(figure).unwrap_or_else(|| "-".into())
         };
         std::iter::once(row.line.to_string()).chain(columns.iter().map(cell)).collect()
     };
-    let shown: Vec<&PublishedRow> = match all || table.rows.len() <= FIRST + 2 {
+    let all = all_rows || table.rows.len() <= FIRST + 2;
+    let shown: Vec<&PublishedRow> = match all {
         true => table.rows.iter().collect(),
         false => table.rows.iter().take(FIRST).chain(table.rows.last()).collect(),
     };
-    let heads = std::iter::once("line".to_string()).chain(columns.iter().map(|column| table.title(*column)));
-    let lines: Vec<Vec<String>> =
-        std::iter::once(heads.collect()).chain(shown.iter().map(|row| line(row))).collect();
-    let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..=columns.len()).map(width).collect();
-    // A screen has so many columns; who asks for all rows gets them whole.
-    let fits =
-        |columns: &usize| 2 + widths[..*columns].iter().map(|width| width + 2).sum::<usize>() <= SCREEN + 2;
-    let whole = widths.len();
-    let within = if all { whole } else { (1..=whole).rev().find(fits).unwrap_or(1) };
-    let aligned = |line: &Vec<String>| {
-        let cells = line.iter().zip(&widths[..within]).map(|(cell, width)| format!("{cell:<width$}"));
-        format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    let left = table.rows.len() - shown.len();
+    let titles = columns.iter().map(|column| table.title(*column));
+    let told = EndTable {
+        title: None,
+        columns: std::iter::once("line".to_string()).chain(titles).collect(),
+        rows: shown.into_iter().map(line).collect(),
+        note: (left > 0).then(|| format!("({} more: --rows)", count(left, "row"))),
     };
-    let mut out: String = lines.iter().map(aligned).collect();
-    let left = [(table.rows.len() - shown.len(), "row"), (whole - within, "column")];
-    let left: Vec<String> =
-        left.into_iter().filter(|(many, _)| *many > 0).map(|(many, of)| count(many, of)).collect();
-    if !left.is_empty() {
-        out += &format!("  ({} more: --rows)\n", left.join(" and "));
-    }
-    out
+    let look = output::look(color);
+    let width = if all_rows { u16::MAX } else { look.width };
+    terminal::table(&told, TerminalLook { width, ..look }) + "\n"
 }
 
 fn named(names: &[String], joint: &str) -> String {

@@ -1,8 +1,9 @@
 //! One cell of a table: from its text to a figure in the base unit of its column.
 
 use crate::dictionary::{is_word, words};
+use crate::options::number_in;
 use crate::unit::{self, Dimension, UnitScale};
-use crate::{PublishedFigure, TableColumn};
+use crate::{PublishedFigure, PublishedRow, TableColumn};
 
 pub fn is_empty(text: &str) -> bool {
     let text = text.trim();
@@ -61,6 +62,17 @@ fn own_unit(column: TableColumn, text: &str, told: Option<UnitScale>) -> Option<
             unit::count(text).or(is_word("things", &words(text).concat()).then_some(one))
         }
     }
+}
+
+/// What stands outside of cells and is true of a row: in the name of its file, or above its column.
+pub fn tell(row: &mut PublishedRow, column: TableColumn, text: &str) -> Result<(), String> {
+    if column.is_text() {
+        row.texts.insert(column, text.trim().into());
+    } else {
+        let number = number_in(text).unwrap_or(text.into());
+        row.figures.insert(column, figure(column, &number, None, '.')?.0);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ mod rows;
 
 use crate::dictionary::{DICTIONARY, RefusedForm};
 use crate::grid;
-use crate::options::number_in;
-use crate::{BadTable, PublishedFigure, PublishedTable, ReadingOptions, RowSource, TableColumn, tool, unit};
+use crate::{BadTable, PublishedFigure, PublishedTable, ReadingOptions, RowSource, TableColumn, tool};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -108,16 +107,7 @@ fn tell(table: &mut PublishedTable, column: TableColumn, text: &str) -> Result<(
         return Err(BadTable::whole(&table.name, why));
     }
     for row in &mut table.rows {
-        if column.is_text() {
-            row.texts.insert(column, text.trim().into());
-        } else {
-            let number = number_in(text).and_then(|own| {
-                unit::number(&own, '.').map(|(value, _, of)| {
-                    value * of.and_then(|of| unit::parse(of).ok()).map_or(1.0, |of| of.factor)
-                })
-            });
-            row.figures.extend(number.map(|value| (column, PublishedFigure::exact(value))));
-        }
+        cell::tell(row, column, text).map_err(|why| BadTable::whole(&table.name, why))?;
     }
     if !table.has(column) {
         table.columns.push(column);

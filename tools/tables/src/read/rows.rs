@@ -6,7 +6,6 @@ use super::columns::{self, ask, values_of};
 use super::plan::{ColumnPlan, ColumnUse};
 use crate::dictionary::{self, Quality, ReadAs};
 use crate::grid::{Grid, GridLine};
-use crate::options::number_in;
 use crate::unit::{self, Dimension, UnitScale};
 use crate::{
     BadTable, PublishedRow, PublishedTable, ReadColumn, ReadingOptions, RowKey, TableColumn, TableColumn::*,
@@ -220,13 +219,7 @@ impl RowReading<'_> {
             let mut row = base.clone();
             row.figures.extend(own.figures);
             row.scatter.extend(own.scatter);
-            if across.is_text() {
-                row.texts.insert(across, value.trim().into());
-            } else {
-                let number = number_in(value).unwrap_or(value.into());
-                row.figures.insert(across, cell::figure(across, &number, None, '.')?.0);
-            }
-            Ok(row)
+            cell::tell(&mut row, across, value).map(|()| row)
         };
         values.into_iter().map(row).collect()
     }

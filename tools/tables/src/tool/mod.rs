@@ -81,13 +81,16 @@ fn documents(text: &str) -> Option<Value> {
 fn one_each(tool: &str, rows: Vec<PublishedRow>) -> Result<Vec<PublishedRow>, String> {
     let distinct: BTreeSet<_> = rows.iter().map(PublishedRow::key).collect();
     if distinct.len() < rows.len() {
-        return Err(format!(
-            "{tool}: {} results of one case stand in one file, and nothing says whether they ran at the same time: write a file a \
-             run, and name the runs with --name '{{mechanism}}_{{run}}'",
-            rows.len()
-        ));
+        return Err(several(tool, rows.len()));
     }
     Ok(rows)
+}
+
+fn several(tool: &str, results: usize) -> String {
+    format!(
+        "{tool}: {results} results of one case stand in one file, and nothing says whether they ran at the same time: write a file a \
+         run, and name the runs with --name '{{mechanism}}_{{run}}'"
+    )
 }
 
 fn number(of: &Value, path: &str) -> Option<f64> {

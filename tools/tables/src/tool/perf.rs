@@ -54,16 +54,9 @@ pub fn separated(text: &str) -> ToolRows {
     let counts = separators.into_iter().map(of).max_by_key(Vec::len)?;
     let known = |count: &PerfCount| column(&count.event).is_some();
     // A time stamp, a CPU or a socket stands before the count.
-    let is_part = |first: &str| {
-        first.starts_with("CPU")
-            || first.starts_with('S')
-            || first.contains('.') && first.parse::<f64>().is_ok()
-    };
     let part = |line: &&str| {
-        separators.iter().any(|separator| {
-            let rest = line.split_once(*separator).filter(|(first, _)| is_part(first.trim()));
-            rest.is_some_and(|(_, rest)| counted(0, rest, *separator).as_ref().is_some_and(known))
-        })
+        let rests = separators.iter().filter_map(|mark| Some((line.split_once(*mark)?.1, *mark)));
+        rests.filter_map(|(rest, mark)| counted(0, rest, mark)).any(|count| known(&count))
     };
     if counts.is_empty() && text.lines().filter(part).count() >= FEWEST {
         return Some(Err(PARTS.into()));

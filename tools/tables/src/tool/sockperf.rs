@@ -1,6 +1,6 @@
 //! What sockperf prints of a run. Source: sockperf(3), its client's summary.
 
-use super::{ToolRows, one_each};
+use super::{ToolRows, several};
 use crate::{PublishedRow, TableColumn::*};
 
 /// Begins what a run prints.
@@ -14,17 +14,12 @@ pub fn rows(text: &str) -> ToolRows {
     if !text.lines().any(|line| line.starts_with("sockperf:")) {
         return None;
     }
-    let begins: Vec<usize> = text.match_indices(BEGIN).map(|(at, _)| at).collect();
-    // What stands above the first run is its own, as for one run alone.
-    let begins = if begins.len() < 2 { vec![0] } else { begins };
-    let ends = begins.iter().skip(1).copied().chain([text.len()]);
-    let run = |(from, to): (&usize, usize)| {
-        Ok(PublishedRow { line: text[..*from].lines().count() + 1, ..row(&text[*from..to])? })
-    };
     let what = if text.contains(WHOLE) { "a whole" } else { "half a" };
-    let all: Result<Vec<PublishedRow>, String> = begins.iter().zip(ends).map(run).collect();
-    let rows = all.and_then(|rows| one_each("sockperf", rows));
-    Some(rows.map(|rows| (rows, format!("sockperf: its latency is {what} round trip"))))
+    let runs = text.matches(BEGIN).count();
+    Some(match runs {
+        0 | 1 => row(text).map(|row| (vec![row], format!("sockperf: its latency is {what} round trip"))),
+        _ => Err(several("sockperf", runs)),
+    })
 }
 
 /// `-m 64`, `--msg-size=64`, `using msg-size=14`
