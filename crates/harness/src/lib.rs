@@ -8,7 +8,9 @@ pub mod worker;
 mod check;
 pub mod audit;
 mod calendar;
+mod forewarning;
 mod begin;
+mod resuming;
 mod counting;
 mod forecast;
 pub mod profile;
@@ -16,9 +18,9 @@ pub mod rights;
 mod schedule;
 mod session;
 
-pub use begin::packet_sockets;
 pub use check::{UnfinishedCases, check};
 pub use event::Event;
+pub use forewarning::packet_sockets::of_paths as packet_sockets;
 
 use crate::worker::path::Paths;
 use anyhow::{Context, Result};
@@ -75,7 +77,7 @@ pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result
     signals::catch().context("cannot catch Ctrl-C")?;
     let (started, began) = (Instant::now(), Moment::now());
     let (dir, run) =
-        if options.resume { begin::resume(&options, began)? } else { begin::create(&options, began)? };
+        if options.resume { resuming::resume(&options, began)? } else { begin::create(&options, began)? };
     let calendar = Calendar::of(&run, began);
     rsh::set(run.record.spec.rsh.as_deref());
     let (plan, spec) = (run.record.plan.clone(), run.record.spec.clone());
