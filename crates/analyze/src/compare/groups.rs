@@ -62,16 +62,18 @@ impl Groups {
     }
 }
 
-/// Numbers of threads that took turns are the ones that are compared: rounds of blocks that were visited one after the
-/// other scatter by 0.17, so that a question of the others would have no power.
+/// Numbers of threads that took turns are the ones of their probe that are compared: rounds of blocks that were visited one
+/// after the other scatter by 0.17, so that a question of the others would have no power. A probe whose cases never take turns
+/// (round trips) keeps all of its own.
 fn only_in_turns(run: &Run, groups: &mut Vec<Group>) {
     let blocks = if run.slices.is_empty() { Vec::new() } else { run.record.plan.blocks() };
     let along = blocks.iter().filter(|block| block.visit == BlockVisit::AlongThreads);
     let asked: BTreeSet<usize> = along.flat_map(|block| block.cases.iter().copied()).collect();
-    if !asked.is_empty() {
-        groups.iter_mut().for_each(|group| group.members.retain(|case| asked.contains(case)));
-        groups.retain(|group| group.members.len() > 1);
+    let probes: BTreeSet<&Name> = asked.iter().filter_map(|case| Some(&run.case(*case)?.probe)).collect();
+    for group in groups.iter_mut().filter(|group| probes.contains(&group.probe)) {
+        group.members.retain(|case| asked.contains(case));
     }
+    groups.retain(|group| group.members.len() > 1 || !probes.contains(&group.probe));
 }
 
 /// The cases and skips of a run by their shared coordinates; members in the order of the axis's values.

@@ -7,6 +7,7 @@ use crate::synthetic;
 use crate::trust::{Trust, TrustFact, TrustLevel};
 use crate::whole::Analysis;
 use syscost_core::axis::Value;
+use syscost_core::stats::random::Random;
 use syscost_experiment::plan::Case;
 use syscost_experiment::plan::Plan;
 use syscost_measure::probe;
@@ -56,6 +57,36 @@ pub(crate) fn run(rounds: u32) -> Run {
                 ..Sample::default()
             });
         }
+    }
+    let mut run = synthetic::record(Plan { cases, ..Plan::default() }, samples);
+    run.record.spec.timing.window_ns = 10_000_000;
+    run
+}
+
+/// Closed loops of three mechanisms at two sizes and four numbers of threads; the medians of rounds scatter by `noise`.
+pub(crate) fn closed(rounds: u32, (seed, noise): (u64, f64), ns: fn(&Point) -> f64) -> Run {
+    let mut cases = Vec::new();
+    for mechanism in ["pack_send", "sendmsg", "msg_zerocopy"] {
+        for (bytes, threads) in [1024, 65536].into_iter().flat_map(|b| [1, 2, 4, 8].map(|t| (b, t))) {
+            let mut point = synthetic::point(mechanism, bytes, threads);
+            point.set("loop", Value::text("closed"));
+            cases.push(Case { index: cases.len(), probe: id().into(), point, twin_of: None });
+        }
+    }
+    let mut random = Random::new(seed);
+    let mut samples = Vec::new();
+    for (case, round) in cases.iter().flat_map(|case| (0..rounds).map(move |round| (case, round))) {
+        let base = (ns(&case.point) * (noise * random.normal()).exp()) as u64;
+        samples.push(Sample {
+            case: case.index,
+            round,
+            elapsed_ns: 100e6,
+            ops: 2_000.0,
+            bytes: 2_000.0 * case.point.int(ALONG).unwrap() as f64,
+            verified: true,
+            histogram: Some(format!("{base}:1900 {}:100", base * 3).parse().unwrap()),
+            ..Sample::default()
+        });
     }
     let mut run = synthetic::record(Plan { cases, ..Plan::default() }, samples);
     run.record.spec.timing.window_ns = 10_000_000;

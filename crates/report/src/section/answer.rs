@@ -48,6 +48,7 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     cards.extend(one_question(m));
     cards.extend(layers(m));
     cards.extend(situations.map(card));
+    cards.extend(latency_changes(m));
     cards.extend(placement(m));
     // What holds at the same place is said of the first.
     for i in (1..cards.len()).rev() {
@@ -125,6 +126,14 @@ fn layers(m: &Material) -> Option<AnswerCard> {
     let title = "What each layer and setting costs".into();
     let card = AnswerCard { title, headlines: vec![headline], ..AnswerCard::default() };
     (asks_of_layers(m) && !said.statements.is_empty()).then(|| folded(card, said.statements))
+}
+
+/// How latency changes along what was varied.
+fn latency_changes(m: &Material) -> Option<AnswerCard> {
+    let mut told = text::latency_along::opening(m).into_iter();
+    let headlines = vec![told.next()?];
+    let title = "How latency changes".into();
+    Some(folded(AnswerCard { title, headlines, ..AnswerCard::default() }, told.collect()))
 }
 
 /// What the plainest way would cost elsewhere than on the two CPUs of the study.

@@ -19,6 +19,11 @@ pub fn section(m: &Material) -> Option<Section> {
             continue;
         }
         let mut shown = vec![Block::Statements(told.statements)];
+        let places: Vec<Block> =
+            text::latency_along::tables(answer, &words).into_iter().map(Block::Table).collect();
+        if !places.is_empty() {
+            shown.push(Block::Folded { title: "Each place, with its interval".into(), blocks: places });
+        }
         shown.extend(told.caveats.into_iter().map(|caveat| Block::Text(format!("Note: {caveat}"))));
         blocks.push(Block::Question {
             id: format!("question-{}", answer.question),

@@ -1,11 +1,16 @@
 //! How does latency change with threads, message size and rate?
 
-use super::figures::{interval, metric, times_range, times_within};
+use super::LATENCY;
+use super::figures::{ends, interval, metric, times_range, times_within};
 use super::words::{Words, capital};
-use crate::Statement;
-use syscost_analyze::finding::latency_along::{ChangedRange, LatencyChange};
-use syscost_analyze::finding::{Says, Shown};
-use syscost_core::units::Unit;
+use crate::material::Material;
+use crate::{Entry, Statement, Table};
+use syscost_analyze::finding::along::LargestChange;
+use syscost_analyze::finding::latency_along::{ChangedRange, LatencyChange, LatencyPlace};
+use syscost_analyze::finding::{Answer, Says, Shown};
+use syscost_analyze::latency::RANKED;
+use syscost_core::decide::Verdict;
+use syscost_core::units::{Unit, significant};
 use syscost_measure::probe::tcp_latency::axes::{LOOP, RATE};
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES};
 
@@ -20,33 +25,92 @@ fn span(change: &LatencyChange) -> String {
     format!("From {} to {}", unit.format(from), unit.format(to))
 }
 
-/// `From 1 to 4 threads p99 latency rises 2.4x to 3.7x at 15 of 15 places.`
+/// `median round trips`, `p99 latency`
+fn subject(change: &LatencyChange) -> String {
+    match change.metric {
+        _ if !change.round_trips => metric(change.metric).map_or(change.metric, |metric| metric.title).into(),
+        id if id == RANKED[0] => "p99 round trips".into(),
+        _ => "median round trips".into(),
+    }
+}
+
+/// `From 2 to 8 threads median round trips take 2.4x to 3.7x longer at all 15 places.`
 pub fn headline(change: &LatencyChange) -> String {
-    let (span, all) = (span(change), change.places);
-    let title = metric(change.metric).map_or(change.metric, |metric| metric.title);
-    let told = |(verb, found): (&str, &Option<ChangedRange>)| {
+    let (span, all, subject) = (span(change), change.places, subject(change));
+    let verbs = match change.round_trips {
+        true => [("take", " longer"), ("are", " shorter")],
+        false => [("rises", ""), ("falls", "")],
+    };
+    let told = |((verb, how), found): ((&str, &str), &Option<ChangedRange>)| {
         let ChangedRange { places, least, most } = found.as_ref()?;
         let range = times_range((least.ratio.value, most.ratio.value));
-        Some(format!("{verb} {range} at {places} of {all} places"))
+        let places =
+            if *places == all && all > 1 { format!("all {all}") } else { format!("{places} of {all}") };
+        Some(format!("{verb} {range}{how} at {places} places"))
     };
     let changes: Vec<String> =
-        [("rises", &change.higher), ("falls", &change.lower)].into_iter().filter_map(told).collect();
+        verbs.into_iter().zip([&change.higher, &change.lower]).filter_map(told).collect();
     match &changes[..] {
-        [] => format!("{span}, no change of {title} is significant."),
-        changes => format!("{span} {title} {}.", changes.join(", and ")),
+        [] => format!("{span}, no change of {subject} is significant."),
+        changes => format!("{span} {subject} {}.", changes.join(", and ")),
     }
+}
+
+fn changes(shown: &[Shown]) -> impl Iterator<Item = (&LatencyChange, &Shown)> {
+    shown.iter().filter_map(|shown| match &shown.says {
+        Says::Latency(change) => Some((change, shown)),
+        _ => None,
+    })
+}
+
+fn is_significant(change: &LatencyChange) -> bool {
+    change.higher.is_some() || change.lower.is_some()
 }
 
 /// What changes, or where nothing does the first.
 pub fn statements(shown: &[Shown], words: &Words) -> Vec<Statement> {
-    let says = |shown: &Shown| {
-        let Says::Latency(change) = &shown.says else { return None };
-        let told = Statement { text: sentence(change, words), cells: shown.cells.clone() };
-        Some((told, change.higher.is_some() || change.lower.is_some()))
+    let told = |(change, shown): (&LatencyChange, &Shown)| Statement {
+        text: sentence(change, words),
+        cells: shown.cells.clone(),
     };
-    let all: Vec<(Statement, bool)> = shown.iter().filter_map(says).collect();
-    let changed = all.iter().filter(|(_, changes)| *changes).count().max(1);
-    all.into_iter().take(changed).map(|(told, _)| told).collect()
+    let changed = changes(shown).filter(|(change, _)| is_significant(change)).count().max(1);
+    changes(shown).take(changed).map(told).collect()
+}
+
+/// What a run says of it first: of each axis the quantile that changes most, both ways.
+pub fn opening(m: &Material) -> Vec<Statement> {
+    let Some(answer) = m.analysis.answers.iter().find(|answer| answer.question == LATENCY) else {
+        return Vec::new();
+    };
+    let told = || changes(&answer.shown).filter(|(change, _)| is_significant(change));
+    let first = |axis: &str| told().find(|(change, _)| change.axis == axis).map(|(change, _)| change.metric);
+    let of_first = told().filter(|(change, _)| first(change.axis) == Some(change.metric));
+    of_first.map(|(change, shown)| Statement { text: headline(change), cells: shown.cells.clone() }).collect()
+}
+
+/// Every place of what is told, with its interval.
+pub fn tables(answer: &Answer, words: &Words) -> Vec<Table> {
+    let row = |one: &LatencyPlace| {
+        let LargestChange { ratio, place, .. } = &one.change;
+        let (low, high) = ends(ratio);
+        let verdict = match one.verdict {
+            Verdict::Less => "longer",
+            Verdict::More => "shorter",
+            Verdict::Same => "the same",
+            Verdict::Undecided => "undecided",
+        };
+        let interval = format!("{} to {}", significant(low), significant(high));
+        let name = words.name(place, MECHANISM.id, &place.without(MECHANISM.id));
+        let place = words.place(place, &[MECHANISM.id, LOOP.id]);
+        [name, place, times_within(ratio), interval, verdict.into()].map(Entry::Text).to_vec()
+    };
+    let table = |(place, (change, _)): (usize, (&LatencyChange, &Shown))| {
+        let rows = change.each.iter().map(row).collect();
+        let columns = ["way", "place", "change", "interval", "significantly"];
+        Table::new(format!("latency-change-{place}"), &columns, rows).titled(headline(change))
+    };
+    let told = changes(&answer.shown).filter(|(change, _)| is_significant(change) && change.places > 1);
+    told.enumerate().map(table).collect()
 }
 
 /// The same with its largest change, and what is the same or undecided.
@@ -89,15 +153,21 @@ mod tests {
         let mut all = LatencyChange {
             axis: "threads",
             metric: "latency_p99",
+            round_trips: false,
             from: 1,
             to: 4,
             places: 15,
             higher: Some(ChangedRange { places: 13, least: change(2.4), most: change(3.7) }),
             lower: None,
             same: 1,
+            each: Vec::new(),
         };
         let rises = "From 1 to 4 threads p99 latency rises 2.4x to 3.7x at 13 of 15 places.";
         assert_eq!(headline(&all), rises);
+        all.round_trips = true;
+        let longer = "From 1 to 4 threads p99 round trips take 2.4x to 3.7x longer at 13 of 15 places.";
+        assert_eq!(headline(&all), longer);
+        all.round_trips = false;
         all.higher = None;
         assert_eq!(headline(&all), "From 1 to 4 threads, no change of p99 latency is significant.");
         (all.axis, all.lower) =

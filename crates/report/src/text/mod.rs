@@ -16,8 +16,8 @@ pub mod costs;
 pub mod ending;
 pub mod late;
 pub mod latency;
-mod latency_along;
 pub mod held_size;
+pub mod latency_along;
 pub mod limits;
 pub mod machine_level;
 pub mod model;
@@ -47,14 +47,16 @@ static QUESTIONS: &[(&str, &str)] = &[
     ("cache_levels", "Which cache level's misses fall most, and between which mechanisms?"),
     ("threads", "Where does scaling with threads stop, and why?"),
     ("connections", "What does it cost when a thread serves more connections?"),
-    ("latency", "How does latency change with threads, message size and rate?"),
     ("held_size", "How large is the file cache?"),
+    (LATENCY, "How does latency change with threads, message size and rate?"),
     (PLACEMENT, "What do one CPU for both ends and the scheduler's choice cost?"),
     ("one_copy", "From which size does one-copy beat two-copy?"),
     ("zero_copy_from", "From which size does zero-copy beat two-copy?"),
     ("unexpected", "What is unexpected?"),
 ];
 
+/// How latency changes along an axis.
+pub const LATENCY: &str = "latency";
 /// Where both ends run.
 pub const PLACEMENT: &str = "placement";
 /// What a report of layers opens with.

@@ -1,6 +1,7 @@
 //! What is unexpected?
 
 use super::figures::{times, times_range};
+use super::latency_along;
 use super::rulers::typed;
 use crate::text::words::{Words, and, count, figure, row_name};
 
@@ -33,7 +34,10 @@ fn strongest(unforeseen: &Unforeseen) -> String {
         Unforeseen::Phenomenon { kind, factors, .. } => {
             format!("{}.", phenomenon(*kind, &format!("up to {}", times(factors.1))))
         }
-        Unforeseen::NotFound { .. } => "Nothing unexpected was found.".into(),
+        Unforeseen::NotFound { beside: None, .. } => "Nothing unexpected was found.".into(),
+        Unforeseen::NotFound { beside: Some(change), .. } => {
+            format!("Nothing unexpected is significant. {}", latency_along::headline(change))
+        }
     }
 }
 
@@ -41,6 +45,7 @@ fn phenomenon(kind: Surprise, by: &str) -> String {
     match kind {
         Surprise::LargerIsWorse => format!("Larger messages move bytes {by} worse"),
         Surprise::LargerIsCheaper => format!("Larger messages take {by} less CPU time"),
+        Surprise::MoreThreadsAreFaster => format!("Round trips are {by} shorter with more threads"),
         Surprise::TwoLevels => format!("Cases alternate between two levels, {by} apart"),
         Surprise::OffTheModel => format!("Cases are {by} farther from their account than others"),
     }
@@ -48,7 +53,7 @@ fn phenomenon(kind: Surprise, by: &str) -> String {
 
 pub fn sentence(unforeseen: &Unforeseen, words: &Words) -> String {
     match unforeseen {
-        Unforeseen::NotFound { kinds } => {
+        Unforeseen::NotFound { kinds, .. } => {
             let names: Vec<String> = kinds.iter().map(|(kind, _)| sought(*kind).to_string()).collect();
             format!("None significant: {}.", and(&names))
         }
@@ -72,6 +77,7 @@ fn sought(kind: Surprise) -> &'static str {
     match kind {
         Surprise::LargerIsWorse => "larger messages that cost more a byte",
         Surprise::LargerIsCheaper => "larger messages that cost less",
+        Surprise::MoreThreadsAreFaster => "round trips that more threads shorten",
         Surprise::TwoLevels => "cases with two levels",
         Surprise::OffTheModel => "cases off their account",
     }

@@ -41,7 +41,7 @@ macro_rules! kinds {
 kinds! {
     ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, Overtaking, LargerIsWorse,
     LargerIsCheaper, TwoLevels, OffTheModel, Limits, Recommended, Twins,
-    Dear, CheaperWay, Layers, Latency, Placement,
+    Dear, CheaperWay, Layers, Latency, MoreThreadsAreFaster, Placement,
 }
 
 /// What a kind is walked over.
@@ -154,6 +154,13 @@ fn walk(kind: SentenceKind) -> Walk {
                         _ => false,
                     })
                 },
+            )
+        },
+        SentenceKind::MoreThreadsAreFaster => Walk {
+            null: |seed| worlds::round_trips(seed, |_| 1.0),
+            ..inference(
+                |seed| worlds::round_trips(seed, |p| if p.int_at("threads") == Some(4) { 0.6 } else { 1.0 }),
+                |seen| seen.step(Surprise::MoreThreadsAreFaster) == Some((1, 4)),
             )
         },
         SentenceKind::Overtaking => inference(worlds::crosses, |seen| {
@@ -349,6 +356,7 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
             let kind = match kind {
                 Surprise::LargerIsWorse => SentenceKind::LargerIsWorse,
                 Surprise::LargerIsCheaper => SentenceKind::LargerIsCheaper,
+                Surprise::MoreThreadsAreFaster => SentenceKind::MoreThreadsAreFaster,
                 Surprise::TwoLevels => SentenceKind::TwoLevels,
                 Surprise::OffTheModel => SentenceKind::OffTheModel,
             };

@@ -4,6 +4,7 @@
 //! kind are one phenomenon. Figures far from a prediction by more than a factor of two are told by
 //! [`crate::operations::accuracy`].
 
+use super::latency_along::{LatencyChange, striking};
 use super::{Evidence, Finding};
 use crate::CellRef;
 use crate::answer::{AnswerVerdict, Caveat, ComparisonRef, Lack};
@@ -32,6 +33,9 @@ pub enum Unforeseen {
     NotFound {
         /// And the figures that were looked at.
         kinds: Vec<(Surprise, usize)>,
+        /// How latency changes, where that is large: nobody should read that nothing stands out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        beside: Option<Box<LatencyChange>>,
     },
 }
 
@@ -42,6 +46,8 @@ pub enum Surprise {
     LargerIsWorse,
     /// A larger message takes less CPU time outright.
     LargerIsCheaper,
+    /// A round trip takes less time while more of them share the CPUs.
+    MoreThreadsAreFaster,
     /// Sometimes fast and sometimes slow, so that the median describes neither.
     TwoLevels,
     /// Far off their account, where others are not.
@@ -136,7 +142,7 @@ struct FoundSurprise {
 }
 
 /// Every kind, in the order of the answer.
-static KINDS: &[&dyn SurpriseKind] = &[&steps::SIZES, &two_levels::TwoLevels, &outliers::Outliers];
+static KINDS: &[&dyn SurpriseKind] = &[&steps::SIZES, &steps::THREAD_COUNTS, &two_levels::TwoLevels, &outliers::Outliers];
 
 pub struct Unexpected;
 
@@ -159,7 +165,8 @@ impl Finding for Unexpected {
         let not_found = (!kinds.is_empty()).then(|| {
             let empty = looked.iter().filter(|l| !l.not_found().is_empty());
             let cells = empty.flat_map(|l| l.at.clone()).collect();
-            Shown::of(Says::Unexpected(Unforeseen::NotFound { kinds }), cells)
+            let beside = striking(evidence).map(Box::new);
+            Shown::of(Says::Unexpected(Unforeseen::NotFound { kinds, beside }), cells)
         });
         let (open, compared) = comparisons(&looked);
         let mut shown = phenomena(looked.into_iter().flat_map(|l| l.found));
@@ -174,7 +181,8 @@ impl Finding for Unexpected {
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        vec![steps::SIZES.compared(evidence)]
+        let all = [steps::SIZES, steps::THREAD_COUNTS].map(|steps| steps.compared(evidence));
+        all.into_iter().filter(|family| !family.pairs.is_empty()).collect()
     }
 }
 

@@ -16,6 +16,8 @@ use syscost_core::axis::Point;
 use syscost_core::sample::Metric;
 use syscost_core::stats::Estimate;
 use syscost_measure::probe;
+use syscost_measure::probe::tcp_latency::axes::RATE;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// What more of something should not make worse, or, for a cost per message, cheaper.
 #[derive(Clone, Copy)]
@@ -28,9 +30,11 @@ struct Expected {
 /// Steps along one axis that are a surprise.
 pub struct SurprisingSteps {
     axis: &'static str,
-    /// The first is that of a figure that gets worse.
+    /// The first is that of a figure that gets worse, the last that of one that gets better.
     kinds: &'static [Surprise],
     expected: &'static [Expected],
+    /// The cases that are looked at.
+    of: fn(&Point) -> bool,
 }
 
 const PER_BYTE: &str = "total_cpu_ns_per_byte";
@@ -48,12 +52,51 @@ pub const SIZES: SurprisingSteps = SurprisingSteps {
     axis: ALONG.id,
     kinds: &[Surprise::LargerIsWorse, Surprise::LargerIsCheaper],
     expected: LARGER,
+    of: |_| true,
+};
+
+/// From one number of threads to the next, where a round trip should take no less time. An open loop gives each of more
+/// threads less to do.
+pub const THREAD_COUNTS: SurprisingSteps = SurprisingSteps {
+    axis: THREADS.id,
+    kinds: &[Surprise::MoreThreadsAreFaster],
+    expected: &[Expected { metric: "latency_p50", better_is_odd: true }],
+    of: |point| point.int(RATE).is_none(),
 };
 
 impl SurprisingSteps {
+    /// Neighbours along the axis, equal in all else; twins left out.
+    fn steps(&self, evidence: &Evidence<'_>) -> Vec<(usize, usize)> {
+        let axis = self.axis;
+        let mut lines: BTreeMap<(&str, Point), Vec<(u64, usize)>> = BTreeMap::new();
+        let cases = evidence.run.record.plan.cases.iter();
+        for case in cases.filter(|c| c.twin_of.is_none() && (self.of)(&c.point)) {
+            let Some(at) = case.point.int_at(axis) else { continue };
+            if probe::find(&case.probe).is_some_and(|p| p.compared()) {
+                lines.entry((&case.probe, case.point.without(axis))).or_default().push((at, case.index));
+            }
+        }
+        let mut steps = Vec::new();
+        for line in lines.values_mut() {
+            line.sort_unstable();
+            steps.extend(line.windows(2).map(|pair| (pair[0].1, pair[1].1)));
+        }
+        steps
+    }
+
+    /// Every step in every metric.
+    fn asked(
+        &self,
+        evidence: &Evidence<'_>,
+        known: &[(Expected, Metric)],
+    ) -> Vec<(&'static str, usize, usize)> {
+        let steps = self.steps(evidence);
+        known.iter().flat_map(|(_, m)| steps.iter().map(|(a, b)| (m.id, *a, *b))).collect()
+    }
+
     /// Every step that it looks at.
     pub fn compared(&self, evidence: &Evidence<'_>) -> Family<'static> {
-        let asked = asked(evidence, self.axis, &known(evidence, self.expected));
+        let asked = self.asked(evidence, &known(evidence, self.expected));
         Family::of_pairs(&format!("steps of {}", self.axis), claims(evidence.run, evidence.cells, &asked))
     }
 }
@@ -61,7 +104,7 @@ impl SurprisingSteps {
 impl SurpriseKind for SurprisingSteps {
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
         let known = known(evidence, self.expected);
-        let asked = asked(evidence, self.axis, &known);
+        let asked = self.asked(evidence, &known);
         let claims = claims(evidence.run, evidence.cells, &asked);
         let found = odd(&known, &claims).iter().filter_map(|step| self.found(evidence, step)).collect();
         let open = claims.iter().filter(|claim| claim.is_open()).count();
@@ -81,35 +124,8 @@ struct Odd {
     row: ComparisonRef,
 }
 
-/// Neighbours along an axis, equal in all else; twins left out.
-fn steps(evidence: &Evidence<'_>, axis: &str) -> Vec<(usize, usize)> {
-    let mut lines: BTreeMap<(&str, Point), Vec<(u64, usize)>> = BTreeMap::new();
-    for case in evidence.run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
-        let Some(at) = case.point.int_at(axis) else { continue };
-        if probe::find(&case.probe).is_some_and(|p| p.compared()) {
-            lines.entry((&case.probe, case.point.without(axis))).or_default().push((at, case.index));
-        }
-    }
-    let mut steps = Vec::new();
-    for line in lines.values_mut() {
-        line.sort_unstable();
-        steps.extend(line.windows(2).map(|pair| (pair[0].1, pair[1].1)));
-    }
-    steps
-}
-
 fn known(evidence: &Evidence<'_>, expected: &[Expected]) -> Vec<(Expected, Metric)> {
     expected.iter().filter_map(|e| Some((*e, metric(evidence.run, e.metric)?))).collect()
-}
-
-/// Every step in every metric.
-fn asked(
-    evidence: &Evidence<'_>,
-    axis: &str,
-    known: &[(Expected, Metric)],
-) -> Vec<(&'static str, usize, usize)> {
-    let steps = steps(evidence, axis);
-    known.iter().flat_map(|(_, m)| steps.iter().map(|(a, b)| (m.id, *a, *b))).collect()
 }
 
 /// The figures of these pairs, where both ends have one.
@@ -181,7 +197,7 @@ impl SurprisingSteps {
             .iter()
             .flat_map(|odd| [lower.index, upper.index].map(|case| CellRef { case, metric: odd.metric.id }));
         Some(FoundSurprise {
-            kind: if strongest.better_is_odd { Surprise::LargerIsCheaper } else { self.kinds[0] },
+            kind: if strongest.better_is_odd { *self.kinds.last()? } else { self.kinds[0] },
             factor: shown.max(1.0 / shown),
             place: SurprisingPlace::of(lower, lower.point.without(self.axis), seen),
             comparisons: step.iter().map(|odd| odd.row.clone()).collect(),

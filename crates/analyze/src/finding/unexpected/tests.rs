@@ -68,7 +68,7 @@ fn cliff(p: &Point) -> f64 {
 #[test]
 fn a_smooth_run_has_no_surprise_and_says_what_was_looked_at() {
     let answer = answered(&shape(smooth).run());
-    let [Shown { says: Says::Unexpected(Unforeseen::NotFound { kinds }), .. }] = &answer.shown[..] else {
+    let [Shown { says: Says::Unexpected(Unforeseen::NotFound { kinds, .. }), .. }] = &answer.shown[..] else {
         panic!("{answer:#?}")
     };
     let kinds: Vec<Surprise> = kinds.iter().map(|(kind, _)| *kind).collect();

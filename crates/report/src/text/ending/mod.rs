@@ -13,7 +13,7 @@ use crate::material::Material;
 pub struct Ending {
     /// The first line.
     pub trust: String,
-    /// What to use, where ways were compared; then what another placement would change.
+    /// What to use, where ways were compared; then how latency changes, and what another placement would change.
     pub answer: Vec<String>,
     /// The most wanted first.
     pub tables: Vec<EndTable>,
@@ -54,10 +54,13 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
     let sentences = if compared || analysis.operations.is_empty() { 1 } else { OF_ROWS };
     let told: Vec<&str> = verdict.iter().take(sentences).map(|statement| statement.text.as_str()).collect();
     let answer = (answers && !told.is_empty()).then(|| told.join(" "));
+    let changes = super::latency_along::opening(m);
+    let changes: Vec<&str> = changes.iter().map(|statement| statement.text.as_str()).collect();
+    let changes = (!changes.is_empty()).then(|| changes.join(" "));
     let placement = super::placement::statement(m).map(|statement| statement.text);
     Ending {
         trust: super::trust::headline(&analysis.trust),
-        answer: answer.into_iter().chain(placement).collect(),
+        answer: answer.into_iter().chain(changes).chain(placement).collect(),
         tables,
         left_out: super::late::late_sentence(m).into_iter().chain(super::rulers::left_out(m.run)).collect(),
     }
