@@ -278,15 +278,15 @@ impl<'a> RoundSchedule<'a> {
         &self.blocks[number]
     }
 
-    /// The blocks that this round is to visit: those with open decisions, and when there are none, those whose figures
-    /// are not as precise as asked.
+    /// The blocks that this round is to visit: those with open decisions, and when there are none or it is their turn, those
+    /// whose figures are not as precise as asked.
     pub fn due(&self, round: u32) -> Vec<usize> {
         let racing = self.racing();
         let any_in_turns = self.blocks.iter().any(|block| block.in_turns());
         let is_due = |block: &RivalBlock| {
             let aside = any_in_turns && block.is_aside();
             (!aside || RivalBlock::visited_aside(round))
-                && self.wanted(block, racing).any(|case| !self.cases[case].rounds.contains(&round))
+                && self.wanted(block, round, racing).any(|case| !self.cases[case].rounds.contains(&round))
         };
         (0..self.blocks.len()).filter(|number| is_due(&self.blocks[*number])).collect()
     }
@@ -315,7 +315,13 @@ impl<'a> RoundSchedule<'a> {
     }
 
     /// Cases of a block that need this round. The control of a block in turns is there whenever a rival is.
-    fn wanted<'s>(&'s self, block: &'s RivalBlock, racing: bool) -> impl Iterator<Item = usize> + 's {
+    fn wanted<'s>(
+        &'s self,
+        block: &'s RivalBlock,
+        round: u32,
+        racing: bool,
+    ) -> impl Iterator<Item = usize> + 's {
+        let racing = racing && !RivalBlock::plays_settled(round);
         let along = block.visit == BlockVisit::AlongThreads;
         let own = if along { &block.cases } else { &block.own };
         let pending = own.iter().copied().filter(|case| *case >= self.first_case && self.open.contains(case));
@@ -328,7 +334,7 @@ impl<'a> RoundSchedule<'a> {
             return Vec::new();
         }
         let racing = self.racing();
-        self.wanted(block, racing).filter(|case| !self.cases[*case].rounds.contains(&round)).collect()
+        self.wanted(block, round, racing).filter(|case| !self.cases[*case].rounds.contains(&round)).collect()
     }
 
     /// All of a block that is measured together, once any of it is due: what is precise by itself may be subtracted from
@@ -342,10 +348,10 @@ impl<'a> RoundSchedule<'a> {
     }
 
     /// Who takes turns in this round: the control, and the rivals with something open. Empty: nobody can.
-    pub fn players(&self, block: &RivalBlock) -> Vec<usize> {
+    pub fn players(&self, block: &RivalBlock, round: u32) -> Vec<usize> {
         let racing = self.racing();
         let (controls, rivals) = block.cases.split_at(block.controls);
-        let playing = |case: &&usize| self.wanted(block, racing).any(|wanted| wanted == **case);
+        let playing = |case: &&usize| self.wanted(block, round, racing).any(|wanted| wanted == **case);
         let rivals: Vec<usize> = rivals.iter().filter(playing).copied().collect();
         let controls = controls.iter().filter(|case| !self.given_up(**case));
         let nobody = rivals.is_empty() && !self.plan.side_by_side;

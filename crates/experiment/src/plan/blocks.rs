@@ -36,6 +36,10 @@ const BETWEEN_NS: u64 = 60_000;
 /// What nobody compares is visited in every round until it has so many, and then in one of so many.
 const ASIDE: u32 = 3;
 
+/// A rival whose every comparison is settled plays in one round of so many, one that has windows: its own figures are asked
+/// for too, and comparisons that no time decides would keep it out to the end.
+const SETTLED: u32 = 4;
+
 /// How the cases of a block are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockVisit {
@@ -109,12 +113,18 @@ impl RivalBlock {
 
     /// Is it beside what the study compares?
     pub fn is_aside(&self) -> bool {
-        self.visit == BlockVisit::Adjacent || self.cases.len() == 1 && !self.in_turns()
+        // A twin is no rival.
+        self.visit == BlockVisit::Adjacent || self.cases.len() == self.controls && !self.in_turns()
     }
 
     /// Does a round beside blocks in turns visit such a case?
     pub fn visited_aside(round: u32) -> bool {
         round < ASIDE || round.is_multiple_of(ASIDE)
+    }
+
+    /// Does a round play rivals that are settled?
+    pub fn plays_settled(round: u32) -> bool {
+        round % SETTLED == SETTLED / 2
     }
 
     /// How many of so many rounds do.

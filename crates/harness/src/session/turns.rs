@@ -56,7 +56,7 @@ impl Session<'_> {
     pub(super) fn play_block(&mut self, block: &RivalBlock, round: u32) -> Result<Option<bool>> {
         let in_turns = block.in_turns();
         let mut players = match in_turns {
-            true => self.schedule.players(block),
+            true => self.schedule.players(block, round),
             false => self.schedule.measured_together(block, round),
         };
         // Without a rival that was given up since, the others may be able to.
