@@ -22,8 +22,11 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
     let run = RunDir::load(dir)?;
     let analysis = Analysis::of(&run);
     let (name, files) = match &args.layout {
-        CourseLayout::Pa02 { roll, two_copy, .. } => {
-            (format!("{roll}_PA02"), pa02::artefacts(&run, &analysis, roll, *two_copy)?)
+        CourseLayout::Pa02 { roll, two_copy, cache, .. } => {
+            let counts = cache.as_deref().map(RunDir::load).transpose()?;
+            let counts = counts.as_ref().map(|counts| (counts, Analysis::of(counts)));
+            let counts = counts.as_ref().map(|(run, analysis)| (*run, analysis));
+            (format!("{roll}_PA02"), pa02::artefacts(&run, &analysis, roll, *two_copy, counts)?)
         }
         CourseLayout::Cse221 { .. } => ("cse221".to_string(), cse221::artefacts(&run, &analysis)?),
     };

@@ -7,6 +7,8 @@ pub const COURSE_EXAMPLES: &str = "\
 Examples:
   syscost run pa02-60 --out sweep        60 cells in four minutes
   syscost course pa02 --roll MT25999 sweep
+  syscost lab --count cache --out counts
+  syscost course pa02 --roll MT25999 --cache counts sweep
   syscost run cse221 --out suite
   syscost course cse221 suite
 
@@ -29,6 +31,9 @@ pub enum CourseLayout {
         /// What counts as two-copy: pack_send (one buffer, one send) or send_fields (a send for each field)
         #[arg(long, value_name = "MECHANISM", value_parser = syscost_course::pa02::two_copy)]
         two_copy: Option<&'static str>,
+        /// Directory of a run of lab --count cache: its counts fill the columns of a modelled cache
+        #[arg(long, value_name = "RUN")]
+        cache: Option<PathBuf>,
         #[command(flatten)]
         common: CourseRun,
     },

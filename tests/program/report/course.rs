@@ -16,7 +16,7 @@ fn root() -> &'static Path {
 }
 
 fn laid_out(run: &Run) -> Vec<Artefact> {
-    pa02::artefacts(run, &Analysis::of(run), ROLL, None).expect("the run has all three")
+    pa02::artefacts(run, &Analysis::of(run), ROLL, None, None).expect("the run has all three")
 }
 
 fn named<'a>(files: &'a [Artefact], end: &str) -> &'a Artefact {
@@ -144,7 +144,7 @@ fn the_report_has_every_question_and_leaves_the_answers_to_the_student() {
 fn a_run_that_lacks_what_is_shown_says_which_command_has_it() {
     let refused = |shape: Shape| {
         let run = common::run(&shape);
-        pa02::artefacts(&run, &Analysis::of(&run), ROLL, None).unwrap_err().to_string()
+        pa02::artefacts(&run, &Analysis::of(&run), ROLL, None, None).unwrap_err().to_string()
     };
     let two = refused(Shape { mechanisms: vec!["pack_send", "sendmsg"], ..common::small() });
     assert!(two.contains("no transfer by zero-copy") && two.contains("`syscost run pa02-60`"), "{two}");
@@ -230,7 +230,7 @@ fn what_counts_as_two_copy_is_asked_for() {
     });
     let analysis = Analysis::of(&run);
     let laid_out =
-        |two_copy| pa02::artefacts(&run, &analysis, ROLL, two_copy).expect("the run has all three");
+        |two_copy| pa02::artefacts(&run, &analysis, ROLL, two_copy, None).expect("the run has all three");
     let (plain, fields) =
         (laid_out(None), laid_out(Some(pa02::two_copy("send_fields").expect("it is two-copy"))));
     for (files, mechanism) in [(&plain, "pack_send"), (&fields, "send_fields")] {

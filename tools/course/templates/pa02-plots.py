@@ -10,7 +10,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-SYSTEM = {{system}}
+SYSTEM = {{system}} + {{counts}}
 NAMES = ["two-copy", "one-copy", "zero-copy"]
 
 # A row a cell of {{roll}}_Part_C_Results.csv; "_low" and "_high" are the ends of a figure's interval.
@@ -21,15 +21,31 @@ ROWS = [
 # File, title, what the x axis is, and the columns of which each has a panel where it was measured.
 FIGURES = [
     ("Throughput", "Throughput by message size", "message_bytes", ["throughput_gbps"]),
+    ("Throughput_by_Threads", "Throughput by thread count", "threads", ["throughput_gbps"]),
     ("Latency", "Latency by thread count", "threads", ["latency_us"]),
     (
         "Cache_Misses",
         "Cache misses by message size",
         "message_bytes",
-        ["l1_misses_per_message", "llc_misses_per_message", "cache_misses_per_message"],
+        [
+            "l1_misses_per_message",
+            "llc_misses_per_message",
+            "cache_misses_per_message",
+            "modelled_l1d_misses_per_message",
+            "modelled_l1i_misses_per_message",
+            "modelled_l2_misses_per_message",
+            "modelled_llc_misses_per_message",
+        ],
     ),
     ("Cycles_per_Byte", "CPU cycles per byte, by message size", "message_bytes", ["cycles_per_byte", "tsc_cycles_per_byte"]),
 ]
+
+
+# What a panel says of columns that no hardware counter made, and what fills them.
+MODELLED = "modelled cache, emulated CPU"
+HOW = {
+    "Cache_Misses": "syscost lab --count cache --out CACHE\nsyscost course pa02 --roll {{roll}} --cache CACHE RUN",
+}
 
 
 def panels(along, columns):
@@ -39,7 +55,8 @@ def panels(along, columns):
     for column in columns:
         measured = [row for row in rows if row[column] is not None]
         for value in sorted({row[other] for row in measured}):
-            yield column, f"{other} {value}", [row for row in measured if row[other] == value]
+            of = f" ({MODELLED})" if column.startswith("modelled_") else ""
+            yield column, f"{other} {value}{of}", [row for row in measured if row[other] == value]
 
 
 def draw(axes, along, column, rows):
@@ -82,6 +99,8 @@ def main():
             everywhere[0].legend(frameon=False)
         else:
             reason = "Not measured: the column not_measured of the table says why."
+            if name in HOW:
+                reason += " These two commands fill it:\n" + HOW[name]
             everywhere[0].text(0.5, 0.5, reason, ha="center", va="center", fontsize=8)
             everywhere[0].axis("off")
         sheet.suptitle(title)

@@ -18,7 +18,7 @@ pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
     let look = TerminalLook { width: 80, colour: false };
     let place = RunPlace { run: Path::new("DIR"), page: Path::new("DIR/report.html") };
     let terminal = terminal::text(&report, Some(place), look);
-    let artefacts = pa02::artefacts(&run, &analysis, "MT25999", None)?.into_iter();
+    let artefacts = pa02::artefacts(&run, &analysis, "MT25999", None, None)?.into_iter();
     let kept = artefacts.filter(|file| COURSE.iter().any(|end| file.name.ends_with(end)));
     let mut files = vec![
         Generated::golden("small-run.results.csv", csv::results(&run, &analysis.cells)),

@@ -15,7 +15,7 @@ pub struct FigureColumn {
     pub id: &'static str,
     /// In one sentence, for the README.
     pub help: &'static str,
-    kind: CaseKind,
+    pub kind: CaseKind,
     /// Summed, round by round.
     metrics: &'static [&'static str],
     /// From the metric's unit to the column's.
@@ -27,6 +27,22 @@ pub struct FigureColumn {
 /// What most columns share.
 const OF_TRANSFER: FigureColumn =
     FigureColumn { id: "", help: "", kind: CaseKind::Transfer, metrics: &[], scale: 1.0, quantity: "" };
+
+macro_rules! modelled {
+    ($metric:literal, $what:literal) => {
+        FigureColumn {
+            id: concat!("modelled_", $metric),
+            help: concat!(
+                $what,
+                " of both sides per message (modelled cache, emulated CPU: `syscost lab --count cache`; never a hardware counter)"
+            ),
+            kind: CaseKind::Modelled,
+            metrics: &[$metric],
+            scale: 1.0,
+            quantity: $metric,
+        }
+    };
+}
 
 /// In the order of the table.
 pub const COLUMNS: &[FigureColumn] = &[
@@ -102,6 +118,11 @@ pub const COLUMNS: &[FigureColumn] = &[
         quantity: "_switches",
         ..OF_TRANSFER
     },
+    modelled!("l1d_misses_per_message", "L1 data cache misses"),
+    modelled!("l1i_misses_per_message", "L1 instruction cache misses"),
+    modelled!("l2_misses_per_message", "L2 cache misses"),
+    modelled!("llc_misses_per_message", "last-level cache misses"),
+    modelled!("instructions_per_message", "instructions"),
 ];
 
 impl FigureColumn {
@@ -109,8 +130,8 @@ impl FigureColumn {
     pub fn estimate(&self, grid: &CourseGrid, place: &GridPlace) -> Result<Estimate, String> {
         let case = grid.case(self.kind, place)?;
         let found = match self.metrics {
-            [one] => grid.cells.cell(case, one).map(|cell| cell.estimate),
-            several => sum(grid, case, several),
+            [one] => grid.cells(self.kind).cell(case, one).map(|cell| cell.estimate),
+            several => sum(grid, (self.kind, case), several),
         };
         let scaled = |value: f64| rounded(value * self.scale);
         found
@@ -126,7 +147,8 @@ impl FigureColumn {
     }
 
     fn absent(&self, grid: &CourseGrid) -> String {
-        let missing = &grid.run.record.missing;
+        let counts = grid.counts.filter(|_| self.kind == CaseKind::Modelled).map(|(run, _)| run);
+        let missing = &counts.unwrap_or(grid.run).record.missing;
         let names = |m: &&syscost_experiment::run::MissingQuantities| {
             m.quantities.iter().any(|q| q.contains(self.quantity))
         };
@@ -138,10 +160,10 @@ impl FigureColumn {
 }
 
 /// Of the rounds that have every part.
-fn sum(grid: &CourseGrid, case: usize, metrics: &[&str]) -> Option<Estimate> {
+fn sum(grid: &CourseGrid, (kind, case): (CaseKind, usize), metrics: &[&str]) -> Option<Estimate> {
     let mut rounds: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
     for metric in metrics {
-        for (round, value) in grid.cells.cell(case, metric)?.rounds.iter() {
+        for (round, value) in grid.cells(kind).cell(case, metric)?.rounds.iter() {
             let known = rounds.entry(round).or_default();
             *known = (known.0 + 1, known.1 + value);
         }

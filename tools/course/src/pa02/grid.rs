@@ -6,6 +6,7 @@ use super::{COMMAND, Unsuitable};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_analyze::CellRef;
 use syscost_analyze::cells::Cells;
+use syscost_analyze::whole::Analysis;
 use syscost_core::axis::{Name, Point};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
@@ -13,6 +14,9 @@ use syscost_measure::mechanism::{self, Class};
 use syscost_measure::probe;
 use syscost_measure::probe::tcp_latency::axes::LOOP;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, THREADS};
+
+/// What every run of counts has.
+const MODELLED: &str = "l1d_misses_per_message";
 
 /// What the assignment has implemented.
 pub struct Implementation {
@@ -56,11 +60,18 @@ pub enum CaseKind {
     Transfer,
     /// A closed loop, each exchange timed.
     RoundTrip,
+    /// The transfer in an emulated machine whose caches are modelled: a case of the run of counts.
+    Modelled,
 }
+
+/// What fills the columns of a modelled cache.
+pub const COUNT_CACHE: &str = "syscost lab --count cache --out CACHE";
 
 pub struct CourseGrid<'a> {
     pub run: &'a Run,
-    pub cells: &'a Cells,
+    cells: &'a Cells,
+    /// The run of counts, if one was given.
+    pub counts: Option<(&'a Run, &'a Analysis)>,
     pub sizes: Vec<u64>,
     pub threads: Vec<u64>,
     /// What is measured for each implementation.
@@ -75,31 +86,24 @@ impl<'a> CourseGrid<'a> {
         run: &'a Run,
         cells: &'a Cells,
         two_copy: Option<&'static str>,
+        counts: Option<(&'a Run, &'a Analysis)>,
     ) -> Result<CourseGrid<'a>, Unsuitable> {
         let unsuitable = |lacks: String| Err(Unsuitable { lacks, command: COMMAND });
         Unsuitable::refuse_emulated(run, COMMAND)?;
         let mut grid = CourseGrid {
             run,
             cells,
+            counts,
             sizes: Vec::new(),
             threads: Vec::new(),
             mechanisms: mechanisms(two_copy),
             cases: BTreeMap::new(),
             skips: BTreeMap::new(),
         };
-        for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
-            let Some(key) = grid.key(&case.probe, &case.point) else { continue };
-            if let Some(other) = grid.cases.insert(key, case.index).and_then(|index| run.case(index)) {
-                return unsuitable(format!(
-                    "the run has several cases at one size and thread count (they differ in {}), and the layout shows one",
-                    difference(other, case)
-                ));
-            }
-        }
-        for skip in &run.record.plan.skips {
-            if let Some(key) = grid.key(&skip.probe, &skip.point) {
-                grid.skips.insert(key, skip.why.reason.clone());
-            }
+        grid.take_in(run, Some)?;
+        if let Some((counts, analysis)) = counts {
+            refuse_timed(counts, analysis)?;
+            grid.take_in(counts, |kind| (kind == CaseKind::Transfer).then_some(CaseKind::Modelled))?;
         }
         let transfers: Vec<GridPlace> = grid.of_kind(CaseKind::Transfer).collect();
         for (index, implementation) in IMPLEMENTATIONS.iter().enumerate() {
@@ -114,6 +118,38 @@ impl<'a> CourseGrid<'a> {
         grid.sizes = distinct(|place| place.bytes).into_iter().collect();
         grid.threads = distinct(|place| place.threads).into_iter().collect();
         Ok(grid)
+    }
+
+    /// The cases and skips of a run that have a place.
+    fn take_in(&mut self, run: &Run, of: fn(CaseKind) -> Option<CaseKind>) -> Result<(), Unsuitable> {
+        for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+            let Some((kind, place)) = self.key(&case.probe, &case.point) else { continue };
+            let Some(kind) = of(kind) else { continue };
+            if let Some(other) =
+                self.cases.insert((kind, place), case.index).and_then(|index| run.case(index))
+            {
+                let lacks = format!(
+                    "the run has several cases at one size and thread count (they differ in {}), and the layout shows one",
+                    difference(other, case)
+                );
+                return Err(Unsuitable { lacks, command: COMMAND });
+            }
+        }
+        for skip in &run.record.plan.skips {
+            let key = self.key(&skip.probe, &skip.point);
+            if let Some((kind, place)) = key.and_then(|(kind, place)| Some((of(kind)?, place))) {
+                self.skips.insert((kind, place), skip.why.reason.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells of the run that cases of a kind are of.
+    pub fn cells(&self, kind: CaseKind) -> &'a Cells {
+        match (kind, self.counts) {
+            (CaseKind::Modelled, Some((_, analysis))) => &analysis.cells,
+            _ => self.cells,
+        }
     }
 
     fn key(&self, probe_id: &str, point: &Point) -> Option<(CaseKind, GridPlace)> {
@@ -161,6 +197,10 @@ impl<'a> CourseGrid<'a> {
         let key = (kind, *place);
         let absent = || match (self.skips.get(&key), kind) {
             (Some(reason), _) => reason.clone(),
+            (None, CaseKind::Modelled) if self.counts.is_none() => format!(
+                "no run of counts was given; `{COUNT_CACHE}` makes one, and `syscost course pa02 --cache CACHE` takes it"
+            ),
+            (None, CaseKind::Modelled) => "the run of counts does not have this place".into(),
             (None, CaseKind::Transfer) => "this place is not in the run".into(),
             (None, CaseKind::RoundTrip) => format!(
                 "the run has no closed-loop round trips here, and latency is not threads over throughput; `{COMMAND}` has them"
@@ -168,6 +208,21 @@ impl<'a> CourseGrid<'a> {
         };
         self.cases.get(&key).copied().ok_or_else(absent)
     }
+}
+
+/// Counts of a modelled cache are of an emulated machine: those of another run would be taken for them.
+fn refuse_timed(counts: &Run, analysis: &Analysis) -> Result<(), Unsuitable> {
+    let emulated = counts.record.emulator().is_some();
+    if emulated && analysis.cells.of_metric(MODELLED).next().is_some() {
+        return Ok(());
+    }
+    let lacks = match emulated {
+        false => {
+            "the run of --cache was not made in an emulator: its figures are no counts of a modelled cache"
+        }
+        true => "the run of --cache counted no cache misses",
+    };
+    Err(Unsuitable { lacks: lacks.into(), command: COUNT_CACHE })
 }
 
 /// The mechanism of each implementation: the one that its name is an alias of, or the two-copy one that was asked for.

@@ -7,6 +7,7 @@
 
 mod figure_column;
 mod grid;
+mod plots;
 mod text;
 
 use super::{Artefact, CoursePicture, Unsuitable, csv, fill, number, pictures};
@@ -58,15 +59,17 @@ pub fn roll(text: &str) -> Result<String, String> {
     Ok(text.to_string())
 }
 
-/// Every file of the layout.
+/// Every file of the layout. `counts`: a run that counted cache misses in an emulator.
 pub fn artefacts(
     run: &Run,
     analysis: &Analysis,
     roll: &str,
     two_copy: Option<&'static str>,
+    counts: Option<(&Run, &Analysis)>,
 ) -> Result<Vec<Artefact>, Unsuitable> {
-    let grid = CourseGrid::of(run, &analysis.cells, two_copy)?;
-    let pictures: Vec<CoursePicture> = pictures(run, analysis).into_iter().map(named(roll)).collect();
+    let grid = CourseGrid::of(run, &analysis.cells, two_copy, counts)?;
+    let pictures = plots::pictures(&grid).into_iter().chain(pictures(run, analysis));
+    let pictures: Vec<CoursePicture> = pictures.map(named(roll)).collect();
     let told = text::ReportInputs {
         roll,
         grid: &grid,
@@ -130,6 +133,10 @@ fn script(grid: &CourseGrid, roll: &str) -> String {
     fill(include_str!("../../templates/pa02-plots.py"), |name| match name {
         "roll" => roll.to_string(),
         "system" => literal(&format!("{roll}. {}", system(grid.run))),
+        "counts" => literal(&match grid.counts {
+            Some((counts, _)) => format!(" Modelled cache: run {}.", counts.record.id),
+            None => String::new(),
+        }),
         "columns" => serde_json::json!(columns).to_string(),
         rows => grid.places().map(line).filter(|_| rows == "rows").collect(),
     })
@@ -173,6 +180,10 @@ fn row(grid: &CourseGrid, place: &GridPlace) -> Vec<String> {
     for column in COLUMNS {
         let found = column.estimate(grid, place);
         match &found {
+            // Counts that repeat have no scatter that a row could be judged by.
+            Ok(e) if column.kind == CaseKind::Modelled => {
+                row.extend([Some(e.value), Some(e.low), Some(e.high)].map(number));
+            }
             Ok(e) => {
                 runs = Some(runs.map_or(e.n, |n| n.min(e.n)));
                 level = Some(level.map_or(e.level, |l| l.min(e.level)));
