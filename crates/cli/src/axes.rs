@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsStr;
-use syscost_core::axis::{Axis, Kind, Value};
+use syscost_core::axis::{Axis, BETWEEN_PARTS, Kind, Value};
 use syscost_core::units::short_bytes;
 use syscost_experiment::spec::Spec;
 use syscost_measure::probe;
@@ -132,7 +132,8 @@ pub fn typed(axis: &Axis, values: &[Value]) -> String {
         (Kind::Bytes { .. }, Some(bytes)) => short_bytes(bytes),
         _ => value.to_string(),
     };
-    values.iter().map(one).collect::<Vec<_>>().join(",")
+    let between = if let Kind::Parts { .. } = axis.kind { BETWEEN_PARTS } else { "," };
+    values.iter().map(one).collect::<Vec<_>>().join(between)
 }
 
 fn value_name(axis: &Axis) -> &'static str {
@@ -142,6 +143,7 @@ fn value_name(axis: &Axis) -> &'static str {
         Kind::Switch => "on|off",
         Kind::Name { .. } | Kind::NameOr { .. } => "NAME,..",
         Kind::Text { .. } => "TEXT",
+        Kind::Parts { .. } => "PART,..",
     }
 }
 

@@ -106,7 +106,13 @@ pub enum Kind {
     },
     /// Free text checked by the function (an error says what would be valid).
     Text { check: fn(&str) -> Result<(), String> },
+    /// Text with commas of its own, of which the function makes the one form that is kept. Several values are
+    /// separated by [`BETWEEN_PARTS`].
+    Parts { canonical: fn(&str) -> Result<String, String> },
 }
+
+/// Between values that hold commas themselves.
+pub const BETWEEN_PARTS: &str = "/";
 
 impl Kind {
     /// The names that it allows; none where it takes numbers or text only.
@@ -114,7 +120,7 @@ impl Kind {
         match self {
             Kind::Name { names, .. } | Kind::NameOr { names, .. } => names(),
             Kind::Switch => vec!["on", "off"],
-            Kind::Bytes { .. } | Kind::Int { .. } | Kind::Text { .. } => Vec::new(),
+            Kind::Bytes { .. } | Kind::Int { .. } | Kind::Text { .. } | Kind::Parts { .. } => Vec::new(),
         }
     }
 }
@@ -140,6 +146,9 @@ pub struct Axis {
     default: DefaultValues,
     #[serde(skip)]
     quick: Option<DefaultValues>,
+    /// A point without it has its default: see [`Axis::unsaid`].
+    #[serde(skip)]
+    unsaid: bool,
 }
 
 /// Values that are measured where nobody names any.
@@ -168,7 +177,11 @@ impl Axis {
         let unit = match kind {
             Kind::Bytes { .. } => Unit::Bytes,
             Kind::Int { .. } => Unit::Count,
-            Kind::Switch | Kind::Name { .. } | Kind::NameOr { .. } | Kind::Text { .. } => Unit::Name,
+            Kind::Switch
+            | Kind::Name { .. }
+            | Kind::NameOr { .. }
+            | Kind::Text { .. }
+            | Kind::Parts { .. } => Unit::Name,
         };
         Axis {
             id,
@@ -180,7 +193,19 @@ impl Axis {
             words: &[],
             default: DefaultValues::All,
             quick: None,
+            unsaid: false,
         }
+    }
+
+    /// Where its default is the only value it is no coordinate, so that runs from before it was an axis have the same
+    /// points.
+    pub const fn unsaid(self) -> Axis {
+        Axis { unsaid: true, ..self }
+    }
+
+    /// Is it no coordinate where it has these values?
+    pub fn is_unsaid(&self, values: &[Value]) -> bool {
+        self.unsaid && values == self.default()
     }
 
     /// These numbers are written and shown by name.
@@ -275,11 +300,15 @@ impl Axis {
                 Err(bad(suggest(&wanted, &names(), &aliases())))
             }
             Kind::Text { check } => check(text).map(|()| Value::text(text)).map_err(bad),
+            Kind::Parts { canonical } => canonical(text).map(Value::text).map_err(bad),
         }
     }
 
-    /// Reads one value, or `all` of an axis of names: every name that it knows.
+    /// Reads one value; `all` of an axis of names: every name that it knows; several of values that hold commas.
     pub fn parse_all(&self, text: &str) -> Result<Vec<Value>, BadValue> {
+        if let Kind::Parts { .. } = self.kind {
+            return text.split(BETWEEN_PARTS).map(|part| self.parse(part)).collect();
+        }
         let named = matches!(self.kind, Kind::Name { .. } | Kind::NameOr { .. } | Kind::Switch);
         if named && text.trim() == "all" {
             return Ok(self.kind.names().into_iter().map(Value::text).collect());

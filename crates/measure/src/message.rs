@@ -1,8 +1,12 @@
-//! The eight-field message: what every mechanism sends, and how its bytes are verified.
+//! The message: what every mechanism sends, and how its bytes are verified.
 //!
-//! Eight separately allocated heap fields whose sizes add up to the message size, remainders
-//! spread over the first ones, filled with a pattern that depends on the offset: a swapped,
-//! lost, repeated or stale byte shows. Copies of payload in user space are counted here, whoever asks for them.
+//! Separately allocated fields on the heap, whose sizes its shape says (`shape.rs`), filled with a pattern that depends on
+//! the offset: a swapped, lost, repeated or stale byte shows. Copies of payload in user space are counted here, whoever asks
+//! for them.
+
+mod shape;
+
+pub use shape::{FIELDS, LARGEST, MOST_PIECES, MessageShape, SMALLEST, fits, fits_together};
 
 use std::cell::Cell;
 use syscost_core::axis::{IntAxis, NameAxis, Point};
@@ -11,10 +15,6 @@ use syscost_sys::buffer::Buffer;
 pub const MESSAGE_BYTES: IntAxis = IntAxis::new("message_bytes");
 pub const ALIGNMENT: NameAxis = NameAxis::new("alignment");
 
-/// Fields of a message, as in the course assignments that the study repeats.
-pub const FIELDS: usize = 8;
-/// The smallest message: one byte a field.
-pub const SMALLEST: u64 = FIELDS as u64;
 pub const PAGE: usize = 4096;
 
 /// How each field is allocated.
@@ -30,18 +30,32 @@ impl Alignment {
     pub fn of(point: &Point) -> Alignment {
         if point.text(ALIGNMENT) == Some("page") { Alignment::Page } else { Alignment::Heap }
     }
+
+    /// Where a field may start.
+    pub fn bytes(self) -> usize {
+        match self {
+            Alignment::Heap => 16,
+            Alignment::Page => PAGE,
+        }
+    }
 }
 
-/// Eight filled fields.
+/// Filled fields.
 #[derive(Debug)]
 pub struct Message {
-    fields: [Buffer; FIELDS],
+    fields: Vec<Buffer>,
     alignment: Alignment,
 }
 
 impl Message {
+    /// Of the usual shape.
     pub fn new(bytes: usize, alignment: Alignment) -> Message {
-        let mut fields = empty_fields(bytes, alignment);
+        Message::of(&MessageShape::default().lengths(bytes as u64), alignment)
+    }
+
+    /// With fields of these lengths.
+    pub fn of(lengths: &[usize], alignment: Alignment) -> Message {
+        let mut fields = empty_fields(lengths, alignment);
         let mut offset = 0;
         for field in &mut fields {
             fill(field, offset);
@@ -52,15 +66,19 @@ impl Message {
 
     /// Another message with the same sizes and content in memory of its own.
     pub fn twin(&self) -> Message {
-        Message::new(self.len(), self.alignment)
+        Message::of(&self.lengths(), self.alignment)
     }
 
-    pub fn fields(&self) -> &[Buffer; FIELDS] {
+    pub fn fields(&self) -> &[Buffer] {
         &self.fields
     }
 
+    pub fn lengths(&self) -> Vec<usize> {
+        self.fields.iter().map(|field| field.len()).collect()
+    }
+
     /// The fields themselves, for an owner that outlives the message.
-    pub fn into_fields(self) -> [Buffer; FIELDS] {
+    pub fn into_fields(self) -> Vec<Buffer> {
         self.fields
     }
 
@@ -104,13 +122,9 @@ pub fn user_copied_bytes() -> u64 {
     USER_COPIED.get()
 }
 
-/// Room for the eight fields of a message of so many bytes, zeroed.
-pub fn empty_fields(bytes: usize, alignment: Alignment) -> [Buffer; FIELDS] {
-    let align = match alignment {
-        Alignment::Heap => 16,
-        Alignment::Page => PAGE,
-    };
-    std::array::from_fn(|i| Buffer::zeroed(bytes / FIELDS + usize::from(i < bytes % FIELDS), align))
+/// Room for fields of these lengths, zeroed.
+pub fn empty_fields(lengths: &[usize], alignment: Alignment) -> Vec<Buffer> {
+    lengths.iter().map(|length| Buffer::zeroed(*length, alignment.bytes())).collect()
 }
 
 /// The eight bytes of every message from 8 x `index` on.

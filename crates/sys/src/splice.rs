@@ -13,6 +13,9 @@ use std::os::unix::fs::FileExt;
 
 pub use libc::{SPLICE_F_MORE as MORE, SPLICE_F_MOVE as MOVE, SPLICE_F_NONBLOCK as NONBLOCK};
 
+/// Pieces of memory that one call takes (UIO_MAXIOV).
+const IOV_MAX: usize = 1024;
+
 /// A pipe of a stated size.
 #[derive(Debug)]
 pub struct Pipe {
@@ -126,7 +129,12 @@ impl Lent {
         loop {
             // SAFETY: the pushed stretches are live; the kernel takes references to their pages.
             let lent = unsafe {
-                libc::vmsplice(pipe.writer.as_raw_fd(), self.left.as_ptr(), self.left.len(), NONBLOCK)
+                libc::vmsplice(
+                    pipe.writer.as_raw_fd(),
+                    self.left.as_ptr(),
+                    self.left.len().min(IOV_MAX),
+                    NONBLOCK,
+                )
             };
             if let Some(lent) = length_or_retry(lent)? {
                 advance(&mut self.left, lent);

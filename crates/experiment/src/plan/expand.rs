@@ -60,15 +60,19 @@ struct Making<'a> {
 impl Making<'_> {
     /// The axes from this one on, after a point that holds those before it.
     fn below(&mut self, from: usize, point: &Point) -> AxisTree {
-        let next = (from..self.axes.len()).find(|at| self.probe.applies(self.axes[*at].id, point));
+        let said = |at: &usize| !self.axes[*at].is_unsaid(&self.values[*at]);
+        let next =
+            (from..self.axes.len()).find(|at| said(at) && self.probe.applies(self.axes[*at].id, point));
         let Some(at) = next else {
             self.words += 1;
             return AxisTree::End(self.words - 1, order(&self.axes[..from], point));
         };
         let (axis, name) = (&self.axes[at], Name::from(self.axes[at].id));
-        let values = self.wanted(axis, point).map_or_else(|| self.values[at].clone(), |value| vec![value]);
+        let settled = self.probe.settled(axis.id, point).map(|(value, _)| value);
+        let one = settled.or_else(|| self.wanted(axis, point));
+        let values = one.map_or_else(|| self.values[at].clone(), |value| vec![value]);
         let numeric = matches!(axis.kind, Kind::Bytes { .. } | Kind::Int { .. });
-        if numeric && !self.probe.decides(axis.id) {
+        if numeric && !self.probe.decides(axis.id, point) {
             let Some(first) = values.first() else { return AxisTree::Words(name, Vec::new()) };
             let rest = self.below(at + 1, &with(point, axis, first));
             return AxisTree::Numbers(name, values, Box::new(rest));

@@ -192,7 +192,8 @@ impl Plan {
         for entry in &spec.probes {
             let axes = probe::find(&entry.probe).map(|probe| probe.axes()).unwrap_or_default();
             let unused = |axis: &&Axis| {
-                entry.kept.contains(axis.id) && !planned().any(|point| point.get(axis.id).is_some())
+                let said = !entry.axes.get(axis.id).is_some_and(|values| axis.is_unsaid(values));
+                said && entry.kept.contains(axis.id) && !planned().any(|point| point.get(axis.id).is_some())
             };
             if let Some(axis) = axes.iter().find(unused) {
                 return Err(PlanError::AppliesToNothing { flag: axis.flag });

@@ -194,3 +194,25 @@ fn an_option_that_no_case_has_is_refused() {
     assert!(plan(&[("mechanism", "send_fields"), ("batch", "8")]).is_err());
     assert!(plan(&[("path", "loopback,veth"), ("mtu", "9000")]).is_ok(), "cases over veth have it");
 }
+
+/// A run from before there were shapes has the same points as one that names the usual one.
+#[test]
+fn the_usual_shape_is_no_coordinate_and_another_says_the_size() {
+    let few = [("path", "loopback"), ("mechanism", "send,sendmsg"), ("threads", "1"), ("size", "64,1K")];
+    let with = |named: &[(&str, &str)]| make(&[&few[..], named].concat());
+    assert_eq!(with(&[("fields", "8")]).cases, with(&[]).cases);
+    assert!(with(&[]).cases.iter().all(|case| case.point.get("fields").is_none()));
+    let mixed = with(&[("fields", "8/100,rest/24,512K")]);
+    let seen: Vec<(&str, u64)> = mixed
+        .cases
+        .iter()
+        .filter(|case| case.twin_of.is_none() && case.point.text_at("mechanism") == Some("send"))
+        .map(|case| (case.point.text_at("fields").unwrap(), case.point.int_at("message_bytes").unwrap()))
+        .collect();
+    assert_eq!(seen, [("8", 64), ("8", 1024), ("100,rest", 1024), ("24,512K", 24 + (512 << 10))]);
+    assert!(mixed.skips.iter().all(|skip| skip.why.reason.contains("a byte for every piece")));
+    assert_eq!(mixed.skips.len(), 2, "64 B have no room for 100: {:?}", mixed.skips);
+    let many = with(&[("mechanism", "pack_send,sendmsg"), ("fields", "100x10"), ("batch", "10,64")]);
+    assert_eq!((many.cases.iter().filter(|c| c.twin_of.is_none()).count(), many.skips.len()), (3, 1));
+    assert!(many.skips[0].why.remedy.contains("--batch 10"), "{:?}", many.skips);
+}

@@ -158,7 +158,8 @@ fn value_of_longest(
     let mut longest: Option<(usize, Axis, Vec<Value>)> = None;
     for (entry, asked) in spec.probes.iter().enumerate().filter(|(_, asked)| !asked.ruler) {
         let Some(probe) = probe::find(&asked.probe) else { continue };
-        let axes = probe.axes().into_iter().filter(|axis| !asked.kept.contains(axis.id));
+        let may_go = |axis: &Axis| !asked.kept.contains(axis.id) && asked.settled(axis.id).is_none();
+        let axes = probe.axes().into_iter().filter(may_go);
         for axis in axes.filter(|axis| wanted(probe, axis)) {
             let values = asked.values(&axis, true);
             if values.len() > longest.as_ref().map_or(stay, |(_, _, longest)| longest.len()) {

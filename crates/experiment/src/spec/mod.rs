@@ -14,7 +14,7 @@ pub use refine::Refine;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use syscost_core::axis::{Axis, Kind, Value, suggest};
+use syscost_core::axis::{Axis, Kind, Point, Value, suggest};
 use syscost_core::stats::random::Random;
 use syscost_host::remote::transport::rsh;
 use syscost_measure::probe::{self, Timing};
@@ -43,6 +43,21 @@ impl ProbeSpec {
     pub fn values(&self, axis: &Axis, quick: bool) -> Vec<Value> {
         let asked = self.axes.get(axis.id).cloned();
         asked.unwrap_or_else(|| if quick { axis.quick() } else { axis.default() })
+    }
+
+    /// Why values of this axis would say nothing: every value of another one, which was named, settles it.
+    pub fn settled(&self, axis: &str) -> Option<&'static str> {
+        let probe = probe::find(&self.probe)?;
+        let settles = |by: &String, value: &Value| {
+            let mut point = Point::default();
+            point.set(by, value.clone());
+            probe.settled(axis, &point).map(|(_, why)| why)
+        };
+        let why = |(by, values): (&String, &Vec<Value>)| {
+            let all: Option<Vec<&'static str>> = values.iter().map(|value| settles(by, value)).collect();
+            all?.into_iter().next()
+        };
+        self.axes.iter().find_map(why)
     }
 
     fn has_axis(&self, flag: &str) -> bool {
@@ -229,6 +244,10 @@ impl Spec {
             found = true;
             entry.axes.insert(axis.id.to_string(), distinct(values));
             entry.kept.insert(axis.id.to_string());
+            // What the experiment says of an axis gives way to values that settle it; what the command line says does not.
+            let settled = |id: &String| !entry.kept.contains(id) && entry.settled(id).is_some();
+            let settled: Vec<String> = entry.axes.keys().filter(|id| settled(id)).cloned().collect();
+            settled.iter().for_each(|id| drop(entry.axes.remove(id)));
         }
         if found {
             return Ok(());
@@ -291,6 +310,10 @@ impl Spec {
                 probe::ALL.iter().map(|p| p.about().id).collect::<Vec<_>>().join(", ")
             ));
         }
+        let settled = |entry: &ProbeSpec| entry.axes.keys().find_map(|id| entry.settled(id));
+        if let Some(why) = self.probes.iter().find_map(settled) {
+            return refuse(why.into());
+        }
         if let Some(refine) = &self.refine {
             refine.validate(&self.probes)?;
         }
@@ -317,6 +340,9 @@ fn axis_of(probe: &str, wanted: impl Fn(&Axis) -> bool) -> Option<Axis> {
 /// Values separated by commas. Free text may hold commas itself (`0,2:1,3`): it is split only
 /// where the whole is not a value.
 fn parse_values(axis: &Axis, text: &str) -> Result<Vec<Value>, SpecError> {
+    if let Kind::Parts { .. } = axis.kind {
+        return axis.parse_all(text).map_err(|e| SpecError::Value(e.to_string()));
+    }
     if let (Kind::Text { .. } | Kind::NameOr { .. }, Ok(value)) = (axis.kind, axis.parse(text)) {
         return Ok(vec![value]);
     }

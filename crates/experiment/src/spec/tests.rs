@@ -120,6 +120,28 @@ fn flags_replace_values_and_split_at_commas_where_they_separate() {
     assert_eq!(error, "--swing does not apply to transfer: it belongs to no probe");
 }
 
+/// `24,512K` is one message of two pieces; what gives every piece its size leaves the size of the message nothing to say.
+#[test]
+fn shapes_keep_their_commas_and_settle_the_size() {
+    let mut spec = Spec::named("crossover").unwrap();
+    assert!(spec.probes.iter().all(|entry| entry.axes.contains_key("message_bytes")));
+    spec.set_axis("fields", &["24, 524288", "8x64/24,*"]).unwrap();
+    assert_eq!(spec.probes[0].axes["fields"], ["24,512K", "8x64", "24,rest"].map(Value::text));
+    assert!(spec.probes[0].axes.contains_key("message_bytes"), "one shape is open");
+    spec.set_axis("fields", &["24,512K/8x64"]).unwrap();
+    assert!(spec.probes.iter().all(|entry| !entry.axes.contains_key("message_bytes")));
+    spec.validate().unwrap();
+    assert_eq!(Spec::from_toml(&spec.to_toml(), "x").unwrap(), spec);
+    spec.set_axis("size", &["64K"]).unwrap();
+    let error = spec.validate().unwrap_err().to_string();
+    assert!(error.contains("leave out one of them") && error.contains("--fields 24,rest"), "{error}");
+    let text = "[[probe]]\nid = \"transfer\"\nmessage_bytes = 64\nfields = [\"24,512K\", \"8x64\"]\n";
+    assert!(Spec::from_toml(text, "x").is_err());
+    // Two shapes of a gigabyte are not one message of two.
+    let error = spec.set_axis("fields", &["1G,1G"]).unwrap_err().to_string();
+    assert!(error.contains("largest message"), "{error}");
+}
+
 #[test]
 fn a_probe_is_an_experiment_of_its_own() {
     let id = probe::ALL[0].about().id;

@@ -4,15 +4,21 @@
 //! A mechanism names those that it has in its own list of axes; it must then do what they say.
 //! Sources: send(2) (MSG_MORE), writev(2) (IOV_MAX).
 
-use super::{About, Mechanism, Sender, SenderSetup, Sending, Tally, per_call};
-use crate::message::{Message, PAGE};
+use super::{About, Mechanism, Packing, Sender, SenderSetup, Sending, Tally, per_call};
+use crate::message::{self, MOST_PIECES, Message, PAGE};
 use std::io;
 use syscost_core::axis::DefaultValues::{Ints, Names};
 use syscost_core::axis::{Axis, IntAxis, NameAxis, Point};
+use syscost_host::Unavailable;
 use syscost_sys::buffer::Buffer;
 
-/// 64 messages of eight fields are 512 iovecs; a call takes at most 1,024 (IOV_MAX).
-pub const MOST_PER_CALL: u64 = 128;
+/// Of eight fields each: a call takes at most so many pieces.
+pub const MOST_PER_CALL: u64 = MOST_PIECES / 8;
+
+/// Do the pieces of a call's messages fit into one list of pieces?
+pub fn fits_a_call(point: &Point) -> Result<(), Unavailable> {
+    message::fits_together(point, &MESSAGES_PER_CALL, per_call(point))
+}
 
 /// Messages that one call, or one submission, hands to the kernel.
 pub const MESSAGES_PER_CALL: Axis = IntAxis::new("messages_per_call")
@@ -50,6 +56,10 @@ pub struct PlainCalls {
 impl Mechanism for PlainCalls {
     fn about(&self) -> About<Sending> {
         self.about
+    }
+
+    fn fits(&self, point: &Point) -> Result<(), Unavailable> {
+        if self.about.facts.packing == Packing::ByKernel { fits_a_call(point) } else { Ok(()) }
     }
 
     fn messages_held(&self, point: &Point) -> u64 {

@@ -3,7 +3,7 @@
 //! It says what the interface asks for, never what the kernel did: completions and audits say that.
 
 use super::{Mechanism, find, per_call};
-use crate::message::FIELDS;
+use crate::message::MessageShape;
 use syscost_core::axis::Point;
 
 /// What a mechanism asks of the kernel with every message.
@@ -94,9 +94,10 @@ impl Handling {
     /// `None`: no account of its cost can be made.
     pub fn of(mechanism: &dyn Mechanism, point: &Point) -> Option<Handling> {
         let Sending { packing, handover, .. } = mechanism.about().facts;
+        let fields = MessageShape::of(point).pieces();
         mechanism.plain_calls().then(|| Handling {
-            calls: if packing == Packing::PerField { FIELDS as u64 } else { 1 },
-            pieces: if packing == Packing::ByKernel { FIELDS as u64 * per_call(point) } else { 1 },
+            calls: if packing == Packing::PerField { fields } else { 1 },
+            pieces: if packing == Packing::ByKernel { fields * per_call(point) } else { 1 },
             packs: packing == Packing::Packed,
             lends: handover == Handover::Referenced,
         })

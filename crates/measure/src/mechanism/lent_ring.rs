@@ -4,7 +4,7 @@
 //! pages. When a slot may be written again is told from the bytes that are acknowledged; see the
 //! mechanism that lends. The kernel keeps the pages of a ring that is unmapped as long as it needs them.
 
-use crate::message::{Alignment, FIELDS, Message, PAGE};
+use crate::message::{Alignment, Message, PAGE};
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -19,9 +19,10 @@ const HEAP_ALIGNMENT: usize = 16;
 const NAP: Duration = Duration::from_micros(50);
 
 /// The ring's dimensions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LentShape {
-    message_bytes: usize,
+    /// The lengths of a message's fields.
+    fields: Vec<usize>,
     alignment: Alignment,
     per_call: usize,
     slots: usize,
@@ -32,15 +33,15 @@ pub struct LentShape {
 impl LentShape {
     /// Slots for what may be unread, what may be on its way, and the call that is being made.
     pub fn new(
-        message_bytes: usize,
+        fields: Vec<usize>,
         alignment: Alignment,
         per_call: usize,
         unread: u64,
         on_the_way: u64,
     ) -> LentShape {
-        let call = (message_bytes * per_call) as u64;
-        let slots = (unread + on_the_way).div_ceil(call) as usize + 1;
-        LentShape { message_bytes, alignment, per_call, slots, unread }
+        let mut shape = LentShape { fields, alignment, per_call, slots: 1, unread };
+        shape.slots += (unread + on_the_way).div_ceil(shape.call_bytes()) as usize;
+        shape
     }
 
     /// Bytes of memory.
@@ -53,7 +54,7 @@ impl LentShape {
     }
 
     fn message_stride(&self) -> usize {
-        self.fields().map(|length| self.room(length)).sum()
+        self.fields.iter().map(|length| self.room(*length)).sum()
     }
 
     /// Bytes from the start of a field to that of the next.
@@ -65,15 +66,9 @@ impl LentShape {
         length.next_multiple_of(unit)
     }
 
-    /// The lengths of a message's fields.
-    fn fields(&self) -> impl Iterator<Item = usize> {
-        let (each, more) = (self.message_bytes / FIELDS, self.message_bytes % FIELDS);
-        (0..FIELDS).map(move |i| each + usize::from(i < more))
-    }
-
     /// Payload of a slot.
     pub fn call_bytes(&self) -> u64 {
-        (self.message_bytes * self.per_call) as u64
+        (self.fields.iter().sum::<usize>() * self.per_call) as u64
     }
 }
 
@@ -96,9 +91,9 @@ impl LentRing {
         let mut fields = Vec::new();
         let mut at = 0;
         for _ in 0..shape.per_call {
-            for length in shape.fields() {
-                fields.push((at, length));
-                at += shape.room(length);
+            for length in &shape.fields {
+                fields.push((at, *length));
+                at += shape.room(*length);
             }
         }
         let (first, others) = memory.split_at_mut(shape.slot_bytes());

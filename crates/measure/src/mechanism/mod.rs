@@ -175,7 +175,8 @@ syscost_core::registry! {
 }
 
 pub use calls::{
-    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, PlainCalls, contiguous, copies, fields, more_flag, sender,
+    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, PlainCalls, contiguous, copies, fields, fits_a_call,
+    more_flag, sender,
 };
 pub use connections::{CONNECTIONS, SOCKET_BUFFER_BYTES, THREADS, all_connections, connections};
 pub use facts::{Class, Handling, Handover, Packing, Reuse, Sending};

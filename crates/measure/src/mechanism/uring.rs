@@ -103,7 +103,7 @@ fn memory(message: &Message, way: SendMode) -> Memory {
         return Memory::of(vec![contiguous(message, 1)]);
     }
     if !way.registered {
-        return Memory::of(message.twin().into_fields().into());
+        return Memory::of(message.twin().into_fields());
     }
     let align = match message.alignment() {
         Alignment::Heap => GAP,

@@ -24,7 +24,7 @@ use super::{
     Tally, per_call,
 };
 use super::{SOCKET_BUFFER_BYTES, more_flag};
-use crate::message::{Alignment, FIELDS, MESSAGE_BYTES, PAGE};
+use crate::message::{Alignment, MESSAGE_BYTES, MessageShape, PAGE, SMALLEST};
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -85,14 +85,15 @@ impl Mechanism for VmSplice {
     }
 
     fn messages_held(&self, point: &Point) -> u64 {
-        let bytes = point.int(MESSAGE_BYTES).unwrap_or(FIELDS as u64);
-        let shape = shape(point, bytes as usize, Alignment::of(point), window_of_this_host());
-        (shape.memory_bytes().min(largest_ring(&shape)) as u64).div_ceil(bytes)
+        let bytes = point.int(MESSAGE_BYTES).unwrap_or(SMALLEST);
+        let (fields, alignment) = (MessageShape::of(point), Alignment::of(point));
+        let shape = shape(point, fields.lengths(bytes), alignment, window_of_this_host());
+        (shape.memory_bytes().min(largest_ring(&shape)) as u64).div_ceil(fields.room(bytes, alignment))
     }
 
     fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
-        let (bytes, alignment) = (setup.message.len(), setup.message.alignment());
-        let shape = shape(setup.point, bytes, alignment, socket::largest_window(setup.socket)?);
+        let (fields, alignment) = (setup.message.lengths(), setup.message.alignment());
+        let shape = shape(setup.point, fields, alignment, socket::largest_window(setup.socket)?);
         if shape.memory_bytes() > largest_ring(&shape) {
             return Err(io::Error::other(too_large(shape.memory_bytes())));
         }
@@ -108,14 +109,14 @@ impl Mechanism for VmSplice {
 }
 
 /// The ring for a receiver that announces up to so large a window.
-fn shape(point: &Point, message_bytes: usize, alignment: Alignment, window: u64) -> LentShape {
+fn shape(point: &Point, fields: Vec<usize>, alignment: Alignment, window: u64) -> LentShape {
     // The kernel doubles what SO_RCVBUF asks for, and takes that beyond the scale's window.
     let asked = 2 * point.int(SOCKET_BUFFER_BYTES).unwrap_or(0);
     let unread = match point.text_at(REUSE.id) {
         Some("acknowledged") => 0,
         _ => window.max(asked) + OVERSHOOT,
     };
-    LentShape::new(message_bytes, alignment, per_call(point) as usize, unread, ON_THE_WAY)
+    LentShape::new(fields, alignment, per_call(point) as usize, unread, ON_THE_WAY)
 }
 
 fn largest_ring(shape: &LentShape) -> usize {
@@ -224,7 +225,7 @@ mod tests {
         const BYTES: usize = 4096;
         const CALLS: u64 = 12;
         let (sender, mut receiver) = connected();
-        let shape = LentShape::new(BYTES, Alignment::Heap, 1, unread, 4 * BYTES as u64);
+        let shape = LentShape::new(vec![BYTES / 2; 2], Alignment::Heap, 1, unread, 4 * BYTES as u64);
         let mut lender = lender(&sender, &Message::new(BYTES, Alignment::Heap), shape);
         for call in 0..CALLS {
             lender.send_call(|slot| slot.fill(stamp(call))).unwrap();
@@ -254,7 +255,7 @@ mod tests {
         const PACE: u64 = 16;
         let (sender, mut receiver) = connected();
         let window = socket::largest_window(sender.as_raw_fd()).unwrap();
-        let shape = shape(&Point::default(), BYTES, Alignment::Heap, window);
+        let shape = shape(&Point::default(), vec![BYTES / 8; 8], Alignment::Heap, window);
         let laps = 2 * shape.memory_bytes() as u64 / BYTES as u64 + 7;
         let mut lender = lender(&sender, &Message::new(BYTES, Alignment::Heap), shape);
         let reader = std::thread::spawn(move || {
@@ -280,7 +281,7 @@ mod tests {
     #[test]
     fn a_closed_connection_ends_the_wait_for_a_slot() {
         let (sender, receiver) = connected();
-        let shape = LentShape::new(4096, Alignment::Page, 2, 1 << 14, 0);
+        let shape = LentShape::new(vec![512; 8], Alignment::Page, 2, 1 << 14, 0);
         let mut lender = lender(&sender, &Message::new(4096, Alignment::Page), shape);
         drop(receiver);
         let failed = (0..1000).find_map(|_| lender.send_call(|_| ()).err());

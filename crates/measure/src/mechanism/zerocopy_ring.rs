@@ -6,8 +6,9 @@
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
 use super::SOCKET_BUFFER_BYTES;
-use super::{About, Mechanism, Packing, Sender, SenderSetup, Sending, Tally, contiguous, copies, fields};
-use crate::message::{FIELDS, MESSAGE_BYTES, Message, PAGE};
+use super::{About, Mechanism, Packing, Sender, SenderSetup, Sending, Tally};
+use super::{contiguous, copies, fields, fits_a_call};
+use crate::message::{Alignment, MESSAGE_BYTES, Message, MessageShape};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -35,14 +36,14 @@ pub fn available() -> Result<(), Unavailable> {
 
 /// Starts the send buffer of small messages at what may be in flight.
 ///
-/// The kernel charges a whole page for each piece that it holds (`__zerocopy_sg_from_iter`): 32 KiB for 64 bytes in eight
+/// The kernel charges whole pages for each piece that it holds (`__zerocopy_sg_from_iter`): 32 KiB for 64 bytes in eight
 /// pieces. An autotuned buffer starts at 45 KiB and grows with the congestion window, which cubic does not open for so few
 /// bytes: every second sendmsg(2) sleeps. So did an independent loop (21 us a message; 10 us with this start). From 64 KiB on
 /// the charge is about the bytes, and the buffer grows by itself.
 pub fn start_send_buffer(socket: RawFd, point: &Point, in_flight: u64) -> io::Result<()> {
-    let charged = (FIELDS * PAGE) as u64;
-    let small = point.int(MESSAGE_BYTES).is_some_and(|bytes| bytes <= charged / 2);
-    if !small || point.int(SOCKET_BUFFER_BYTES).unwrap_or(0) > 0 {
+    let bytes = point.int(MESSAGE_BYTES).unwrap_or(0);
+    let charged = MessageShape::of(point).room(bytes, Alignment::Page);
+    if bytes > charged / 2 || point.int(SOCKET_BUFFER_BYTES).unwrap_or(0) > 0 {
         return Ok(());
     }
     // The kernel doubles what it is asked, for its own structures.
@@ -62,6 +63,10 @@ impl Mechanism for Zerocopy {
 
     fn available(&self) -> Result<(), Unavailable> {
         available()
+    }
+
+    fn fits(&self, point: &Point) -> Result<(), Unavailable> {
+        if self.packs() { Ok(()) } else { fits_a_call(point) }
     }
 
     /// Those of the ring, and the message that they are packed from.

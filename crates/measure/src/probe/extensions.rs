@@ -28,10 +28,17 @@ pub trait AxisRules: Sync {
         true
     }
 
-    /// Does [`Probe::available`] look at this size or count too?
-    fn decides(&self, axis: &str) -> bool {
-        let _ = axis;
+    /// Does [`Probe::available`] look at this size or count too? The point holds the axes before it.
+    fn decides(&self, axis: &str, point: &Point) -> bool {
+        let _ = (axis, point);
         false
+    }
+
+    /// The value that this axis has at this point whatever was asked for, because another coordinate says it, and what
+    /// to do where somebody named one. The point holds the axes before it; asked as seldom as [`AxisRules::applies`].
+    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
+        let _ = (axis, point);
+        None
     }
 
     /// What to measure instead of this default value where the machine cannot do it, and why.
@@ -162,8 +169,12 @@ impl dyn Probe + '_ {
         self.about().axis_rules.is_none_or(|rules| rules.applies(axis, point))
     }
 
-    pub fn decides(&self, axis: &str) -> bool {
-        self.about().axis_rules.is_some_and(|rules| rules.decides(axis))
+    pub fn decides(&self, axis: &str, point: &Point) -> bool {
+        self.about().axis_rules.is_some_and(|rules| rules.decides(axis, point))
+    }
+
+    pub fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
+        self.about().axis_rules?.settled(axis, point)
     }
 
     pub fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {

@@ -117,8 +117,12 @@ impl AxisRules for PlacedTransfer {
         axis == ENDS.id || Transfer.applies(axis, point)
     }
 
-    fn decides(&self, axis: &str) -> bool {
-        Transfer.decides(axis)
+    fn decides(&self, axis: &str, point: &Point) -> bool {
+        Transfer.decides(axis, point)
+    }
+
+    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
+        Transfer.settled(axis, point)
     }
 
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {

@@ -60,6 +60,12 @@ pub trait Receive: Sync {
         Ok(())
     }
 
+    /// Can it do what this point asks of it?
+    fn fits(&self, point: &Point) -> Result<(), Unavailable> {
+        let _ = point;
+        Ok(())
+    }
+
     /// Does whoever receives get to see the data?
     fn delivers(&self) -> bool {
         self.about().facts != Delivery::Discarded

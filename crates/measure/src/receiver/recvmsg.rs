@@ -8,15 +8,16 @@
 
 use super::options::{BUSY_POLL, LOW_WATER, ReceiveWait, WAITING};
 use super::{About, Delivery, Receive, Received, Receiver, ReceiverSetup};
-use crate::message::{self, Alignment, FIELDS};
+use crate::message::{self, Alignment, MOST_PIECES, MessageShape};
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, IntAxis, Point};
+use syscost_host::Unavailable;
 use syscost_sys::scatter::Scatter;
 
-/// Eight fields each: a call takes at most 1,024 iovecs (IOV_MAX).
-const MOST_MESSAGES: u64 = 1024 / FIELDS as u64;
+/// Of eight fields each: a call takes at most so many pieces.
+const MOST_MESSAGES: u64 = MOST_PIECES / 8;
 
 const MESSAGES: Axis = IntAxis::new("messages_per_receive")
     .count(1, MOST_MESSAGES)
@@ -41,6 +42,10 @@ impl Receive for RecvMsg {
         }
     }
 
+    fn fits(&self, point: &Point) -> Result<(), Unavailable> {
+        message::fits_together(point, &MESSAGES, self.messages_held(point))
+    }
+
     fn messages_held(&self, point: &Point) -> u64 {
         point.int_at(MESSAGES.id).unwrap_or(1)
     }
@@ -50,10 +55,9 @@ impl Receive for RecvMsg {
     }
 
     fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
-        let alignment = Alignment::of(setup.point);
-        let messages = self.messages_held(setup.point);
-        let fields =
-            (0..messages).flat_map(|_| message::empty_fields(setup.message_bytes, alignment)).collect();
+        let (messages, alignment) = (self.messages_held(setup.point), Alignment::of(setup.point));
+        let lengths = MessageShape::of(setup.point).lengths(setup.message_bytes as u64);
+        let fields = (0..messages).flat_map(|_| message::empty_fields(&lengths, alignment)).collect();
         Ok(Box::new(Fields {
             socket: setup.socket,
             waiting: ReceiveWait::of(setup.point),

@@ -2,8 +2,8 @@
 //!
 //! Sources: writev(2), read(2).
 
-use crate::mechanism::{MOST_PER_CALL, Sender, Tally};
-use crate::message::{FIELDS, Message, PAGE};
+use crate::mechanism::{Sender, Tally};
+use crate::message::{MOST_PIECES, Message, PAGE};
 use crate::receiver::{Received, Receiver};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::Shutdown;
@@ -12,8 +12,7 @@ use syscost_sys::buffer::Buffer;
 
 /// That of the TCP receiver: what is compared is the path, not the buffer.
 const BUFFER_BYTES: usize = 128 * 1024;
-/// Fields of the most messages that one call takes.
-const MOST_SLICES: usize = FIELDS * MOST_PER_CALL as usize;
+const MOST_SLICES: usize = MOST_PIECES as usize;
 
 /// Gathers the fields of so many messages into one writev(2).
 pub struct Gatherer<W: Write> {
@@ -33,7 +32,7 @@ impl<W: Write> Sender for Gatherer<W> {
     fn send(&mut self, messages: u64) -> io::Result<()> {
         let mut slices = [IoSlice::new(&[]); MOST_SLICES];
         let fields = self.message.fields();
-        let used = FIELDS * self.per_call as usize;
+        let used = fields.len() * self.per_call as usize;
         for (slice, field) in slices[..used].iter_mut().zip(fields.iter().cycle()) {
             *slice = IoSlice::new(field);
         }

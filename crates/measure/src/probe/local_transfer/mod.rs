@@ -13,7 +13,7 @@ use super::streaming::{self, RECEIVER, receiving, sending, threads};
 use super::transfer::{Transfer, available, axes, metrics};
 use super::{AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing};
 use crate::mechanism::{self, MESSAGES_PER_CALL, Sender};
-use crate::message::Message;
+use crate::message::{self, FIELDS, Message};
 use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES, PLACEMENT, THREADS};
 use crate::receiver::Receiver;
 use anyhow::{Context, Result};
@@ -82,7 +82,7 @@ fn found(point: &Point) -> Option<&'static Carrier> {
 }
 
 /// The axes of a transfer over TCP that mean something here.
-const SHARED: &[&str] = &[MESSAGE_BYTES.id, THREADS.id, ALIGNMENT.id, PLACEMENT.id];
+const SHARED: &[&str] = &[FIELDS.id, MESSAGE_BYTES.id, THREADS.id, ALIGNMENT.id, PLACEMENT.id];
 /// Figures that only TCP or zero-copy has.
 const NOT_HERE: &[&str] = &[
     "retransmits",
@@ -113,7 +113,7 @@ impl Probe for LocalTransfer {
             id: "local_transfer",
             title: "moving a message between two processes without TCP",
             method: "Each round starts a fresh sender and receiver process, as for a transfer over TCP, with the same \
-                     message, windows and clocks: writev(2) of the eight fields on one side, read(2) on the other.",
+                     message, windows and clocks: writev(2) of the fields on one side, read(2) on the other.",
             source: "unix(7), pipe(7)",
             roles: streaming::ROLES,
             axis_rules: Some(&LocalTransfer),
@@ -128,6 +128,8 @@ impl Probe for LocalTransfer {
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        message::fits(point)?;
+        mechanism::fits_a_call(point)?;
         point.text(PLACEMENT).map_or(Ok(()), available::placement)
     }
 
@@ -167,6 +169,14 @@ impl Probe for LocalTransfer {
 }
 
 impl AxisRules for LocalTransfer {
+    fn decides(&self, axis: &str, point: &Point) -> bool {
+        Transfer.decides(axis, point)
+    }
+
+    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
+        Transfer.settled(axis, point)
+    }
+
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
         Transfer.substitute(axis, value)
     }

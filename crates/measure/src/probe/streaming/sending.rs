@@ -8,7 +8,7 @@ use super::bursts::Bursts;
 use super::null::{self, OwnCost};
 use super::threads::Done;
 use crate::mechanism::{self, Sender, Tally, connections};
-use crate::message::{self, Alignment, MESSAGE_BYTES, Message};
+use crate::message::{self, Alignment, MESSAGE_BYTES, Message, MessageShape};
 use anyhow::{Context, Result, anyhow};
 use std::hint::black_box;
 use syscost_host::clock;
@@ -29,7 +29,8 @@ pub fn message_bytes(task: &Task) -> Result<u64> {
 
 /// The message of a case.
 pub fn message(task: &Task) -> Result<Message> {
-    Ok(Message::new(message_bytes(task)? as usize, Alignment::of(&task.point)))
+    let lengths = MessageShape::of(&task.point).lengths(message_bytes(task)?);
+    Ok(Message::of(&lengths, Alignment::of(&task.point)))
 }
 
 /// Warm-up, then one window after the other without a pause. The sender is dropped before it returns;

@@ -123,6 +123,14 @@ impl AxisRules for TcpLatency {
         axes::applies(axis, point)
     }
 
+    fn decides(&self, axis: &str, point: &Point) -> bool {
+        Transfer.decides(axis, point)
+    }
+
+    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
+        Transfer.settled(axis, point)
+    }
+
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
         Transfer.substitute(axis, value)
     }

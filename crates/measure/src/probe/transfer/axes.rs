@@ -1,6 +1,6 @@
 //! The axes of a transfer.
 
-use crate::message;
+use crate::message::{self, MessageShape};
 use crate::{mechanism, receiver};
 use syscost_core::axis::DefaultValues::{Ints, Names, Of};
 use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Value};
@@ -9,7 +9,7 @@ use syscost_host::remote::target;
 use syscost_host::topology::{Placement, Topology};
 
 pub use crate::mechanism::{SOCKET_BUFFER_BYTES, THREADS};
-pub use crate::message::{ALIGNMENT, MESSAGE_BYTES};
+pub use crate::message::{ALIGNMENT, FIELDS, MESSAGE_BYTES};
 
 pub const MECHANISM: NameAxis = NameAxis::new("mechanism");
 pub const RECEIVER: NameAxis = NameAxis::new("receiver");
@@ -21,6 +21,10 @@ pub const MTU: IntAxis = IntAxis::new("mtu");
 pub const OFFLOADS: NameAxis = NameAxis::new("offloads");
 
 pub const LOOPBACK: &str = "loopback";
+
+/// Where every piece has a size, the message has their sum.
+pub const SIZE_IS_SAID: &str = "--fields gives every piece its size, so --size (message_bytes) has nothing to say: leave out \
+                                one of them, or let a piece take what is left of the size, as in --fields 24,rest";
 
 fn mechanism_aliases() -> Vec<(&'static str, &'static str)> {
     mechanism::ALL.iter().flat_map(|m| m.about().aliases.iter().map(|a| (*a, m.about().id))).collect()
@@ -94,10 +98,19 @@ pub const COMMON: &[Axis] = &[
         .names(|| receiver::ALL.iter().map(|r| r.about().id).collect())
         .help("how the receiver takes the stream")
         .default_on(Of(default_receivers)),
+    FIELDS
+        .of_kind(Kind::Parts { canonical: |text| MessageShape::parse(text).map(|shape| shape.to_string()) })
+        .flag("fields", "fields")
+        .help(
+            "the pieces of a message, each in memory of its own: 3 of equal size, 24,512K, 8x64, or 24,rest, of which --size \
+             says the sum; several shapes are separated by /",
+        )
+        .default_on(Names(&["8"]))
+        .unsaid(),
     MESSAGE_BYTES
-        .bytes(message::SMALLEST, 1 << 30)
+        .bytes(message::SMALLEST, message::LARGEST)
         .flag("size", "message size")
-        .help("bytes in a message, spread over eight fields")
+        .help("bytes in a message, spread over its fields")
         .default_on(Ints(&[64, 256, 1024, 4096, 16384, 65536, 262144, 1048576]))
         .quick_on(Ints(&[64, 4096, 65536, 1048576])),
     THREADS

@@ -20,6 +20,7 @@ use super::{
     Alternatives, AxisRules, Channel, Copies, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing,
 };
 use crate::mechanism::{CONNECTIONS, Handover, Packing, all_connections, connections};
+use crate::message::{self, Alignment, FIELDS, MessageShape};
 use crate::probe::transfer::axes::{
     CONGESTION_CONTROL, MECHANISM, MESSAGE_BYTES, MTU, NODELAY, OFFLOADS, PATH, PLACEMENT, RECEIVER,
 };
@@ -73,10 +74,12 @@ impl Probe for Transfer {
             }
             m.fits(point)?;
         }
+        message::fits(point)?;
         if let Some(r) = receiver {
             if far::host(point).is_none() {
                 r.available()?;
             }
+            r.fits(point)?;
             if connections(point) > 1 {
                 r.one_of_many(point)?;
             }
@@ -158,9 +161,15 @@ impl AxisRules for Transfer {
             || point.text(RECEIVER).and_then(receivers::find).is_some_and(|r| has(r.about().axes))
     }
 
-    /// Several connections cannot be waited for in every way.
-    fn decides(&self, axis: &str) -> bool {
-        axis == CONNECTIONS.id || axis == receivers::options::BUSY_POLL.id
+    /// Several connections cannot be waited for in every way, and the pieces of a message need room in it and in a call.
+    fn decides(&self, axis: &str, point: &Point) -> bool {
+        let of_pieces = point.get(FIELDS.id).is_some();
+        of_pieces || axis == CONNECTIONS.id || axis == receivers::options::BUSY_POLL.id
+    }
+
+    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
+        let bytes = MessageShape::of(point).whole_bytes().filter(|_| axis == MESSAGE_BYTES.id)?;
+        Some((Value::Int(bytes), axes::SIZE_IS_SAID))
     }
 
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
@@ -228,7 +237,7 @@ const FILLING_BYTES_PER_NS: u64 = 1;
 fn messages_bytes(point: &Point) -> u64 {
     let sent = point.text(MECHANISM).and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
     let received = point.text(RECEIVER).and_then(receivers::find).map_or(0, |r| r.messages_held(point));
-    let bytes = point.int(MESSAGE_BYTES).unwrap_or(0);
+    let bytes = MessageShape::of(point).room(point.int(MESSAGE_BYTES).unwrap_or(0), Alignment::of(point));
     all_connections(point).saturating_mul(bytes.saturating_mul(sent + received))
 }
 
