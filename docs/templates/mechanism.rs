@@ -1,4 +1,4 @@
-//! `sendto`: memcpy of the eight fields into one buffer, then one sendto(2) without an address.
+//! `sendto`: memcpy of the fields into one buffer, then one sendto(2) without an address.
 //!
 //! What the longer system call costs beside `pack_send`. Source: sendto(2).
 //!
@@ -25,7 +25,7 @@ impl Mechanism for SendTo {
         About {
             id: "sendto",
             title: "sendto",
-            summary: "memcpy of the eight fields into one buffer, then one sendto(2)",
+            summary: "memcpy of the fields into one buffer, then one sendto(2)",
             source: "sendto(2)",
             // With `in_default: true` a bare `syscost run` measures it.
             ..About::of(Sending::of(Packing::Packed, Handover::Copied, Reuse::AtReturn))

@@ -6,7 +6,7 @@
 
 mod shape;
 
-pub use shape::{FIELDS, LARGEST, MOST_PIECES, MessageShape, SMALLEST, fits, fits_together};
+pub use shape::{FIELDS, LARGEST, MOST_PIECES, MessageShape, OpenPiece, SMALLEST, fits, fits_together};
 
 use std::cell::Cell;
 use syscost_core::axis::{IntAxis, NameAxis, Point};

@@ -58,7 +58,7 @@ fn spoken(diagram: &Diagram) -> String {
     format!("Data path of {}. {}.", diagram.title, hops.chain(claim).collect::<Vec<_>>().join(". "))
 }
 
-/// `eight fields to sender's buffer: 1x copied in user space`
+/// `the fields to sender's buffer: 1x copied in user space`
 pub fn hop(arrow: &Arrow, ends: &[Location]) -> String {
     let names: Vec<&str> = ends.iter().map(|s| s.name.as_str()).collect();
     let rest = arrow.rest.as_ref().map_or(String::new(), |rest| format!(", {rest}"));

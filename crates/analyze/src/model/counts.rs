@@ -6,6 +6,7 @@ use crate::CellRef;
 use crate::cells::Cells;
 use syscost_core::axis::Point;
 use syscost_measure::mechanism::{self, Handling, per_call};
+use syscost_measure::message::MessageShape;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, MTU, OFFLOADS};
 
 /// Bytes of a packet that are not payload: IPv4, TCP and its timestamps.
@@ -73,6 +74,8 @@ pub struct Subject {
     /// Send calls for one message.
     pub calls: Count,
     pub call_bytes: f64,
+    /// The share of calls whose payload fits into one packet.
+    pub small_calls: f64,
     /// Segments that the kernel hands down, each at most of the largest size.
     pub segments: Count,
     /// Calls beside those that send: looks for completions.
@@ -104,7 +107,14 @@ impl Subject {
         let calls = handling.calls as f64 / batch;
         let call_bytes = message_bytes / calls;
         let (packet, largest) = segment_bytes(point);
-        let by_rule = calls * (call_bytes / largest as f64).ceil();
+        // A call of the average size stands for all but where each sends a piece of its own.
+        let lengths = MessageShape::of(point).lengths(message_bytes as u64);
+        let of_calls = if handling.calls > 1 { lengths } else { vec![call_bytes as usize] };
+        let share = |fits: &dyn Fn(u64) -> u64| {
+            of_calls.iter().map(|bytes| fits(*bytes as u64)).sum::<u64>() as f64 / of_calls.len() as f64
+        };
+        let by_rule = calls * share(&|bytes| bytes.div_ceil(largest));
+        let small_calls = share(&|bytes| u64::from(bytes <= packet));
         // TCP counts packets: that is more than segments where one holds several.
         let exact = packet == largest;
         let kernel = counted(COUNTERS[3]).filter(|count| count.n > 0.0 && (exact || count.n < by_rule));
@@ -118,6 +128,7 @@ impl Subject {
             message_bytes,
             calls: Count::rule(calls, from),
             call_bytes,
+            small_calls,
             segments,
             looks: made.with((made.n - calls).max(0.0)),
             receive_calls: counted(COUNTERS[1])?,
@@ -143,10 +154,5 @@ impl Subject {
     /// Receive calls that find no new segment, because each asked for less than one.
     pub fn further_receive_calls(&self) -> f64 {
         (self.receive_calls.n - self.segments.n).max(0.0)
-    }
-
-    /// Does a call's payload fit into one packet?
-    pub fn small(&self) -> bool {
-        self.call_bytes <= segment_bytes(&self.point).0 as f64
     }
 }

@@ -107,11 +107,16 @@ fn waiting_calls(s: &Subject) -> Count {
 /// The call, the way down, and the receive interrupt, which runs in the sender's thread, while the receiver does nothing: the
 /// first call of a step's turn follows the receiver's.
 fn segment(s: &Subject, steps: &Steps) -> Option<Figure> {
-    if s.small() {
-        return Some(steps.sender(steps::TRANSMIT)?.minus(&first_of_turn(steps)?));
+    let small = || Some(steps.sender(steps::TRANSMIT)?.minus(&first_of_turn(steps)?));
+    let large = || {
+        let copied = steps.copy_in()?.times(steps::MIDDLE_BYTES as f64);
+        Some(steps.sender(steps::MIDDLE)?.minus(&copied).minus(&after_receive(steps)?))
+    };
+    match s.small_calls {
+        0.0 => large(),
+        1.0 => small(),
+        share => Some(small()?.times(share).plus(&large()?.times(1.0 - share))),
     }
-    let copied = steps.copy_in()?.times(steps::MIDDLE_BYTES as f64);
-    Some(steps.sender(steps::MIDDLE)?.minus(&copied).minus(&after_receive(steps)?))
 }
 
 /// What a call costs more because the receiver has been at the connection since the last one: its memory is in the other

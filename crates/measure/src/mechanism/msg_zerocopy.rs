@@ -1,8 +1,8 @@
-//! `msg_zerocopy`: sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions from the error queue.
+//! `msg_zerocopy`: sendmsg(2) of an iovec for each field with MSG_ZEROCOPY, completions from the error queue.
 //!
 //! Completions are reaped without blocking once per reap batch; the sender sleeps only when the
 //! ring is full or the kernel refuses for want of buffers (ENOBUFS), and is woken by the next
-//! completion. Several messages per call are one sendmsg(2) of eight times as many iovecs, and one
+//! completion. Several messages per call are one sendmsg(2) of all their iovecs, and one
 //! completion. The send buffer of small messages starts large (`zerocopy_ring::start_send_buffer`): else the kernel makes
 //! the sender sleep inside sendmsg(2).
 //! Source: Documentation/networking/msg_zerocopy.rst.
@@ -75,7 +75,7 @@ pub static MSG_ZEROCOPY: Zerocopy = Zerocopy {
         id: "msg_zerocopy",
         title: "zero-copy requested",
         aliases: &["zero-copy"],
-        summary: "sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions reaped from the error queue",
+        summary: "sendmsg(2) of an iovec for each field with MSG_ZEROCOPY, completions reaped from the error queue",
         source: "Documentation/networking/msg_zerocopy.rst",
         in_default: true,
         axes: REAP_AXES,

@@ -1,4 +1,4 @@
-//! `pack_send`: memcpy of the eight fields into one buffer, then one send(2).
+//! `pack_send`: memcpy of the fields into one buffer, then one send(2).
 //!
 //! The classical two-copy path: user fields -> user buffer -> socket buffer. Several messages per call
 //! are packed one behind the other and leave together. Source: send(2).
@@ -15,7 +15,7 @@ pub static PACK_SEND: PlainCalls = PlainCalls {
         id: "pack_send",
         title: "two-copy",
         aliases: &["two-copy"],
-        summary: "memcpy of the eight fields into one buffer, then one send(2)",
+        summary: "memcpy of the fields into one buffer, then one send(2)",
         source: "send(2)",
         in_default: true,
         axes: &[MESSAGES_PER_CALL, MSG_MORE],

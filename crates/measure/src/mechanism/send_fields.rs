@@ -1,6 +1,6 @@
-//! `send_fields`: eight send(2) calls, one a field.
+//! `send_fields`: a send(2) for each field.
 //!
-//! What the simplest program does with a message in eight pieces. Source: send(2).
+//! What the simplest program does with a message in several pieces. Source: send(2).
 
 use super::{About, Handover, MSG_MORE, Packing, PlainCalls, Reuse, Sender, SenderSetup, Sending};
 use super::{more_flag, sender};
@@ -9,8 +9,8 @@ use syscost_sys::socket;
 pub static SEND_FIELDS: PlainCalls = PlainCalls {
     about: About {
         id: "send_fields",
-        title: "two-copy, 8 sends",
-        summary: "eight send(2) calls, one a field",
+        title: "two-copy, field by field",
+        summary: "a send(2) for each field",
         source: "send(2)",
         in_default: true,
         axes: &[MSG_MORE],

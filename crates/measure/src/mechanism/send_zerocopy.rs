@@ -1,7 +1,7 @@
 //! `send_zerocopy`: one contiguous buffer, sendmsg(2) of it with MSG_ZEROCOPY.
 //!
 //! What gathering costs zero-copy: the kernel pins and describes one piece a message where
-//! `msg_zerocopy` hands it eight. It is to that as `send` is to `sendmsg`, and what public programs that
+//! `msg_zerocopy` hands it one a field. It is to that as `send` is to `sendmsg`, and what public programs that
 //! use MSG_ZEROCOPY do. Source: Documentation/networking/msg_zerocopy.rst.
 
 use super::msg_zerocopy::{REAP_AXES, shape};

@@ -1,6 +1,6 @@
-//! `sendmsg`: one sendmsg(2) with eight iovecs: the kernel gathers the fields.
+//! `sendmsg`: one sendmsg(2) with an iovec for each field: the kernel gathers the fields.
 //!
-//! Several messages per call are gathered by one sendmsg(2) of eight times as many iovecs.
+//! Several messages per call are gathered by one sendmsg(2) of all their iovecs.
 //! Source: sendmsg(2), writev(2).
 
 use super::{
@@ -18,7 +18,7 @@ pub static SENDMSG: PlainCalls = PlainCalls {
         id: "sendmsg",
         title: "one-copy",
         aliases: &["one-copy"],
-        summary: "one sendmsg(2) with eight iovecs: the kernel gathers the fields",
+        summary: "one sendmsg(2) with an iovec for each field: the kernel gathers the fields",
         source: "sendmsg(2)",
         in_default: true,
         axes: &[MESSAGES_PER_CALL, MSG_MORE],

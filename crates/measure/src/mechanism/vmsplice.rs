@@ -1,4 +1,4 @@
-//! `vmsplice`: vmsplice(2) of the eight fields to a pipe, and splice(2) of the pipe to the socket.
+//! `vmsplice`: vmsplice(2) of the fields to a pipe, and splice(2) of the pipe to the socket.
 //!
 //! The socket refers to the sender's own pages and nobody says when it has let go of them. So the
 //! messages lie in a ring, and a slot is written again only when that cannot change what the other
@@ -63,7 +63,7 @@ impl Mechanism for VmSplice {
         About {
             id: "vmsplice",
             title: "zero-copy, vmsplice",
-            summary: "vmsplice(2) of the eight fields to a pipe, and splice(2) of the pipe to the socket; a ring of \
+            summary: "vmsplice(2) of the fields to a pipe, and splice(2) of the pipe to the socket; a ring of \
                       messages keeps the pages unchanged until they are read",
             source: "vmsplice(2)",
             axes: &[MESSAGES_PER_CALL, MSG_MORE, PIPE_SIZE, REUSE],

@@ -1,4 +1,4 @@
-//! `writev`: one writev(2) of eight iovecs: what `sendmsg` does, without flags.
+//! `writev`: one writev(2) with an iovec for each field: what `sendmsg` does, without flags.
 //!
 //! A write to a connection that the other side closed raises SIGPIPE, which this program ignores from
 //! its start (Rust's runtime does): the call then fails with EPIPE like the others. Source: writev(2).
@@ -11,7 +11,7 @@ pub static WRITEV: PlainCalls = PlainCalls {
     about: About {
         id: "writev",
         title: "one-copy, writev",
-        summary: "one writev(2) with eight iovecs: the kernel gathers the fields",
+        summary: "one writev(2) with an iovec for each field: the kernel gathers the fields",
         source: "writev(2)",
         axes: &[MESSAGES_PER_CALL],
         ..About::of(Sending::of(Packing::ByKernel, Handover::Copied, Reuse::AtReturn))

@@ -1,4 +1,4 @@
-//! `recvmsg`: recvmsg(2) of eight iovecs, the fields of the message: the mirror of sending them by sendmsg(2).
+//! `recvmsg`: recvmsg(2) of an iovec for each field of the message: the mirror of sending them by sendmsg(2).
 //!
 //! The data lies where its reader wants it, without a second copy. A call takes what has arrived and ends
 //! at the end of a message at the latest, the next one goes on where it ended: so it costs at least one
@@ -35,7 +35,7 @@ impl Receive for RecvMsg {
         About {
             id: "recvmsg",
             title: "one-copy, into fields",
-            summary: "recvmsg(2) of eight iovecs: each field is received into memory of its own",
+            summary: "recvmsg(2) of an iovec for each field: each is received into memory of its own",
             source: "recvmsg(2)",
             axes: &[LOW_WATER, BUSY_POLL, WAITING, MESSAGES],
             ..About::of(Delivery::Copied)

@@ -233,7 +233,7 @@ fn drawing(told: &DataPath) -> Diagram {
     let (link, short) = if device { ("network devices", "device") } else { ("link", "link") };
     let stage = |area, name: &str, short: &str| Location { area, name: name.into(), short: short.into() };
     let mut stages = if told.flows.iter().any(|(step, _)| *step == PathLeg::Gather) {
-        vec![stage(Layer::User, "eight fields", "fields"), stage(Layer::User, "sender's buffer", "buffer")]
+        vec![stage(Layer::User, "the fields", "fields"), stage(Layer::User, "sender's buffer", "buffer")]
     } else {
         vec![stage(Layer::Kernel, "page cache", "file")]
     };

@@ -3,15 +3,16 @@
 use super::copies::several;
 use super::figures::extremes;
 use crate::Statement;
-use crate::text::words::{Words, and, capital, count, grouped};
+use crate::text::words::{LineSizes, Words, and, capital, count, grouped};
 use std::collections::BTreeSet;
 use syscost_analyze::compare::study::{ALONG, RIVALS};
 use syscost_analyze::finding::overtaking::{Overtakes, Overtaking};
 use syscost_analyze::finding::{Says, Shown};
 use syscost_analyze::recommend::line::Way;
+use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;
 use syscost_core::units::significant;
-use syscost_measure::probe::transfer::axes::THREADS;
+use syscost_measure::probe::transfer::axes::{FIELDS, THREADS};
 
 /// The first sentence: the ratio is beside it.
 pub fn headline(one: &Overtaking, words: &Words) -> String {
@@ -103,18 +104,28 @@ fn of_several(members: &[&Overtaking], of: usize, words: &Words) -> String {
         format!("{metrics}, {} of {of} comparisons", members.len())
     };
     let subject = if one { "it is" } else { "they are" };
+    let sizes = line_sizes(members, words);
     let rest =
-        [between_borders(members, words), ratios(members, subject, words), undecided(members, "point")];
+        [between_borders(members, &sizes), ratios(members, subject, &sizes), undecided(members, "point")];
     format!("{} {beats} ({scope}).{}", several(&names), rest.concat())
 }
 
+/// Those of the message where the lines are of several shapes.
+fn line_sizes<'a>(members: &[&Overtaking], words: &'a Words) -> LineSizes<'a> {
+    let shape = |one: &Overtaking| one.held.get(FIELDS.id).cloned();
+    let same = members.iter().all(|one| shape(one) == shape(members[0]));
+    let held = if same { members[0].held.clone() } else { Point::default() };
+    words.sizes(ALONG.id, &held)
+}
+
 /// Over every border.
-fn between_borders(members: &[&Overtaking], words: &Words) -> String {
+fn between_borders(members: &[&Overtaking], sizes: &LineSizes<'_>) -> String {
+    let at = if sizes.whose().is_empty() { "" } else { "at " };
     let borders: Vec<(u64, u64)> = members.iter().flat_map(|one| borders(&one.overtakes)).collect();
     let low = borders.iter().map(|border| border.0).min();
     let high = borders.iter().map(|border| border.1).max();
     low.zip(high)
-        .map_or(String::new(), |(low, high)| format!(" The border lies {}.", between(low, high, words)))
+        .map_or(String::new(), |(low, high)| format!(" The border lies {at}{}.", between(low, high, sizes)))
 }
 
 fn borders(overtakes: &Overtakes) -> Vec<(u64, u64)> {
@@ -126,7 +137,7 @@ fn borders(overtakes: &Overtakes) -> Vec<(u64, u64)> {
 }
 
 /// Each is of one size: the smallest at which it is better, else the nearest.
-fn ratios(members: &[&Overtaking], subject: &str, words: &Words) -> String {
+fn ratios(members: &[&Overtaking], subject: &str, line: &LineSizes<'_>) -> String {
     let decisive: Vec<(u64, f64)> =
         members.iter().filter_map(|one| decisive(one)).map(|(size, ratio)| (size, ratio.value)).collect();
     let values: Vec<f64> = decisive.iter().map(|(_, ratio)| *ratio).collect();
@@ -136,7 +147,7 @@ fn ratios(members: &[&Overtaking], subject: &str, words: &Words) -> String {
     let is_better = !members[0].better.is_empty();
     let sizes: BTreeSet<u64> = decisive.iter().map(|(size, _)| *size).collect();
     let place = match sizes.first() {
-        Some(only) if sizes.len() == 1 => format!(" at {}", size(*only, words)),
+        Some(only) if sizes.len() == 1 => format!(" at {}", line.one(*only)),
         _ if is_better => format!(" at the smallest size where {subject} better"),
         _ => String::new(),
     };
@@ -163,8 +174,9 @@ fn undecided(members: &[&Overtaking], what: &str) -> String {
 fn sentence(one: &Overtaking, words: &Words) -> String {
     let name = |way| words.name(way, RIVALS.id, &one.held);
     let (ours, theirs) = (name(&one.ours), name(&one.theirs));
+    let line = &line_sizes(&[one], words);
     let border =
-        || borders(&one.overtakes).first().map_or(String::new(), |(low, high)| between(*low, *high, words));
+        || borders(&one.overtakes).first().map_or(String::new(), |(low, high)| between(*low, *high, line));
     let beats = match (kind(one), one.is_better_throughout()) {
         (OvertakingKind::From, true) => format!("beats {theirs} from {} up", border()),
         (OvertakingKind::UpTo, true) => format!("beats {theirs} only up to {}", border()),
@@ -172,15 +184,15 @@ fn sentence(one: &Overtaking, words: &Words) -> String {
         (OvertakingKind::InTurns, _) => {
             format!(
                 "beats {theirs} at {} and loses at {}",
-                named(&one.better, words),
-                named(&one.worse, words)
+                named(&one.better, line),
+                named(&one.worse, line)
             )
         }
         (OvertakingKind::From | OvertakingKind::UpTo, false) => {
             format!(
                 "beats {theirs} at {} and loses at {}",
-                sizes(&one.better, words),
-                sizes(&one.worse, words)
+                sizes(&one.better, line),
+                sizes(&one.worse, line)
             )
         }
         (OvertakingKind::Always, true) => format!("beats {theirs} at every size tested"),
@@ -200,7 +212,7 @@ fn sentence(one: &Overtaking, words: &Words) -> String {
             " {word} {value}x [{}, {}] as good, at {}.",
             significant(ratio.low),
             significant(ratio.high),
-            size(at, words)
+            line.one(at)
         )
     });
     let place = words.with(&one.held.without(THREADS.id));
@@ -209,26 +221,20 @@ fn sentence(one: &Overtaking, words: &Words) -> String {
     format!("{scope}{ratio}{}", undecided(&[one], "size"))
 }
 
-fn size(bytes: u64, words: &Words) -> String {
-    words.range(ALONG.id, bytes, bytes)
-}
-
-fn between(low: u64, high: u64, words: &Words) -> String {
-    format!("between {} and {}", size(low, words), size(high, words))
+fn between(low: u64, high: u64, line: &LineSizes<'_>) -> String {
+    format!("{}between {} and {}", line.whose(), line.bare(low), line.bare(high))
 }
 
 /// `16 KiB and 64 KiB`, `3 sizes from 16 KiB to 1 MiB`: others may lie between.
-fn sizes(sizes: &[u64], words: &Words) -> String {
+fn sizes(sizes: &[u64], line: &LineSizes<'_>) -> String {
     match sizes {
-        [] | [_] | [_, _] => named(sizes, words),
-        [first, .., last] => {
-            format!("{} from {}", count(sizes.len(), "size"), words.range(ALONG.id, *first, *last))
-        }
+        [] | [_] | [_, _] => named(sizes, line),
+        [first, .., last] => format!("{} from {}", count(sizes.len(), "size"), line.range(*first, *last)),
     }
 }
 
-fn named(sizes: &[u64], words: &Words) -> String {
-    and(&sizes.iter().map(|bytes| size(*bytes, words)).collect::<Vec<_>>())
+fn named(sizes: &[u64], line: &LineSizes<'_>) -> String {
+    line.whose() + &and(&sizes.iter().map(|bytes| line.bare(*bytes)).collect::<Vec<_>>())
 }
 
 /// At one size, what is cheaper a byte is cheaper a message.

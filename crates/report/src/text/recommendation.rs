@@ -175,7 +175,7 @@ impl AdviceWords<'_> {
         }
         if let Some(BatchingAdvice::Measured(ranges)) = &advice.batching {
             let of_range = |range: &BatchingRange| {
-                let text = format!("{by}{}", self.batching(advice.metric, range));
+                let text = format!("{by}{}", self.batching(advice, range));
                 Statement { text, cells: range.cells.clone() }
             };
             details.extend(ranges.iter().map(of_range));
@@ -253,7 +253,7 @@ impl AdviceWords<'_> {
                 open if open == i + 1 - first => " (undecided)".into(),
                 _ => format!(" (undecided at some {})", self.places()),
             };
-            let span = self.span_of(&range, first == 0, i + 1 == all.len());
+            let span = self.span_of(advice, &range, first == 0, i + 1 == all.len());
             parts.push(format!("{} {span}{open}", self.name(advice, &range.lead)));
             first = i + 1;
         }
@@ -314,22 +314,22 @@ impl AdviceWords<'_> {
 
     /// `up to 4 KiB`, `from 64 KiB`, `at 16 KiB`, `from 1 KiB to 4 KiB`, `at every size`
     fn span(&self, advice: &Advice, i: usize) -> String {
-        self.span_of(&advice.ranges[i], i == 0, i + 1 == advice.ranges.len())
+        self.span_of(advice, &advice.ranges[i], i == 0, i + 1 == advice.ranges.len())
     }
 
-    fn span_of(&self, range: &AdviceRange, first: bool, last: bool) -> String {
+    fn span_of(&self, advice: &Advice, range: &AdviceRange, first: bool, last: bool) -> String {
         let AdviceRange { from, to, .. } = *range;
-        let show = |value: u64| {
-            let rated = if self.along == RATE.id { " messages/s" } else { "" };
-            format!("{}{rated}", self.words.range(self.along, value, value))
-        };
+        let sizes = self.words.sizes(self.along, &advice.scope.held);
+        let rated = if self.along == RATE.id { " messages/s" } else { "" };
+        let show = |value: u64| format!("{}{rated}", sizes.one(value));
+        let end = |value: u64| format!("{}{rated}", sizes.bare(value));
         match (first, last) {
             (true, true) if from == to => format!("at {}", show(from)),
-            (true, true) => format!("from {} to {}", show(from), show(to)),
+            (true, true) => format!("from {} to {}", show(from), end(to)),
             (true, false) => format!("up to {}", show(to)),
             (false, true) => format!("from {}", show(from)),
             _ if from == to => format!("at {}", show(from)),
-            _ => format!("from {} to {}", show(from), show(to)),
+            _ => format!("from {} to {}", show(from), end(to)),
         }
     }
 
@@ -432,8 +432,9 @@ impl AdviceWords<'_> {
         format!("{place} {name} {cost}.{gain}{same}{open}")
     }
 
-    fn batching(&self, id: &str, range: &BatchingRange) -> String {
-        let sizes = self.words.range(self.along, range.from, range.to);
+    fn batching(&self, advice: &Advice, range: &BatchingRange) -> String {
+        let id = advice.metric;
+        let sizes = self.words.sizes(self.along, &advice.scope.held).range(range.from, range.to);
         let n = mechanism::per_call(&range.batched);
         let name = range.batched.text(RIVALS).unwrap_or_default();
         let up_to = if range.from == range.to { "" } else { "up to " };

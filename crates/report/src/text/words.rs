@@ -6,14 +6,15 @@ use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
-use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, THREADS};
+use syscost_measure::message::{MessageShape, OpenPiece};
+use syscost_measure::probe::transfer::axes::{FIELDS, MECHANISM, MESSAGE_BYTES, NODELAY, PATH, THREADS};
 use syscost_measure::probe::{self, Probe};
 
 use std::collections::BTreeSet;
 pub use syscost_core::units::{and, count, percent};
 
 /// Coordinates that every sentence names, because they decide more than most others.
-const ALWAYS: &[&str] = &[MESSAGE_BYTES.id, THREADS.id, PATH.id, NODELAY.id];
+const ALWAYS: &[&str] = &[FIELDS.id, MESSAGE_BYTES.id, THREADS.id, PATH.id, NODELAY.id];
 
 /// Names the places of one run.
 pub struct Words {
@@ -136,6 +137,54 @@ impl Words {
     pub fn range(&self, axis: &str, from: u64, to: u64) -> String {
         let show = |n: u64| self.value(axis, &Value::Int(n));
         if from == to { show(from) } else { format!("{} to {}", show(from), show(to)) }
+    }
+}
+
+/// Sizes of a line as sentences name them: of the message, or of its only piece that grows with it.
+pub struct LineSizes<'a> {
+    words: &'a Words,
+    axis: &'a str,
+    open: Option<OpenPiece>,
+}
+
+impl Words {
+    /// Along this axis, of what is held.
+    pub fn sizes<'a>(&'a self, axis: &'a str, held: &Point) -> LineSizes<'a> {
+        let open = MessageShape::of(held).open_piece().filter(|_| axis == MESSAGE_BYTES.id);
+        LineSizes { words: self, axis, open }
+    }
+}
+
+impl LineSizes<'_> {
+    /// `64 KiB`
+    pub fn bare(&self, value: u64) -> String {
+        match self.open {
+            Some(open) => Unit::Bytes.format(value.saturating_sub(open.others) as f64),
+            None => self.words.range(self.axis, value, value),
+        }
+    }
+
+    /// `a second piece of `, or nothing.
+    pub fn whose(&self) -> String {
+        let Some(OpenPiece { place, pieces, .. }) = self.open else { return String::new() };
+        let which = match place {
+            1 => "a first",
+            2 => "a second",
+            3 => "a third",
+            _ if place == pieces => "a last",
+            _ => "an open",
+        };
+        format!("{which} piece of ")
+    }
+
+    /// `64 KiB`, `a second piece of 64 KiB`
+    pub fn one(&self, value: u64) -> String {
+        self.whose() + &self.bare(value)
+    }
+
+    /// `64 KiB to 1 MiB`, or one of them.
+    pub fn range(&self, from: u64, to: u64) -> String {
+        if from == to { self.one(from) } else { format!("{} to {}", self.one(from), self.bare(to)) }
     }
 }
 
