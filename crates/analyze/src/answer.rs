@@ -76,6 +76,10 @@ pub enum Caveat {
     CpuOfBothSides,
     /// Misses are those of both sides in user space and kernel; fewer are no cause by themselves.
     MissesOfBothSides,
+    /// No hardware counted: an emulator did, for caches that are a model.
+    ModelledCaches {
+        caches: String,
+    },
     LevelsNotCounted {
         levels: Vec<CacheLevel>,
     },
@@ -118,6 +122,8 @@ pub enum CopiedBy {
 #[serde(rename_all = "snake_case")]
 pub enum CacheLevel {
     L1Data,
+    L1Instructions,
+    L2,
     Last,
     /// The processor's general event of cache misses.
     General,

@@ -14,9 +14,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use syscost_core::units::{format_duration, parse_duration};
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Run, State};
-use syscost_experiment::spec::{INSTRUCTIONS, LAB, Spec};
+use syscost_experiment::spec::{CACHE, INSTRUCTIONS, LAB, Spec};
 use syscost_host::Unavailable;
-use syscost_lab::{self as lab, Arch, KernelChoice, LabRequest, LabRun};
+use syscost_lab::{self as lab, Arch, Caches, KernelChoice, LabRequest, LabRun};
 use syscost_sys::{random, signals};
 
 /// Of a guest that is not told otherwise.
@@ -26,10 +26,20 @@ const COUNTING_LIMIT: Duration = Duration::from_secs(15 * 60);
 
 pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
     let mut asked = args.asked.clone();
-    let counting = args.count == Some(LabCount::Instructions);
-    asked.experiment.get_or_insert_with(|| if counting { INSTRUCTIONS } else { LAB }.to_string());
+    let usual = match args.count {
+        None => LAB,
+        Some(LabCount::Instructions) => INSTRUCTIONS,
+        Some(LabCount::Cache) => CACHE,
+    };
+    let counting = args.count.is_some();
+    let caches = match (args.count, &args.guest.caches) {
+        (Some(LabCount::Cache), asked) => Some(Caches::of_this_machine_but(asked.as_deref().unwrap_or(""))?),
+        (_, Some(_)) => bail!("--caches says what to model: it needs --count cache"),
+        (_, None) => None,
+    };
+    asked.experiment.get_or_insert_with(|| usual.to_string());
     let mut spec = asked::spec(&asked, matches)?;
-    if counting {
+    if counting && caches.is_none() {
         // A guest that counts has one CPU.
         spec.set_default("placement", "same");
     }
@@ -41,7 +51,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let mut places = Vec::new();
     for (number, kernel) in kernels.iter().enumerate() {
         let place = if kernels.len() == 1 { out.clone() } else { out.join(named(&kernels, number)) };
-        let guest = Guest { args: &args.guest, kernel, counting, spec: &spec };
+        let guest = Guest { args: &args.guest, kernel, counting, caches: caches.as_ref(), spec: &spec };
         let brought = guest.run(&place, command.clone(), global);
         let (run, brought) =
             brought.inspect_err(|_| run_command::leave_nothing(args.out.as_deref(), &place))?;
@@ -91,6 +101,7 @@ struct Guest<'a> {
     args: &'a GuestArgs,
     kernel: &'a KernelChoice,
     counting: bool,
+    caches: Option<&'a Caches>,
     spec: &'a Spec,
 }
 
@@ -120,6 +131,7 @@ impl Guest<'_> {
             arch,
             program: args.binary.as_deref(),
             counting: self.counting,
+            caches: self.caches,
             append: args.append.as_deref(),
             out,
             cache: &cache,

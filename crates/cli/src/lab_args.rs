@@ -29,8 +29,8 @@ pub struct LabArgs {
     pub asked: ExperimentArgs,
     #[command(flatten)]
     pub guest: GuestArgs,
-    /// Count instructions in a guest of one CPU whose clocks are the count
-    /// [default experiment: instructions]
+    /// Count in a guest whose clocks are the count: instructions on one CPU, or cache misses on two
+    /// [default experiment: the one of that name]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub count: Option<LabCount>,
     /// Kernels, a guest each: versions in any suite of Debian's (6.1, 6.12.107, newest), a .deb, or
@@ -58,6 +58,10 @@ pub struct GuestArgs {
     /// Modules of an image that --kernel names [default: lib/modules/RELEASE beside it, or installed]
     #[arg(long, value_name = "DIR")]
     pub modules: Option<PathBuf>,
+    /// Modelled caches as SIZE/WAYS, with --count cache: l1i, l1d, l2, llc (l1d=48K/12,l2=2M/16)
+    /// [default: those of this machine's processor]
+    #[arg(long, value_name = "LEVEL=SIZE/WAYS,..")]
+    pub caches: Option<String>,
     /// Boot options of the guest's kernel, for instance mitigations=off
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     pub append: Option<String>,
@@ -78,6 +82,8 @@ pub struct GuestArgs {
 pub enum LabCount {
     /// Instructions of the emulated processor
     Instructions,
+    /// Instructions, and misses of modelled caches at every level
+    Cache,
 }
 
 /// One of several by its name: what each is called, and what its help says.

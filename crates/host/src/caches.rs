@@ -12,6 +12,8 @@ pub struct CacheOfCpu {
     /// `d` of data alone, `i` of instructions alone; empty of both.
     pub suffix: &'static str,
     pub bytes: Option<u64>,
+    /// Lines of a set; `None`: the kernel does not say.
+    pub ways: Option<u64>,
 }
 
 pub fn folder() -> &'static str {
@@ -33,7 +35,8 @@ fn cache_in(root: &Root, folder: String) -> Option<CacheOfCpu> {
         _ => "",
     };
     let bytes = read("size").and_then(|text| syscost_core::units::parse_bytes(&text).ok());
-    Some(CacheOfCpu { folder, level, suffix, bytes })
+    let ways = read("ways_of_associativity").and_then(|text| text.parse().ok()).filter(|ways| *ways > 0);
+    Some(CacheOfCpu { folder, level, suffix, bytes, ways })
 }
 
 /// What holds data at this level.

@@ -92,6 +92,9 @@ impl Facts {
         if let Some(counted) = settings::clock_counts(&self.root) {
             self.add("clock_counts", "what the clocks count", "/proc/cmdline", Some(counted));
         }
+        if let Some(caches) = settings::modelled_caches(&self.root) {
+            self.add("modelled_caches", "modelled caches, size/ways", "/proc/cmdline", Some(caches));
+        }
         let container = settings::container(&self.root);
         self.add("container", "container", "/run, /proc/self/cgroup", container);
         let quota = allowance::cpu_quota(&self.root).limit();

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod noise;
 pub mod conditions;
 pub mod counters;
+pub mod modelled;
 pub mod packet_sockets;
 pub mod link;
 pub mod namespaces;

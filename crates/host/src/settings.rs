@@ -134,6 +134,14 @@ pub fn clock_counts(root: &Root) -> Option<String> {
     boot_option(root, CLOCK_OPTION)
 }
 
+/// The boot option by which whoever starts an emulated machine says which caches its emulator models.
+pub const CACHES_OPTION: &str = "syscost.caches";
+
+/// The caches whose misses this machine's emulator counts, as its boot options say.
+pub fn modelled_caches(root: &Root) -> Option<String> {
+    boot_option(root, CACHES_OPTION)
+}
+
 /// What emulates every instruction of the machine that this runs on, if anything does.
 pub fn emulator_here() -> Option<String> {
     let named = || cpuid::hypervisor().filter(|name| name.starts_with("TCG")).map(|_| "TCG".to_string());

@@ -4,6 +4,7 @@ pub mod optional;
 pub mod access;
 pub mod affinity;
 pub mod mapping;
+pub mod modelled_counters;
 pub mod area;
 pub mod boot;
 pub mod buffer;

@@ -8,7 +8,7 @@
 
 use super::results_disk::{self, GuestFiles};
 use super::{RECEIVER, SENDER};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,6 +16,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use syscost_host::modelled;
 use syscost_host::namespaces::named;
 use syscost_host::settings::clock_counts_instructions;
 use syscost_sys::namespace;
@@ -137,6 +138,13 @@ fn work(orders: &GuestTask) -> Result<GuestFiles> {
     if clock_counts_instructions() {
         take_long_turns()?;
     }
+    if let Some(opened) = modelled::opened() {
+        let counters =
+            opened.as_ref().map_err(|error| anyhow!("the emulator's counters cannot be opened: {error}"))?;
+        // Without the symbols softirqs count as the kernel's other code.
+        counters.begin(modelled::softirqs().unwrap_or(0..0));
+        wait_for(|| counters.has_begun()).context("the emulator counts no cache misses")?;
+    }
     say(RUNNING);
     let mut run = Command::new(program::path());
     run.args(["run", SPEC, "--quiet", "--no-report", "--out", OUT]).current_dir("/tmp").env("HOME", "/tmp");
@@ -220,7 +228,7 @@ fn connect(links: usize) -> Result<()> {
         here.move_to(&device, namespace.as_fd())
             .with_context(|| format!("cannot move {device} into {name}"))?;
         std::thread::scope(|scope| scope.spawn(|| furnish(&namespace, &device, *address)).join())
-            .map_err(|_| anyhow::anyhow!("a thread panicked"))?
+            .map_err(|_| anyhow!("a thread panicked"))?
             .with_context(|| format!("cannot set up {device}"))?;
     }
     Ok(())
@@ -238,7 +246,7 @@ fn keep_namespace(name: &str) -> Result<OwnedFd> {
         namespace::current("net")
     };
     let made = std::thread::scope(|scope| scope.spawn(make).join());
-    Ok(made.map_err(|_| anyhow::anyhow!("a thread panicked"))??)
+    Ok(made.map_err(|_| anyhow!("a thread panicked"))??)
 }
 
 /// Addresses the device and sets it up. The calling thread stays in the namespace.

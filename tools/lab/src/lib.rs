@@ -10,6 +10,7 @@
 mod arch;
 mod choice;
 mod tool;
+mod cache_model;
 mod package;
 mod debian;
 pub mod results_disk;
@@ -35,6 +36,7 @@ use syscost_host::{Fact, Unavailable};
 use syscost_sys::{program, random};
 
 pub use arch::Arch;
+pub use cache_model::Caches;
 pub use choice::KernelChoice;
 pub use nic::Nic;
 
@@ -48,6 +50,8 @@ pub struct LabRequest<'a> {
     pub program: Option<&'a Path>,
     /// The guest counts instructions: its clocks are the count.
     pub counting: bool,
+    /// It counts misses of these caches too.
+    pub caches: Option<&'a Caches>,
     /// Boot options of the user's own.
     pub append: Option<&'a str>,
     /// Where the run's directory goes; new or empty.
@@ -87,11 +91,17 @@ pub fn path() -> String {
 /// Boots, runs the spec inside, and writes its run directory. `watch` is told each step, for somebody who waits.
 pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(&str)) -> Result<LabRun> {
     let called = Instant::now();
+    if request.caches.is_some() {
+        cache_model::refuse_other(request.arch)?;
+    }
     let program = program_for(request)?;
     let emulator = machine::find(request.arch)?;
     refuse_used(request.out)?;
     let folder =
         OwnedDirectory::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
+    if request.caches.is_some() {
+        cache_model::build(&emulator, folder.path())?;
+    }
     // Debian's kernels for clouds are small and have the drivers of all devices here.
     let flavour = format!("cloud-{}", request.arch.debian);
     let wanted = WantedKernel {

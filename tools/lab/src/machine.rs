@@ -4,7 +4,7 @@
 //! network but the two devices', and dies with us. Source: qemu-system(1).
 
 use super::nic::LINKS;
-use super::{Arch, LabRequest, guest, missing, results_disk, tool};
+use super::{Arch, LabRequest, cache_model, guest, missing, results_disk, tool};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost_host::settings::{CLOCK_OPTION, EMULATED_OPTION, INSTRUCTIONS};
+use syscost_host::settings::{CACHES_OPTION, CLOCK_OPTION, EMULATED_OPTION, INSTRUCTIONS};
 use syscost_sys::sleep::sleep;
 
 pub const INITRD: &str = "initrd";
@@ -20,8 +20,9 @@ pub const RESULTS_DISK: &str = "results";
 pub const CONSOLE: &str = "console.log";
 const MEMORY_MIB: u32 = 1024;
 const CPUS: &str = "-smp 2";
-/// One CPU, the same random numbers and the same date each time: nothing of a guest that counts differs between boots.
-const COUNTING: &str = "-smp 1 -seed 1 -rtc base=2026-01-01,clock=vm";
+/// The same random numbers and the same date each time: nothing of a guest that counts differs between boots.
+const COUNTING: &str = "-seed 1 -rtc base=2026-01-01,clock=vm";
+const ONE_CPU: &str = "-smp 1";
 /// Memory is laid out alike each time.
 const COUNTING_OPTIONS: &str = "nokaslr norandmaps";
 /// How often the console is read.
@@ -91,6 +92,9 @@ fn command(
     command.current_dir(folder).process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
     command.args("-nodefaults -no-user-config -no-reboot -display none -monitor none".split(' '));
     command.args(machine(request));
+    if let Some(caches) = request.caches {
+        command.args(cache_model::options(caches));
+    }
     command.args(["-m", &MEMORY_MIB.to_string()]);
     command.args(["-serial", &format!("file:{CONSOLE}")]);
     command.args(["-drive", &format!("file={RESULTS_DISK},format=raw,if=none,id=results")]);
@@ -106,11 +110,13 @@ fn command(
 
 /// The processor and its clocks.
 pub fn machine(request: &LabRequest<'_>) -> Vec<&'static str> {
-    let [machine, more] = match request.counting {
-        true => [request.arch.counting_machine, COUNTING],
-        false => [request.arch.machine, CPUS],
+    // What a sender writes has to cross to the receiver's cache: caches are modelled for two CPUs.
+    let words = match (request.counting, request.caches) {
+        (true, None) => [request.arch.counting_machine, ONE_CPU, COUNTING],
+        (true, Some(_)) => [request.arch.counting_machine, CPUS, COUNTING],
+        (false, _) => [request.arch.machine, CPUS, ""],
     };
-    machine.split(' ').chain(more.split(' ')).collect()
+    words.iter().flat_map(|words| words.split_whitespace()).collect()
 }
 
 /// The kernel's command line; the user's options come last, so that they prevail.
@@ -122,8 +128,11 @@ pub fn boot_options(request: &LabRequest<'_>, marker: &str) -> String {
         }
         false => String::new(),
     };
+    let caches = request.caches.map_or(String::new(), |caches| format!(" {CACHES_OPTION}={caches}"));
     let own = request.append.map_or(String::new(), |own| format!(" {own}"));
-    format!("console={console} quiet panic=-1 {EMULATED_OPTION}=TCG{counting}{own} -- {init} {marker}")
+    format!(
+        "console={console} quiet panic=-1 {EMULATED_OPTION}=TCG{counting}{caches}{own} -- {init} {marker}"
+    )
 }
 
 /// The emulator; dropping it kills it.

@@ -1,7 +1,8 @@
 //! Which cache level's misses fall most, and between which mechanisms? Misses per message of ways on the
 //! same place, compared like every other metric; of what is significant, the largest ratio of each level.
 //!
-//! Needs hardware counters, which most virtual machines do not have: then there is no answer, and no guess.
+//! Needs hardware counters, which most virtual machines do not have, or an emulator that models caches, and says which of
+//! them it was. Without either there is no answer, and no guess.
 
 use super::pairs::refs;
 use super::{Evidence, Finding};
@@ -18,11 +19,16 @@ use syscost_core::stats::Estimate;
 pub struct CacheLevels;
 
 /// Misses, the nearest cache first, and the counter behind each.
-const LEVELS: [(CacheLevel, &str, &str); 3] = [
+const LEVELS: [(CacheLevel, &str, &str); 5] = [
     (CacheLevel::L1Data, "l1d_misses_per_message", "l1d_misses"),
+    (CacheLevel::L1Instructions, "l1i_misses_per_message", "l1i_misses"),
+    (CacheLevel::L2, "l2_misses_per_message", "l2_misses"),
     (CacheLevel::Last, "llc_misses_per_message", "llc_misses"),
     (CacheLevel::General, "cache_misses_per_message", "cache_misses"),
 ];
+
+/// Less than a line a message is no difference, however large its ratio.
+const LEAST_MISSES: f64 = 1.0;
 
 /// Misses of one level, over every pair of ways.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,6 +53,12 @@ pub struct FallOfMisses {
     pub place: Point,
 }
 
+impl FallOfMisses {
+    fn lines(&self) -> f64 {
+        self.more_misses - self.fewer_misses
+    }
+}
+
 impl Finding for CacheLevels {
     fn id(&self) -> &'static str {
         "cache_levels"
@@ -63,10 +75,13 @@ impl Finding for CacheLevels {
         let falls = told.iter().filter(|(strength, ..)| *strength > 0.0).count();
         let verdict = AnswerVerdict::at(falls, told.len()).or_open(told.iter().any(|(_, open, _)| *open));
         let mut caveats = vec![Caveat::MissesOfBothSides];
+        let modelled = evidence.run.record.modelled_caches();
+        caveats.extend(modelled.map(|caches| Caveat::ModelledCaches { caches: caches.into() }));
         let counted = |level| levels.iter().any(|(counted, _)| *counted == level);
         let missing: Vec<CacheLevel> =
             LEVELS.iter().map(|(level, ..)| *level).filter(|l| !counted(*l)).collect();
-        if !missing.is_empty() {
+        // An emulator has no other counter that anybody could ask for.
+        if !missing.is_empty() && modelled.is_none() {
             caveats.push(Caveat::LevelsNotCounted { levels: missing });
         }
         Answer::found(self.id(), verdict, told.into_iter().map(|(.., shown)| shown).collect(), caveats)
@@ -95,8 +110,8 @@ fn uncounted(evidence: &Evidence<'_>, question: &'static str) -> Answer {
 
 /// What is to be said of a level, how strong it is, and whether more rounds may tell.
 fn shown(evidence: &Evidence<'_>, level: CacheLevel, all: &Comparisons) -> (f64, bool, Shown) {
-    let mut differ: Vec<&Comparison> =
-        all.pairs.iter().filter(|pair| pair.better(Better::Lower).is_some()).collect();
+    let apart = |pair: &&Comparison| fall(evidence, pair).is_some_and(|fall| fall.lines() >= LEAST_MISSES);
+    let mut differ: Vec<&Comparison> = all.pairs.iter().filter(apart).collect();
     differ.sort_by(|a, b| b.strength().total_cmp(&a.strength()));
     let says = LevelMisses {
         level,
@@ -179,7 +194,12 @@ mod tests {
         assert_eq!(l1.comparisons.len(), found.differ);
         assert_eq!((misses(last).differ, &misses(last).largest, last.comparisons.len()), (0, &None, 30));
         assert_eq!(answer.verdict, AnswerVerdict::Partly);
-        assert_eq!(answer.caveats[1], Caveat::LevelsNotCounted { levels: vec![CacheLevel::General] });
+        assert_eq!(
+            answer.caveats[1],
+            Caveat::LevelsNotCounted {
+                levels: vec![CacheLevel::L1Instructions, CacheLevel::L2, CacheLevel::General]
+            }
+        );
     }
 
     #[test]

@@ -210,10 +210,21 @@ impl Record {
         self.fact("emulated").filter(|value| *value != "no")
     }
 
+    /// The caches whose misses an emulator counted: a model, and no hardware counter.
+    pub fn modelled_caches(&self) -> Option<&str> {
+        self.fact("modelled_caches")
+    }
+
+    /// Was this measured where the same work executes the same instructions each time?
+    pub fn repeats(&self) -> bool {
+        self.fact("clock_counts") == Some(INSTRUCTIONS)
+    }
+
     /// Instructions in a nanosecond of the guest's clocks, where these count instructions. The guest's kernel calibrates
     /// its clock to the counter, in parts per million.
     pub fn clock_instructions(&self) -> Option<f64> {
-        (self.fact("clock_counts")? == INSTRUCTIONS).then_some(())?;
+        // A thread's clock goes on while other CPUs execute, and caches are modelled for two of them.
+        (self.repeats() && self.modelled_caches().is_none()).then_some(())?;
         let by_counter =
             self.fact("tick_counter_hertz").filter(|_| self.fact("architecture") == Some("x86_64"));
         Some(by_counter.and_then(|hertz| hertz.parse().ok()).map_or(1.0, |hertz: f64| hertz / 1e9))

@@ -96,6 +96,7 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     (DEFAULT, include_str!("../../specs/default.toml")),
     (LAB, include_str!("../../specs/lab.toml")),
     (INSTRUCTIONS, include_str!("../../specs/instructions.toml")),
+    (CACHE, include_str!("../../specs/cache.toml")),
     ("ways", include_str!("../../specs/ways.toml")),
     ("crossover", include_str!("../../specs/crossover.toml")),
     ("os", include_str!("../../specs/os.toml")),
@@ -118,6 +119,9 @@ pub const LAB: &str = "lab";
 
 /// What a bare `lab --count instructions` measures.
 pub const INSTRUCTIONS: &str = "instructions";
+
+/// What a bare `lab --count cache` measures.
+pub const CACHE: &str = "cache";
 
 const PRECISION: f64 = 0.05;
 const CONFIDENCE: f64 = 0.95;

@@ -55,7 +55,7 @@ impl Facts {
     /// Caches of the first CPU, each once.
     fn caches(&mut self) {
         let mut line_bytes = None;
-        for CacheOfCpu { folder, level, suffix, bytes } in caches::of_first_cpu(&self.root) {
+        for CacheOfCpu { folder, level, suffix, bytes, .. } in caches::of_first_cpu(&self.root) {
             let read = |file: &str| self.root.text(&format!("{folder}/{file}"));
             let (ways, cpus) = (read("ways_of_associativity"), read("shared_cpu_list"));
             line_bytes = line_bytes.or_else(|| read("coherency_line_size"));

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use syscost_host::Unavailable;
 use syscost_host::clock::{self, ThreadUsage};
 use syscost_host::counters::{Counters, EventCounts, LEAST_RUNNING};
+use syscost_host::modelled;
+use syscost_sys::modelled_counters::{ModelledCounters, ThreadCounts};
 
 /// The clocks of the calling thread, and the group of counters of the present window; make and use it on that thread.
 pub struct Meter {
@@ -16,6 +18,8 @@ pub struct Meter {
     counting: Option<(Counters, usize)>,
     missing: Vec<Missing>,
     tsc_hz: Option<f64>,
+    /// What the emulator of this machine counts, where it does.
+    modelled: Option<&'static ModelledCounters>,
 }
 
 /// One moment of a thread: the end of a window, and the start of the next.
@@ -24,6 +28,8 @@ pub struct Stamp {
     start: Clocks,
     /// Of the window that ends here.
     counts: EventCounts,
+    /// By the emulator, at the end of the window that ends here and at the start of the next.
+    modelled: Option<[ThreadCounts; 2]>,
 }
 
 impl Stamp {
@@ -57,6 +63,7 @@ impl Meter {
             counting: task.counting.map(|group| (Counters::default(), group as usize)),
             missing: Vec::new(),
             tsc_hz: task.tsc_hz,
+            modelled: modelled::here().filter(|_| has_counted_metrics(&task.probe)),
         };
         if task.tsc_hz.is_none() {
             meter.miss(
@@ -80,9 +87,17 @@ impl Meter {
 
     /// In a counting round each window has a group of its own.
     pub fn stamp(&mut self) -> Stamp {
+        let ended = self.modelled.and_then(ModelledCounters::read);
+        let stamp = self.stamp_clocks();
+        // Last, so that no window counts what stamping it takes.
+        let begins = self.modelled.and_then(ModelledCounters::read);
+        Stamp { modelled: ended.zip(begins).map(|(ended, begins)| [ended, begins]), ..stamp }
+    }
+
+    fn stamp_clocks(&mut self) -> Stamp {
         let end = Clocks::now();
         let Some((counters, group)) = &mut self.counting else {
-            return Stamp { end, start: end, counts: EventCounts::default() };
+            return Stamp { end, start: end, counts: EventCounts::default(), modelled: None };
         };
         let counts = counters.read();
         // Closed first: two groups at a time would take turns.
@@ -97,7 +112,7 @@ impl Meter {
                 "stop whatever else counts on this machine (perf, a profiler, the NMI watchdog: sysctl kernel.nmi_watchdog=0)",
             );
         }
-        Stamp { end, start: Clocks::now(), counts }
+        Stamp { end, start: Clocks::now(), counts, modelled: None }
     }
 
     /// The next window starts only now: what was done since the stamp belongs to none.
@@ -106,11 +121,16 @@ impl Meter {
             *counters = Counters::default();
             *counters = Counters::open(*group - 1).0;
         }
-        Stamp { start: Clocks::now(), ..stamp }
+        let start = Clocks::now();
+        let begins = self.modelled.and_then(ModelledCounters::read);
+        let modelled = stamp.modelled.zip(begins).map(|([ended, _], begins)| [ended, begins]);
+        Stamp { start, modelled, ..stamp }
     }
 
     /// The window between two stamps, with the quantities that every probe records.
     pub fn window(&self, from: &Stamp, to: &Stamp, ops: f64, bytes: f64) -> Window {
+        let modelled =
+            from.modelled.zip(to.modelled).map(|([_, from], [to, _])| modelled::between(&from, &to));
         let (from, counts, to) = (&from.start, &to.counts, &to.end);
         let elapsed_ns = to.ns.saturating_sub(from.ns) as f64;
         let cpu_ns = to.cpu_ns.saturating_sub(from.cpu_ns) as f64;
@@ -126,8 +146,16 @@ impl Meter {
         for (id, count) in &counts.values {
             put(id, Some(*count));
         }
+        for (id, count) in modelled.into_iter().flatten() {
+            put(id, Some(count));
+        }
         Window { start_ns: Some(from.ns), elapsed_ns, ops, bytes, quantities, ..Window::default() }
     }
+}
+
+/// Does this probe have columns for what is counted?
+fn has_counted_metrics(probe: &str) -> bool {
+    super::find(probe).is_some_and(|probe| probe.metrics().iter().any(|metric| metric.counted))
 }
 
 /// Joins the windows of threads that worked side by side, position by position: counts add up,

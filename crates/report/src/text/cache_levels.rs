@@ -9,6 +9,8 @@ use syscost_core::units::significant;
 pub fn level(level: CacheLevel) -> &'static str {
     match level {
         CacheLevel::L1Data => "L1 data cache",
+        CacheLevel::L1Instructions => "L1 instruction cache",
+        CacheLevel::L2 => "L2 cache",
         CacheLevel::Last => "last-level cache",
         CacheLevel::General => "general cache event",
     }

@@ -162,6 +162,10 @@ fn caveat(caveat: &Caveat) -> String {
         Caveat::MissesOfBothSides => {
             "Misses are those of both sides, in user space and the kernel. Fewer misses alone prove no cause.".into()
         }
+        Caveat::ModelledCaches { caches } => format!(
+            "Modelled cache, emulated CPU ({caches}): no prefetcher, and stores count too. A hardware counter says \
+             something else."
+        ),
         Caveat::LevelsNotCounted { levels } => {
             let levels: Vec<String> = levels.iter().map(|l| cache_levels::level(*l).to_string()).collect();
             format!("Not counted: {}.", and(&levels))

@@ -4,7 +4,8 @@ use crate::probe::cost::CLOCK_INSTRUCTIONS;
 use crate::probe::transfer::axes::MESSAGE_BYTES;
 use crate::probe::{metrics, quantities};
 use syscost_core::axis::Point;
-use syscost_core::sample::{Metric, Quantity, Sample};
+use syscost_core::sample::{Better, Metric, Quantity, Sample};
+use syscost_core::units::Unit;
 
 /// Both sides' own quantities; `merge` prefixes them with the role. The hardware counters are those of
 /// [`syscost_host::counters::ids`].
@@ -22,18 +23,27 @@ macro_rules! sides {
             concat!($role, "_cycles_kernel"), Count, "core cycles in the kernel";
             concat!($role, "_instructions_user"), Count, "instructions in user mode";
             concat!($role, "_instructions_kernel"), Count, "instructions in the kernel";
+            concat!($role, "_instructions_softirq"), Count, "of those, in softirqs (an emulator tells)";
             concat!($role, "_cache_references_user"), Count, "cache references in user mode";
             concat!($role, "_cache_references_kernel"), Count, "cache references in the kernel";
             concat!($role, "_cache_misses_user"), Count, "cache misses in user mode";
             concat!($role, "_cache_misses_kernel"), Count, "cache misses in the kernel";
+            concat!($role, "_l1i_misses_user"), Count, "L1 instruction cache misses in user mode (of a modelled cache)";
+            concat!($role, "_l1i_misses_kernel"), Count, "L1 instruction cache misses in the kernel (of a modelled cache)";
+            concat!($role, "_l1i_misses_softirq"), Count, "of those, in softirqs";
             concat!($role, "_l1d_loads_user"), Count, "L1 data cache loads in user mode";
             concat!($role, "_l1d_loads_kernel"), Count, "L1 data cache loads in the kernel";
-            concat!($role, "_l1d_misses_user"), Count, "L1 data cache load misses in user mode";
-            concat!($role, "_l1d_misses_kernel"), Count, "L1 data cache load misses in the kernel";
+            concat!($role, "_l1d_misses_user"), Count, "L1 data cache load misses in user mode (of a modelled cache: of stores too)";
+            concat!($role, "_l1d_misses_kernel"), Count, "L1 data cache load misses in the kernel (of a modelled cache: of stores too)";
+            concat!($role, "_l1d_misses_softirq"), Count, "of those, in softirqs (of a modelled cache)";
+            concat!($role, "_l2_misses_user"), Count, "L2 cache misses in user mode, of data and instructions (of a modelled cache)";
+            concat!($role, "_l2_misses_kernel"), Count, "L2 cache misses in the kernel, of data and instructions (of a modelled cache)";
+            concat!($role, "_l2_misses_softirq"), Count, "of those, in softirqs";
             concat!($role, "_llc_loads_user"), Count, "last-level cache loads in user mode";
             concat!($role, "_llc_loads_kernel"), Count, "last-level cache loads in the kernel";
             concat!($role, "_llc_misses_user"), Count, "last-level cache load misses in user mode";
             concat!($role, "_llc_misses_kernel"), Count, "last-level cache load misses in the kernel";
+            concat!($role, "_llc_misses_softirq"), Count, "of those, in softirqs (of a modelled cache)";
             concat!($role, "_multiplexing"), Ratio, "share of the time in which the counters counted: the least of the groups";
         )*
             "sender_completions", Count, "zero-copy completions reaped (sends; a message each, or as many as a call takes)";
@@ -84,6 +94,16 @@ fn total_cpu(s: &Sample, p: &Point) -> Option<f64> {
 /// Counts in user mode and in the kernel, and the messages that they belong to, of both sides.
 type Counted = [[&'static str; 3]; 2];
 
+/// Each side's counts in softirqs, which only an emulator tells from the kernel's other ones.
+macro_rules! softirqs {
+    ($id:literal) => {
+        [
+            (concat!("sender_", $id, "_softirq"), "sender_messages"),
+            (concat!("receiver_", $id, "_softirq"), "receiver_messages"),
+        ]
+    };
+}
+
 /// The columns of one counter; names are made at compile time, since a large report asks for
 /// millions of them.
 macro_rules! counter {
@@ -97,18 +117,24 @@ macro_rules! counter {
 
 /// User plus kernel of both sides per message, where the machine counts it.
 fn counted(s: &Sample, columns: &Counted) -> Option<f64> {
-    let mut total = 0.0;
-    for [user, kernel, messages] in columns {
-        total += per(s, user, messages)? + per(s, kernel, messages)?;
-    }
-    Some(total)
+    columns.iter().map(|columns| of_side(s, columns)).sum()
+}
+
+/// One side's, user and kernel.
+fn of_side(s: &Sample, [user, kernel, messages]: &[&str; 3]) -> Option<f64> {
+    Some(per(s, user, messages)? + per(s, kernel, messages)?)
+}
+
+/// Of both sides, in one mode.
+fn of_both(s: &Sample, columns: [(&str, &str); 2]) -> Option<f64> {
+    columns.iter().map(|(count, messages)| per(s, count, messages)).sum()
 }
 
 /// Of an emulated machine whose clock counts instructions, else by hardware counters.
 fn side_instructions(s: &Sample, cpu: Option<f64>, counter: &[&str; 3]) -> Option<f64> {
     match s.get(CLOCK_INSTRUCTIONS) {
         Some(rate) => Some(cpu? * rate),
-        None => Some(per(s, counter[0], counter[2])? + per(s, counter[1], counter[2])?),
+        None => of_side(s, counter),
     }
 }
 
@@ -166,12 +192,18 @@ pub const METRICS: &[Metric] = metrics! {
     "cache_misses_per_message", Count, Lower, "cache misses per message",
         "cache misses of both sides per message",
         |s, _| counted(s, &counter!("cache_misses")), true;
+    "l1i_misses_per_message", Count, Lower, "L1i misses per message",
+        "L1 instruction cache misses of both sides per message",
+        |s, _| counted(s, &counter!("l1i_misses")), true;
     "l1d_loads_per_message", Count, Neither, "L1d loads per message",
         "L1 data cache loads of both sides per message",
         |s, _| counted(s, &counter!("l1d_loads")), true;
     "l1d_misses_per_message", Count, Lower, "L1d misses per message",
         "L1 data cache load misses of both sides per message",
         |s, _| counted(s, &counter!("l1d_misses")), true;
+    "l2_misses_per_message", Count, Lower, "L2 misses per message",
+        "L2 cache misses of both sides per message, of data and instructions",
+        |s, _| counted(s, &counter!("l2_misses")), true;
     "llc_loads_per_message", Count, Neither, "LLC loads per message",
         "last-level cache loads of both sides per message",
         |s, _| counted(s, &counter!("llc_loads")), true;
@@ -228,6 +260,46 @@ pub const METRICS: &[Metric] = metrics! {
     "enobufs_per_message", Count, Lower, "ENOBUFS per message",
         "times per message that the kernel refused because it had no buffers",
         |s, _| per(s, "sender_enobufs", "sender_messages");
+};
+
+/// A metric that is part of another.
+const fn part(
+    id: &'static str,
+    title: &'static str,
+    help: &'static str,
+    of: fn(&Sample, &Point) -> Option<f64>,
+) -> Metric {
+    let (unit, better) = (Unit::Count, Better::Lower);
+    Metric { id, title, unit, better, help, of, counted: true, of_times: None }
+}
+
+/// Each counter by side and by mode; the sides of instructions are above.
+macro_rules! parts {
+    ($($id:literal, $title:literal $(, $side:literal, $at:literal)*;)+) => {
+        &[$($(
+            part(concat!($side, "_", $id, "_per_message"), concat!($side, " ", $title, " per message"),
+                concat!($title, " of the ", $side, ", user and kernel, per message, with the softirqs that ran on top of it"),
+                |s, _| of_side(s, &counter!($id)[$at])),
+        )*
+            part(concat!($id, "_user_per_message"), concat!($title, " in user mode per message"),
+                concat!($title, " of both sides in user mode, per message"),
+                |s, _| { let [a, b] = counter!($id); of_both(s, [(a[0], a[2]), (b[0], b[2])]) }),
+            part(concat!($id, "_kernel_per_message"), concat!($title, " in the kernel per message"),
+                concat!($title, " of both sides in the kernel, softirqs included, per message"),
+                |s, _| { let [a, b] = counter!($id); of_both(s, [(a[1], a[2]), (b[1], b[2])]) }),
+            part(concat!($id, "_softirq_per_message"), concat!($title, " in softirqs per message"),
+                concat!($title, " of both sides in softirqs, per message (an emulator tells)"),
+                |s, _| of_both(s, softirqs!($id))),
+        )+]
+    };
+}
+
+pub const PARTS: &[Metric] = parts! {
+    "instructions", "instructions";
+    "l1i_misses", "L1i misses", "sender", 0, "receiver", 1;
+    "l1d_misses", "L1d misses", "sender", 0, "receiver", 1;
+    "l2_misses", "L2 misses", "sender", 0, "receiver", 1;
+    "llc_misses", "LLC misses", "sender", 0, "receiver", 1;
 };
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ impl Probe for Transfer {
     fn figures(&self) -> Figures {
         Figures {
             quantities: metrics::QUANTITIES.to_vec(),
-            metrics: metrics::METRICS.to_vec(),
+            metrics: [metrics::METRICS, metrics::PARTS].concat(),
             decisive: &["throughput", "total_cpu_ns_per_byte"],
         }
     }
