@@ -46,6 +46,8 @@ pub enum Quality {
     High,
     /// Another figure than the mean: known, and not judged.
     Tail,
+    /// The mean again, in a unit of its own.
+    Again,
 }
 
 pub static DICTIONARY: LazyLock<Dictionary> =

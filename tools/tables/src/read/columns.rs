@@ -206,7 +206,7 @@ fn twice(plan: &mut ColumnPlan, grid: &Grid, varies: &dyn Fn(usize) -> bool) -> 
         if let Some(total) = total {
             plan.uses[total] = ColumnUse::Read(ReadAs::mean(Bytes, None));
         } else if same_words(&headings[first], &headings[at]) {
-            plan.uses[at] = ColumnUse::Twice(first, of);
+            plan.uses[at] = ColumnUse::Read(ReadAs { quality: Quality::Again, ..of });
         } else if !varies(at) && of.column != MessageBytes {
             plan.uses[at] = ColumnUse::Ignored;
         } else if FIRST.contains(&of.column) || of.column.is_of_operations() {

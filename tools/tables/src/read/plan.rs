@@ -13,8 +13,6 @@ pub enum ColumnUse {
     Ignored,
     /// Not read, with the option that says what it is.
     Left,
-    /// It says again what an earlier column says, in a unit of its own.
-    Twice(usize, ReadAs),
 }
 
 impl ColumnUse {

@@ -8,7 +8,8 @@ use crate::dictionary::{self, Quality, ReadAs};
 use crate::grid::{Grid, GridLine};
 use crate::unit::{self, Dimension, UnitScale};
 use crate::{
-    BadTable, PublishedRow, PublishedTable, ReadColumn, ReadingOptions, RowKey, TableColumn, TableColumn::*,
+    BadTable, PublishedFigure, PublishedRow, PublishedTable, ReadColumn, ReadingOptions, RowKey, TableColumn,
+    TableColumn::*,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::count;
@@ -99,7 +100,7 @@ fn described(grid: &Grid, plan: &ColumnPlan) -> PublishedTable {
     let mut ignored = Vec::new();
     for (at, (heading, of)) in headings.iter().zip(&plan.uses).enumerate() {
         match of {
-            ColumnUse::Read(of) if of.quality != Quality::Mean => {
+            ColumnUse::Read(of) if !matches!(of.quality, Quality::Mean | Quality::Again) => {
                 table.understood.push(format!("{heading:?} is the scatter of {}", of.column.title()));
             }
             ColumnUse::Ignored if filled(at) => ignored.push(format!("{heading:?}")),
@@ -145,7 +146,7 @@ impl RowReading<'_> {
     fn rows(&self, table: &mut PublishedTable) -> Result<Vec<PublishedRow>, String> {
         let mut base = PublishedRow { line: self.line.line, ..PublishedRow::default() };
         let mut bounds: BTreeMap<TableColumn, [Option<f64>; 2]> = BTreeMap::new();
-        let mut values: Vec<(&str, PublishedRow)> = Vec::new();
+        let mut values: BTreeMap<&str, PublishedRow> = BTreeMap::new();
         let mut units: Vec<UnitScale> = Vec::new();
         for (at, of) in self.plan.uses.iter().enumerate() {
             let text = self.line.cells[at].as_str();
@@ -167,10 +168,6 @@ impl RowReading<'_> {
                     add_variant(&mut base, &format!("{} {text}", self.grid.headings.cells[at]));
                     continue;
                 }
-                ColumnUse::Twice(first, of) if !empty => {
-                    self.compared(&base, table, *first, text, of)?;
-                    continue;
-                }
                 of => {
                     table.empty += usize::from(of.mean().is_some());
                     continue;
@@ -180,16 +177,9 @@ impl RowReading<'_> {
             let (figure, spread) = cell::figure(column, text, of.scale(), self.mark)?;
             let row = match of.value.as_deref() {
                 None => &mut base,
-                Some(value) => {
-                    let known = values.iter().position(|(known, _)| *known == value);
-                    let at = known.unwrap_or(values.len());
-                    if known.is_none() {
-                        values.push((value, PublishedRow::default()));
-                    }
-                    &mut values[at].1
-                }
+                Some(value) => values.entry(value).or_default(),
             };
-            if column.is_of_operations() && of.value.is_none() {
+            if column.is_of_operations() && of.value.is_none() && of.quality != Quality::Again {
                 let own = cell::number(text, self.mark).and_then(|(.., own)| unit::parse(own?).ok());
                 units.extend(own.or(of.scale()));
             }
@@ -202,7 +192,12 @@ impl RowReading<'_> {
                 Quality::Error => _ = row.scatter.insert(column, ERRORS * figure.value),
                 Quality::Low => bounds.entry(column).or_default()[0] = Some(figure.value),
                 Quality::High => bounds.entry(column).or_default()[1] = Some(figure.value),
-                Quality::Tail => {}
+                Quality::Again if table.differ.is_empty() => {
+                    table
+                        .differ
+                        .extend(row.figure(column).and_then(|known| self.differ(column, known, figure)));
+                }
+                Quality::Again | Quality::Tail => {}
             }
         }
         for (column, bounds) in bounds {
@@ -221,30 +216,20 @@ impl RowReading<'_> {
             row.scatter.extend(own.scatter);
             cell::tell(&mut row, across, value).map(|()| row)
         };
+        // In the order of the headings.
+        let order = |value: &str| values_of(self.plan).position(|of| of.value.as_deref() == Some(value));
+        let mut values: Vec<(&str, PublishedRow)> = values.into_iter().collect();
+        values.sort_by_key(|(value, _)| order(value));
         values.into_iter().map(row).collect()
     }
 
     /// A second column of one quantity has to say what the first does.
-    fn compared(
-        &self,
-        row: &PublishedRow,
-        table: &mut PublishedTable,
-        first: usize,
-        text: &str,
-        of: &ReadAs,
-    ) -> Result<(), String> {
-        let column = of.column;
-        let Some(known) = row.figure(column).filter(|_| self.plan.uses[first].read().is_some()) else {
-            return Ok(());
-        };
-        let (other, _) = cell::figure(column, text, of.scale(), self.mark)?;
+    fn differ(&self, column: TableColumn, known: PublishedFigure, other: PublishedFigure) -> Option<String> {
         let slack = known.rounding + other.rounding + ALIKE * known.value.abs();
-        if (known.value - other.value).abs() > slack && table.differ.is_empty() {
-            let [one, two] = [known.value, other.value].map(|value| column.unit().format(value));
-            let (title, line) = (column.title(), self.line.line);
-            table.differ.push(format!("Two columns of {title} differ: line {line} says {one} and {two}."));
-        }
-        Ok(())
+        let [one, two] = [known, other].map(|figure| column.unit().format(figure.value));
+        let (title, line) = (column.title(), self.line.line);
+        let text = format!("Two columns of {title} differ: line {line} says {one} and {two}.");
+        ((known.value - other.value).abs() > slack).then_some(text)
     }
 }
 
@@ -275,26 +260,22 @@ fn unit_of_operation(row: &mut PublishedRow, units: &[UnitScale]) -> Result<(), 
     let dimensions: BTreeSet<Dimension> = units.iter().map(|unit| unit.dimension).collect();
     let unit = |told| Some(dictionary::totalled(unit::parse(told).ok()?, told));
     let told = row.text(Unit).and_then(unit);
-    match (dimensions.first(), told) {
-        _ if of_operation == 0 => {}
-        (None, Some(unit)) => {
-            let factor = unit.factor;
-            for (_, figure) in row.figures.iter_mut().filter(|(column, _)| column.is_of_operations()) {
-                (figure.value, figure.rounding) = (figure.value * factor, figure.rounding * factor)
-            }
-            row.scatter.values_mut().for_each(|spread| *spread *= factor);
-            if !base(unit.dimension).is_empty() {
-                row.texts.insert(Unit, base(unit.dimension).into());
-            }
-        }
-        (None, None) => {}
-        (Some(_), _) if dimensions.len() > 1 => {
-            return Err("its figures are in units of different kinds".into());
-        }
+    let unit = match (dimensions.first(), told) {
+        _ if of_operation == 0 => return Ok(()),
+        (None, told) => told,
+        _ if dimensions.len() > 1 => return Err("its figures are in units of different kinds".into()),
         (Some(dimension), _) if units.len() >= of_operation => {
-            row.texts.insert(Unit, base(*dimension).into());
+            Some(UnitScale { dimension: *dimension, factor: 1.0 })
         }
         _ => return Err("some of its figures have a unit and some have none: give each heading one".into()),
+    };
+    let Some(UnitScale { dimension, factor }) = unit else { return Ok(()) };
+    for (_, figure) in row.figures.iter_mut().filter(|(column, _)| column.is_of_operations()) {
+        (figure.value, figure.rounding) = (figure.value * factor, figure.rounding * factor)
+    }
+    row.scatter.values_mut().for_each(|spread| *spread *= factor);
+    if !dimensions.is_empty() || !base(dimension).is_empty() {
+        row.texts.insert(Unit, base(dimension).into());
     }
     Ok(())
 }
