@@ -484,6 +484,27 @@ mod tests {
         assert_eq!(schedule.newly_done(true), []);
     }
 
+    /// Comparisons that no time decides kept a settled rival at four rounds, two of them with windows, to the end of a run.
+    #[test]
+    fn a_settled_rival_that_is_not_precise_plays_one_round_of_four_with_windows() {
+        let mut spec = Spec::named("transfer").expect("a probe");
+        let named = [("path", "loopback"), ("size", "64"), ("threads", "1"), ("mechanism", "send,sendmsg")];
+        named.iter().for_each(|(flag, value)| spec.set_axis(flag, &[value]).expect("valid"));
+        let plan = Plan::make_within(&spec, None).expect("a plan");
+        let mut schedule = RoundSchedule::new(&plan, &spec);
+        let rival = schedule.block(0).cases[schedule.block(0).controls];
+        for (case, round) in (0..3).flat_map(|case| (0..4).map(move |round| (case, round))) {
+            schedule.saw_slices(case, 1e4 * f64::from(1 + round), 1e4);
+            schedule.took_turn(case, round);
+        }
+        schedule.settle(&BTreeSet::from([rival]));
+        let plays = |round: &u32| schedule.players(schedule.block(0), *round).contains(&rival);
+        let rounds: Vec<u32> = (4..20).filter(plays).collect();
+        assert_eq!(rounds, [6, 10, 14, 18]);
+        (0..3).for_each(|case| schedule.cases[case].has_windows = true);
+        assert!(rounds.iter().all(|round| schedule.wants_windows(&[rival], *round)));
+    }
+
     #[test]
     fn a_machine_that_is_always_disturbed_comes_to_an_end() {
         let (spec, plan) = spec();

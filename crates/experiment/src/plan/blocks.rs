@@ -356,6 +356,8 @@ mod tests {
     fn what_has_no_rival_or_cannot_take_turns_stays_by_itself() {
         let alone = plan(&[("path", "loopback"), ("size", "64,4K"), ("threads", "1"), ("mechanism", "send")]);
         assert!(alone.blocks().iter().all(|block| !block.in_turns()));
+        let twins = alone.blocks().into_iter().filter(|block| block.cases.len() == 2);
+        assert!(twins.into_iter().all(|block| block.is_aside()), "a twin is no rival");
         let many = plan(&[("path", "loopback"), ("size", "64"), ("threads", "1"), ("connections", "1000")]);
         let blocks = many.blocks();
         assert!(blocks.len() == 1 && !blocks[0].in_turns() && blocks[0].cases.len() > 2, "{blocks:?}");
