@@ -60,6 +60,75 @@ fn a_counter_that_the_machine_lacks_is_an_empty_cell_with_its_reason() {
     assert!(rows.iter().all(|row| row["cycles_per_byte"].parse::<f64>().unwrap() > 0.0));
 }
 
+/// A run of counts of two sizes: 100 misses of each side and mode with two-copy, 60 with one-copy, 90 with zero-copy.
+fn counts(emulated: bool) -> Run {
+    let mut run = common::run(&Shape { sizes: vec![1024, 16384], rounds: 3, ..common::small() });
+    let mut fact = run.record.host[0].clone();
+    (fact.id, fact.value) = ("emulated".into(), Some("TCG".into()));
+    run.record.host.extend(emulated.then_some(fact));
+    run.record.id = "counts".into();
+    let each = |mechanism: &str| match mechanism {
+        "pack_send" => 100.0,
+        "sendmsg" => 60.0,
+        _ => 90.0,
+    };
+    for sample in &mut run.samples {
+        let misses =
+            each(run.record.plan.cases[sample.case].point.text_at("mechanism").unwrap()) * sample.ops;
+        for (side, mode) in
+            [("sender", "user"), ("sender", "kernel"), ("receiver", "user"), ("receiver", "kernel")]
+        {
+            sample.quantities.insert(format!("{side}_l1d_misses_{mode}"), Some(misses));
+            sample.quantities.insert(format!("{side}_llc_misses_{mode}"), Some(sample.ops));
+        }
+    }
+    run
+}
+
+#[test]
+fn counts_of_an_emulator_have_columns_of_their_own_and_answer_which_level_falls() {
+    let run = common::run(&Shape { counters: true, ..common::small() });
+    let analysis = Analysis::of(&run);
+    let laid_out = |counts: &Run| {
+        let counted = Analysis::of(counts);
+        pa02::artefacts(&run, &analysis, ROLL, None, Some((counts, &counted)))
+    };
+    let files = laid_out(&counts(true)).expect("all three were counted");
+    let (with, without) =
+        (rows(text(named(&files, "Results.csv"))), rows(text(named(&self::laid_out(&run), "Results.csv"))));
+    for (row, plain) in with.iter().zip(&without) {
+        let counted = ["1024", "16384"].contains(&row["message_bytes"].as_str());
+        let misses = match row["name"].as_str() {
+            _ if !counted => "",
+            "two-copy" => "400",
+            "one-copy" => "240",
+            _ => "360",
+        };
+        assert_eq!(row["modelled_l1d_misses_per_message"], misses, "{row:?}");
+        assert!(counted || row["not_measured"].contains("the run of counts does not have this place"));
+        // What hardware counters say stands beside it, and the row is judged by timed figures alone.
+        for column in
+            ["cycles_per_byte", "cache_misses_per_message", "l1_misses_per_message", "runs", "confidence"]
+        {
+            assert_eq!(row[column], plain[column], "{column}");
+        }
+        assert_eq!(plain["modelled_l1d_misses_per_message"], "");
+        assert!(plain["not_measured"].contains("syscost lab --count cache"), "{plain:?}");
+    }
+    let report = text(named(&files, "Report.md"));
+    let level = "misses\\_per\\_message falls most: 400 with two-copy, 240 with one-copy (modelled cache, emulated CPU).";
+    assert!(report.contains(level) && report.contains("at 16 KiB and 1 thread"), "{report}");
+    let plot = named(&files, "modelled-l1d-misses-per-message-by-size.svg");
+    assert!(text(plot).contains("modelled cache, emulated CPU"));
+    let script = text(named(&files, "Plots.py"));
+    assert!(script.contains("Modelled cache: run counts.") && script.contains("--cache CACHE RUN"));
+    let refused = laid_out(&counts(false)).unwrap_err().to_string();
+    assert!(
+        refused.contains("not made in an emulator") && refused.contains("lab --count cache"),
+        "{refused}"
+    );
+}
+
 /// Compiles the script, reads its data without running it, and compares them with the table.
 const CHECK: &str = r#"
 import ast, csv, sys
@@ -103,7 +172,7 @@ fn the_script_compiles_and_its_values_are_the_table_s() {
         let drawn = fs::read_dir(dir.path())
             .unwrap()
             .filter(|e| e.as_ref().unwrap().path().extension().is_some_and(|e| e == "png"));
-        assert_eq!(drawn.count(), 4);
+        assert_eq!(drawn.count(), 5);
     }
 }
 
