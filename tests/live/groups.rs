@@ -303,7 +303,7 @@ fn a_baseline_has_a_name_and_grows_with_each_run_that_is_saved() {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_syscost"));
         command.args(arguments).current_dir(place.path()).output().unwrap()
     };
-    let run = ["run", "timer", "--clock", "tsc,monotonic", "--time-limit", "2s"];
+    let run = ["run", "timer", "--clock", "clock_gettime,clock_gettime_syscall", "--time-limit", "2s"];
     let with = |more: &[&'static str]| here(&[&run[..], more].concat());
     for _ in 0..2 {
         let saved = with(&["--save-baseline", "main"]);
