@@ -73,6 +73,7 @@ all at once. Values are separated by commas.
 const AXES: &str = "\
 Each axis is an option of run, plan, check, audit, profile and lab. It takes
 one value, or several separated by commas: the run measures every combination.
+64..1M is every fourth power of two, 1..8 every number, 1,2,..8 goes on by two.
 ";
 
 /// `help axes`: every axis, what it takes, and its default.

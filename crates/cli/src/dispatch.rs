@@ -3,13 +3,14 @@
 //! A subcommand reads flags, calls the rooms above, and prints. It measures and computes nothing.
 
 use crate::args::{Cli, CliCommand};
-use crate::output::Paint;
+use crate::output::{Color, Paint};
 use crate::{
     analyse, args, audit, axes, check, columns, compare, completions, course, doctor, explain, fleet, gate,
-    history, lab, list, man, output, plan, profile, repeat, report, run,
+    history, lab, list, man, output, plan, profile, repeat, report, run, shorthand,
 };
 use anyhow::Context;
 use clap::FromArgMatches;
+use clap::error::{ContextKind, ContextValue};
 use std::ffi::OsString;
 use std::process::ExitCode;
 use syscost_host::remote::{self, InstalledCopy, consent};
@@ -20,12 +21,17 @@ const USAGE: u8 = 2;
 
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     signals::survive_file_size_limit();
-    let arguments: Vec<OsString> = arguments.collect();
+    let arguments: Vec<OsString> = shorthand::expanded(arguments.collect());
     let matches = match args::command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to stdout with status 0; a closed pipe there is no error, a full disk is.
             let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+            if let Some(word) = unknown_command(&error) {
+                let asked = arguments.iter().any(|word| word == "--json");
+                output::fail(&shorthand::instead_of(word), Paint::stderr(Color::Auto), asked);
+                return ExitCode::from(USAGE);
+            }
             refused_as_json(&arguments, &error);
             let lost = error.print().err().filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
             return ExitCode::from(match lost {
@@ -56,6 +62,12 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             ExitCode::from(USAGE)
         }
     }
+}
+
+/// The word that stands where a command should.
+fn unknown_command(error: &clap::Error) -> Option<&str> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    Some(word)
 }
 
 /// The command line was not understood: what asks for JSON in it is.

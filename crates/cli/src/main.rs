@@ -43,6 +43,7 @@ mod man;
 mod profile;
 mod side_by_side;
 mod repeat;
+mod shorthand;
 mod dispatch;
 
 use std::process::ExitCode;

@@ -7,6 +7,7 @@
 mod few;
 mod key;
 mod name;
+mod range;
 
 pub use few::{Few, Point};
 pub use key::{IntAxis, NameAxis};
@@ -254,7 +255,7 @@ impl Axis {
     /// Reads one value as a person writes it.
     pub fn parse(&self, text: &str) -> Result<Value, BadValue> {
         let text = text.trim();
-        let bad = |reason: String| BadValue { flag: self.flag, text: text.to_string(), reason };
+        let bad = |reason: String| self.bad(text, reason);
         if let Some((_, number)) = self.words.iter().find(|(word, _)| *word == text) {
             return Ok(Value::Int(*number));
         }
@@ -267,8 +268,8 @@ impl Axis {
                 self.in_range(bytes, min, max).map_err(bad)
             }
             Kind::Int { min, max } => {
-                let number =
-                    text.parse().map_err(|_| bad(format!("write a whole number from {min} to {max}")))?;
+                let number = units::parse_count(text)
+                    .ok_or_else(|| bad(format!("write a whole number from {min} to {max}")))?;
                 self.in_range(number, min, max).map_err(bad)
             }
             Kind::Switch => match text {
@@ -313,7 +314,49 @@ impl Axis {
         if named && text.trim() == "all" {
             return Ok(self.kind.names().into_iter().map(Value::text).collect());
         }
+        if let (Kind::Int { .. } | Kind::Bytes { .. }, Some((from, to))) = (self.kind, text.split_once(".."))
+        {
+            let all = if let Kind::Bytes { .. } = self.kind { range::sizes } else { range::numbers };
+            let ends = (self.number(from)?, self.number(to)?);
+            return Ok(all(ends.0, ends.1)
+                .map_err(|why| self.bad(text, why))?
+                .into_iter()
+                .map(Value::Int)
+                .collect());
+        }
         self.parse(text).map(|value| vec![value])
+    }
+
+    /// Reads values as a person writes them, separated by commas; `1,2,..8` goes on as it began. Free text may hold commas
+    /// itself (`0,2:1,3`): it is split only where the whole is not a value.
+    pub fn parse_values(&self, text: &str) -> Result<Vec<Value>, BadValue> {
+        if let Kind::Parts { .. } = self.kind {
+            return self.parse_all(text);
+        }
+        if let (Kind::Text { .. } | Kind::NameOr { .. }, Ok(value)) = (self.kind, self.parse(text)) {
+            return Ok(vec![value]);
+        }
+        let mut values = Vec::new();
+        for part in text.split(',') {
+            match (self.kind, part.trim().strip_prefix("..")) {
+                (Kind::Int { .. } | Kind::Bytes { .. }, Some(end)) => {
+                    let before: Vec<u64> = values.iter().filter_map(Value::as_int).collect();
+                    let more =
+                        range::onward(&before, self.number(end)?).map_err(|why| self.bad(part, why))?;
+                    values.extend(more.into_iter().map(Value::Int));
+                }
+                _ => values.extend(self.parse_all(part)?),
+            }
+        }
+        Ok(values)
+    }
+
+    fn number(&self, text: &str) -> Result<u64, BadValue> {
+        self.parse(text)?.as_int().ok_or_else(|| self.bad(text, "write a number".into()))
+    }
+
+    fn bad(&self, text: &str, reason: String) -> BadValue {
+        BadValue { flag: self.flag, text: text.trim().to_string(), reason }
     }
 
     fn in_range(&self, n: u64, min: u64, max: u64) -> Result<Value, String> {

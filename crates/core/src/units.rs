@@ -242,6 +242,18 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     Ok(bytes as u64)
 }
 
+/// Reads a whole number: `64`, `10k`, `2M` (powers of 1,000).
+pub fn parse_count(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let scale = match text.chars().last()? {
+        'k' | 'K' => 1_000,
+        'M' => 1_000_000,
+        'G' => 1_000_000_000,
+        _ => return text.parse().ok(),
+    };
+    text[..text.len() - 1].parse::<u64>().ok()?.checked_mul(scale)
+}
+
 /// A size as a person types it and as [`parse_bytes`] reads it back exactly: `64`, `4K`, `1M`.
 pub fn short_bytes(bytes: u64) -> String {
     for (shift, letter) in [(30, 'G'), (20, 'M'), (10, 'K')] {

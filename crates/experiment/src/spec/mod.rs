@@ -14,7 +14,7 @@ pub use refine::Refine;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use syscost_core::axis::{Axis, Kind, Point, Value, suggest};
+use syscost_core::axis::{Axis, Point, Value, suggest};
 use syscost_core::stats::random::Random;
 use syscost_host::remote::transport::rsh;
 use syscost_measure::probe::{self, Timing};
@@ -243,7 +243,7 @@ impl Spec {
             let Some(axis) = axis_of(&entry.probe, |axis| axis.flag == flag) else { continue };
             let mut values = Vec::new();
             for text in texts {
-                values.extend(parse_values(&axis, text)?);
+                values.extend(axis.parse_values(text).map_err(|e| SpecError::Value(e.to_string()))?);
             }
             found = true;
             entry.axes.insert(axis.id.to_string(), distinct(values));
@@ -339,20 +339,6 @@ impl Spec {
 /// One axis of a probe.
 fn axis_of(probe: &str, wanted: impl Fn(&Axis) -> bool) -> Option<Axis> {
     probe::find(probe)?.axes().into_iter().find(wanted)
-}
-
-/// Values separated by commas. Free text may hold commas itself (`0,2:1,3`): it is split only
-/// where the whole is not a value.
-fn parse_values(axis: &Axis, text: &str) -> Result<Vec<Value>, SpecError> {
-    if let Kind::Parts { .. } = axis.kind {
-        return axis.parse_all(text).map_err(|e| SpecError::Value(e.to_string()));
-    }
-    if let (Kind::Text { .. } | Kind::NameOr { .. }, Ok(value)) = (axis.kind, axis.parse(text)) {
-        return Ok(vec![value]);
-    }
-    let parts = text.split(',').map(|part| axis.parse_all(part));
-    let values: Result<Vec<Vec<Value>>, _> = parts.collect();
-    Ok(values.map_err(|e| SpecError::Value(e.to_string()))?.concat())
 }
 
 /// Without repetitions, in the order of first appearance.

@@ -1,0 +1,72 @@
+//! A question without a command: `syscost send sendmsg --size 4K` and `syscost latency` are runs.
+
+use crate::{args, axes};
+use std::ffi::OsString;
+use syscost_core::axis::suggest;
+use syscost_experiment::spec::Spec;
+use syscost_measure::probe::transfer::axes::MECHANISM;
+
+/// The arguments with `run` before a question. What begins with an option or a command is left as it is.
+pub fn expanded(arguments: Vec<OsString>) -> Vec<OsString> {
+    let words: Vec<&str> =
+        arguments.iter().skip(1).map_while(|word| word.to_str()).take_while(is_word).collect();
+    let Some(first) = words.first().filter(|first| !commands().iter().any(|name| name == *first)) else {
+        return arguments;
+    };
+    let mechanism = axes::flags().into_iter().find(|(_, axis)| axis.id == MECHANISM.id);
+    let asked: Vec<OsString> = if Spec::names().contains(first) {
+        vec!["run".into(), first.into()]
+    } else if mechanism.is_some_and(|(_, axis)| words.iter().all(|word| axis.parse(word).is_ok())) {
+        vec!["run".into(), "--mechanism".into(), words.join(",").into()]
+    } else {
+        return arguments;
+    };
+    let rest = if asked.len() == 2 { 2 } else { 1 + words.len() };
+    arguments[..1].iter().cloned().chain(asked).chain(arguments[rest..].iter().cloned()).collect()
+}
+
+/// What to type instead of a word that is no command.
+pub fn instead_of(word: &str) -> String {
+    let commands = commands();
+    let names: Vec<&str> = commands.iter().map(String::as_str).collect();
+    format!("there is no command {word:?}: {}", suggest(word, &names, &[]))
+}
+
+fn is_word(word: &&str) -> bool {
+    !word.starts_with('-')
+}
+
+/// Those that help shows, and help itself.
+fn commands() -> Vec<String> {
+    let command = args::command();
+    let shown =
+        command.get_subcommands().filter(|one| !one.is_hide_set()).map(|one| one.get_name().to_string());
+    shown.chain(["help".to_string()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_a_run_and_anything_else_stays() {
+        let of = |text: &str| {
+            let words = text.split(' ').map(OsString::from).collect();
+            expanded(words).into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of("syscost send sendmsg --size 4K"), "syscost run --mechanism send,sendmsg --size 4K");
+        assert_eq!(of("syscost zero-copy"), "syscost run --mechanism zero-copy");
+        assert_eq!(of("syscost latency --quick"), "syscost run latency --quick");
+        for same in [
+            "syscost",
+            "syscost run send",
+            "syscost --json run",
+            "syscost rnu",
+            "syscost send 4K",
+            "syscost help axes",
+        ] {
+            assert_eq!(of(same), same);
+        }
+        assert!(instead_of("rnu").contains("did you mean run?"), "{}", instead_of("rnu"));
+    }
+}
