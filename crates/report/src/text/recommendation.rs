@@ -5,8 +5,9 @@ use crate::text::words::{Words, and, capital, count, percent};
 use std::collections::BTreeSet;
 use syscost_analyze::answer::CopiedBy;
 use syscost_analyze::cells::metric;
-use syscost_analyze::compare::study::RIVALS;
+use syscost_analyze::compare::study::{HEADLINES, RIVALS};
 use syscost_analyze::compare::winners::Sure;
+use syscost_analyze::latency::RANKED;
 use syscost_analyze::recommend::advice::{Advice, AdviceGain, AdviceRange, WayAt};
 use syscost_analyze::recommend::batching::{BatchingAdvice, BatchingRange, BatchingVerdict};
 use syscost_analyze::recommend::line::Way;
@@ -150,8 +151,9 @@ impl AdviceWords<'_> {
         scope: &str,
     ) -> AdviceText {
         let title = self.title(advice.metric);
-        // The note says which metric the first is.
-        let is_first = first == Some(advice.metric);
+        // The note says which metric the first is; beside advice by cost a latency says it too.
+        let beside_cost = RANKED.contains(&advice.metric) && metric(self.run, HEADLINES[0]).is_some();
+        let is_first = first == Some(advice.metric) && !beside_cost;
         let need = if is_first { String::new() } else { format!(", for {title}") };
         let is_batched = matches!(advice.batching, Some(BatchingAdvice::Measured(_)));
         let at_place =

@@ -11,8 +11,8 @@ use syscost_core::units::{Unit, count, significant};
 use syscost_report::escape::visible;
 use syscost_report::material::Material;
 use syscost_report::section::{copies, machine};
-use syscost_report::text;
 use syscost_report::text::words::Words;
+use syscost_report::text::{self, latency_along};
 
 /// `{{answer ID}}` is where the answer of the analysis's own question goes.
 const REPORT: &str = include_str!("../../templates/pa02-report.md");
@@ -41,6 +41,7 @@ pub fn report(told: &ReportInputs) -> String {
             let missing = column.missing(told.grid).map(|why| format!(" Not measured: {}.", plain(&why)));
             format!("{}: {}.{}", plain(column.id), plain(column.help), missing.unwrap_or_default())
         })),
+        "latency" => items(latency_along::opening(&told.material).iter().map(markdown::sentence)) + "\n",
         "modelled" => modelled(told.grid),
         "plots" => shown(told, |name| !name.contains(PATHS)),
         "others" => answers
@@ -155,7 +156,7 @@ mod tests {
     fn every_question_has_evidence_that_is_looked_for() {
         let asked: Vec<&str> =
             REPORT.split("{{answer ").skip(1).filter_map(|rest| Some(rest.split_once("}}")?.0)).collect();
-        assert_eq!(asked.len(), 10);
+        assert_eq!(asked.len(), 9);
         for id in asked {
             assert!(finding::ALL.iter().any(|f| f.id() == id), "{id} is no finding");
             assert!(REPORT.contains(&placeholder(id)));

@@ -142,7 +142,8 @@ struct FoundSurprise {
 }
 
 /// Every kind, in the order of the answer.
-static KINDS: &[&dyn SurpriseKind] = &[&steps::SIZES, &steps::THREAD_COUNTS, &two_levels::TwoLevels, &outliers::Outliers];
+static KINDS: &[&dyn SurpriseKind] =
+    &[&steps::SIZES, &steps::THREAD_COUNTS, &two_levels::TwoLevels, &outliers::Outliers];
 
 pub struct Unexpected;
 
