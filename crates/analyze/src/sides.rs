@@ -174,7 +174,7 @@ fn against_rivals(run: &Run, cells: &Cells) -> Vec<(FigureKey, RunFigure)> {
 
 /// Do the clocks of this run count instructions?
 pub fn counts(record: &Record) -> bool {
-    record.clock_instructions().is_some()
+    record.repeats()
 }
 
 /// The metric that a case of this run is compared by.

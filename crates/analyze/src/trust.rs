@@ -83,6 +83,9 @@ pub enum TrustFact {
     /// The record of an emulated machine: its times mean nothing.
     Emulated {
         by: String,
+        /// Those that it modelled, where it counted their misses.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        caches: Option<String>,
     },
     /// Comparisons by a metric: over thread counts where there are several, else by point.
     Decided {
@@ -173,7 +176,10 @@ impl Trust {
         let emulated = run.record.emulator().map(|by| TrustReason {
             // No time of it is shown or compared, and what was counted holds.
             level: TrustLevel::Fair,
-            fact: TrustFact::Emulated { by: by.to_string() },
+            fact: TrustFact::Emulated {
+                by: by.to_string(),
+                caches: run.record.modelled_caches().map(str::to_string),
+            },
         });
         let reasons = emulated
             .into_iter()

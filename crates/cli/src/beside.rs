@@ -6,7 +6,6 @@ use crate::{analyse, output};
 use anyhow::{Result, anyhow};
 use std::path::{Path, PathBuf};
 use syscost_analyze::operations::beside::{Beside, BesideRow};
-use syscost_analyze::sides::RunFigures;
 use syscost_analyze::whole::Analysis;
 use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
@@ -24,8 +23,8 @@ use syscost_tables::{PublishedRow, PublishedTable, TableColumn, role};
 pub struct Elsewhere {
     /// Its operations.
     pub operations: Beside,
-    /// All figures of another run.
-    pub run: Option<RunFigures>,
+    /// Another run, whole.
+    pub run: Option<Run>,
     /// Of a table of transfers, the cases that both have; or why there are none.
     pub cases: Option<Result<Vec<CaseBeside>, String>>,
 }
@@ -35,8 +34,11 @@ pub fn read(path: &PathBuf, args: &ReadingArgs, run: &Run, ours: &Analysis) -> R
     if path.is_dir() && analyse::is_run(path) {
         let name = path.canonicalize().ok().and_then(|p| Some(p.file_name()?.to_string_lossy().into_owned()));
         let (name, theirs) = (name.unwrap_or_else(|| path.display().to_string()), RunDir::load(path)?);
-        let (operations, run) = (Beside::run(&name, &theirs), Some(RunFigures::of(&theirs)));
-        return Ok(vec![Elsewhere { operations, run, cases: None }]);
+        return Ok(vec![Elsewhere {
+            operations: Beside::run(&name, &theirs),
+            run: Some(theirs),
+            cases: None,
+        }]);
     }
     let (tables, bad) = analyse::tables(std::slice::from_ref(path), args)?;
     if let Some(bad) = bad.first() {

@@ -9,12 +9,13 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use syscost_analyze::sides::RunFigures;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, State};
 use syscost_report::terminal::{self, RunPlace};
-use syscost_report::{Report, build, comparisons, csv, findings, html, side_page, svg};
+use syscost_report::{Report, build, comparisons, counts_beside, csv, findings, html, side_page, svg};
 
 const RESULTS: &str = "results.csv";
 const COMPARISONS: &str = "comparisons.csv";
@@ -34,7 +35,10 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode> {
     let operations = elsewhere.iter().filter(|one| one.cases.is_none()).map(|one| one.operations.clone());
     let mut report = build::report_beside(&run, &analysis, &operations.collect::<Vec<_>>());
     for Elsewhere { operations, run: theirs, cases } in &elsewhere {
-        theirs.iter().for_each(|theirs| side_page::show_beside(&mut report, &run, &operations.name, theirs));
+        for theirs in theirs {
+            side_page::show_beside(&mut report, &run, &operations.name, &RunFigures::of(theirs));
+            counts_beside::show(&mut report, &run, &operations.name, theirs);
+        }
         cases.iter().for_each(|cases| side_page::show_table(&mut report, &run, operations, cases));
     }
     let files = write(&run, &analysis, &report, &place, args.svg)?;

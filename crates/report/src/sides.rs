@@ -159,6 +159,7 @@ impl CaseNames<'_> {
         }
     }
 
+    /// `sendmsg 64 KiB`
     pub fn name(&self, case: usize) -> String {
         let known: Vec<&str> = self.words.constant().into_iter().chain([MECHANISM.id]).collect();
         self.run.case(case).map_or(String::new(), |case| {

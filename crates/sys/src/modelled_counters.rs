@@ -20,7 +20,7 @@ const SLOTS: usize = 1024;
 #[repr(C, align(256))]
 struct Slot {
     mark: u32,
-    /// Of slot 0: not 0 once the emulator counts.
+    /// Of slot 0: not 0 where the emulator has answered.
     version: u32,
     /// Of slot 0: where the kernel's function lies that runs softirqs.
     softirqs: [u64; 2],
@@ -52,20 +52,17 @@ impl ModelledCounters {
         unsafe { self.0.start.as_ptr().cast::<Slot>().add(number % SLOTS) }
     }
 
-    /// Asks for counting to begin; it has begun when [`has_begun`](Self::has_begun) says so.
-    pub fn begin(&self, softirqs: Range<u64>) {
+    /// Tells where softirqs run, before anything is counted. False: nobody heard it.
+    pub fn introduce(&self, softirqs: Range<u64>) -> bool {
         let slot = self.slot(0);
         // SAFETY: inside the mapping, and only the emulator reads it.
         unsafe { (&raw mut (*slot).softirqs).write_volatile([softirqs.start, softirqs.end]) };
         ask(slot);
+        // SAFETY: inside the mapping; the emulator wrote it while the store above executed.
+        unsafe { (&raw const (*slot).version).read_volatile() != 0 }
     }
 
-    pub fn has_begun(&self) -> bool {
-        // SAFETY: inside the mapping; the emulator may write it at any time, so it is read as it is at this moment.
-        unsafe { (&raw const (*self.slot(0)).version).read_volatile() != 0 }
-    }
-
-    /// Those of the calling thread until now; `None`: nobody answered.
+    /// Those of the calling thread until now; `None`: nobody answered. The first reading of any thread begins to count.
     pub fn read(&self) -> Option<ThreadCounts> {
         thread_local!(static OWN: usize = own_slot());
         let slot = self.slot(OWN.with(|own| *own));
@@ -110,7 +107,6 @@ mod tests {
         assert!(ModelledCounters::open(&file).is_err(), "too short");
         file.set_len(1 << 20).unwrap();
         let Ok(counters) = ModelledCounters::open(&file) else { return eprintln!("skipped: not x86-64") };
-        counters.begin(1..2);
-        assert_eq!((counters.has_begun(), counters.read()), (false, None));
+        assert_eq!((counters.introduce(1..2), counters.read()), (false, None));
     }
 }

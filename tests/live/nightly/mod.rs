@@ -7,5 +7,6 @@ pub mod elsewhere;
 mod fleet;
 mod killed;
 pub mod lab;
+mod lab_cache;
 mod lab_instructions;
 mod soak;

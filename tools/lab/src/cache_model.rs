@@ -166,3 +166,142 @@ fn version_in(refusal: &str) -> Option<u32> {
     let (_, version) = refusal.split_once("only up to version ")?;
     version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn caches_are_those_of_the_machine_but_for_what_is_asked() {
+        let of = |level, suffix, kib: u64, ways| CacheOfCpu {
+            folder: String::new(),
+            level,
+            suffix,
+            bytes: Some(kib << 10),
+            ways,
+        };
+        let seen = [
+            of(1, "d", 48, Some(12)),
+            of(1, "i", 64, Some(8)),
+            of(2, "", 1280, Some(20)),
+            of(3, "", 30 << 10, Some(12)),
+        ];
+        assert_eq!(Caches::of(&seen).to_string(), "l1i=64K/8,l1d=48K/12,l2=1280K/20,llc=30M/12");
+        // Without a third level, or what the kernel does not say, the usual ones stand in; a part of a set is left out.
+        let few = [of(1, "", 33, Some(16)), of(2, "", 512, None)];
+        assert_eq!(Caches::of(&few).to_string(), "l1i=33K/16,l1d=33K/16,l2=1M/16,llc=32M/16");
+        let odd = [of(1, "d", 33, Some(10))];
+        assert_eq!(Caches::of(&odd).0[1], CacheShape { bytes: 33280, ways: 10 });
+        let asked = Caches::of_this_machine_but("l1d=24K/6, l2=3M/12").unwrap();
+        assert_eq!(
+            asked.0[1..3],
+            [CacheShape { bytes: 24 << 10, ways: 6 }, CacheShape { bytes: 3 << 20, ways: 12 }]
+        );
+        assert_eq!(Caches::of_this_machine_but(&asked.to_string()).unwrap(), asked, "as it is recorded");
+        for wrong in [
+            "l1d",
+            "l1d=32K",
+            "l4=1M/8",
+            "l1d=33K/10",
+            "l1d=0/8",
+            "l1d=32K/0",
+            "llc=8T/16",
+            "l2=1M/-1",
+            "l2=1M/2000",
+        ] {
+            let error = Caches::of_this_machine_but(wrong).unwrap_err().to_string();
+            assert!(error.starts_with("--caches: "), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_emulator_says_which_version_it_takes_or_that_it_takes_none() {
+        let debian = "Could not load plugin ./plugin.so: plugin requires API version 999, but this QEMU supports only up to version 4\n";
+        assert_eq!(version_in(debian), Some(4));
+        for none in ["", "-plugin: invalid option", "supports only up to version ", "only up to version x4"] {
+            assert_eq!(version_in(none), None, "{none}");
+        }
+    }
+
+    /// Plays accesses (`CPU KIND LINE`, a line each) through the plugin's own model.
+    const DRIVER: &str = r#"
+#include "model.h"
+int main(int argc, char **argv) {
+    struct caches caches;
+    uint64_t misses[LEVELS] = { 0 };
+    unsigned cpu;
+    char kind;
+    unsigned long long line;
+    if (!make_caches(&caches, 2, argc, argv))
+        return 1;
+    while (scanf("%u %c %llu", &cpu, &kind, &line) == 3)
+        if (kind == 'i')
+            fetch_instructions(&caches, cpu, line, misses);
+        else
+            access_data(&caches, cpu, line, kind == 'w', misses);
+    printf("%lu %lu %lu %lu", misses[L1I], misses[L1D], misses[L2], misses[LLC]);
+}
+"#;
+
+    #[test]
+    fn known_accesses_have_known_misses() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("model.h"), SOURCES[0].1).unwrap();
+        fs::write(folder.path().join("driver.c"), DRIVER).unwrap();
+        let driver = folder.path().join("driver");
+        let mut compiler = tool::command("cc");
+        let compiled = compiler
+            .current_dir(&folder)
+            .args(["-O1", "-Wall", "-Wextra", "-Werror", "driver.c", "-o", "driver"]);
+        match tool::output(compiled, "gcc") {
+            Err(error) if error.is::<syscost_host::Unavailable>() => return eprintln!("skipped: {error:#}"),
+            done => done.unwrap(),
+        };
+        let play = |shapes: &str, accesses: &str| {
+            let mut child = Command::new(&driver)
+                .args(shapes.split(' '))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            child.stdin.take().unwrap().write_all(accesses.as_bytes()).unwrap();
+            let done = child.wait_with_output().unwrap();
+            done.status.success().then(|| String::from_utf8(done.stdout).unwrap())
+        };
+        let of = |accesses: &str| play("l1i=256/2 l1d=256/2 l2=1024/4 llc=4096/4", accesses).unwrap();
+        // Two sets of two ways: a third line of a set drives out the one used least recently.
+        assert_eq!(of("0 r 0\n0 r 2\n0 r 0\n0 r 4\n0 r 0\n0 r 2\n"), "0 4 3 3");
+        // What one CPU writes the other has to fetch, from the first and not from memory; reading it costs the writer nothing.
+        assert_eq!(of("0 w 7\n1 r 7\n0 r 7\n1 r 7\n"), "0 2 2 1");
+        assert_eq!(of("0 w 7\n1 r 7\n0 w 7\n0 w 7\n1 r 7\n1 w 7\n0 r 7\n"), "0 4 4 1");
+        // Instructions and data share the second level.
+        assert_eq!(of("0 i 5\n0 i 5\n0 r 5\n0 r 5\n"), "1 1 1 1");
+        // Three sets of one way: no power of two.
+        let walk = "0 r 0\n0 r 1\n0 r 2\n".repeat(3) + "0 r 3\n0 r 0\n";
+        assert_eq!(play("l1i=192/1 l1d=192/1 l2=1024/4 llc=4096/4", &walk).unwrap(), "0 5 4 4");
+        // A buffer twice the cache misses with every line, whatever is read first.
+        let twice: String = (0..4).flat_map(|_| 0..128).map(|line| format!("0 r {line}\n")).collect();
+        assert_eq!(play("l1i=4096/8 l1d=4096/8 l2=16384/8 llc=65536/16", &twice).unwrap(), "0 512 128 128");
+        for wrong in ["l1i=192/1", "l1i=0/1 l1d=64/1 l2=64/1 llc=64/1", "l1i=64/0 l1d=64/1 l2=64/1 llc=64/1"]
+        {
+            assert_eq!(play(wrong, ""), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_plugin_is_compiled_for_the_emulator_that_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let arch = Arch::ALL.iter().find(|arch| refuse_other(arch).is_ok()).unwrap();
+        let built = super::super::machine::find(arch).and_then(|emulator| build(&emulator, folder.path()));
+        match built {
+            Err(error) if error.is::<syscost_host::Unavailable>() => eprintln!("skipped: {error:#}"),
+            built => built.unwrap(),
+        }
+        // An emulator that knows no plugins says something else.
+        let folder = tempfile::tempdir().unwrap();
+        let error = build(Path::new("false"), folder.path()).unwrap_err();
+        assert!(error.is::<syscost_host::Unavailable>(), "{error:#}");
+    }
+}

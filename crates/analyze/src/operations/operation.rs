@@ -93,8 +93,7 @@ pub fn operations(run: &Run, cells: &Cells) -> Vec<Operation> {
     let operation = |case: &Case| {
         let probe = probe::find(&case.probe)?;
         let row = probe.row(&case.point)?;
-        let metric =
-            if run.record.clock_instructions().is_some() { counted_metric(probe) } else { headline(probe) }?;
+        let metric = if run.record.repeats() { counted_metric(probe) } else { headline(probe) }?;
         let measured = cells.cell(case.index, metric.id).map(|c| c.estimate);
         let unresolved = measured.and_then(|measured| unresolved(cells, case.index, measured));
         let prediction = predictions.get(&case.index).filter(|p| p.metric == metric.id && !late(p));

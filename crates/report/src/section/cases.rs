@@ -25,6 +25,15 @@ const KEY: &[&str] = &[
     "copied_fraction",
 ];
 
+/// Those of modelled caches, and of hardware where it has them.
+pub const COUNTS: &[&str] = &[
+    "instructions_per_message",
+    "l1i_misses_per_message",
+    "l1d_misses_per_message",
+    "l2_misses_per_message",
+    "llc_misses_per_message",
+];
+
 pub fn section(m: &Material, referenced: &[CellRef]) -> Option<Section> {
     let blocks = m.layouts.iter().filter_map(|l| block(m, l, referenced)).collect();
     unless_empty("cases", "Every case", blocks)
@@ -100,6 +109,11 @@ fn note(m: &Material, layout: &Layout, left: usize, pictured: usize) -> String {
 /// The probe's key figures that were measured.
 fn columns(m: &Material, layout: &Layout) -> Vec<Metric> {
     let measured: Vec<Metric> = layout.probe.metrics().into_iter().filter(|m| layout.has(m.id)).collect();
+    // Their parts by side and mode are in `results.csv`.
+    let counted = |metric: &Metric| COUNTS.contains(&metric.id);
+    if m.run.record.modelled_caches().is_some() && measured.iter().any(counted) {
+        return measured.into_iter().filter(counted).collect();
+    }
     // Counts are all that there is of an emulated machine.
     if m.run.record.emulator().is_some() {
         return measured;

@@ -74,7 +74,10 @@ pub fn facts(trust: &Trust) -> Vec<String> {
 fn phrase(fact: &TrustFact) -> String {
     match fact {
         TrustFact::NoSamples => "no usable sample was recorded".into(),
-        TrustFact::Emulated { by } => format!("counts alone hold, {by} emulated the machine"),
+        TrustFact::Emulated { by, caches: None } => format!("counts alone hold, {by} emulated the machine"),
+        TrustFact::Emulated { by, caches: Some(caches) } => {
+            format!("misses are those of a modelled cache ({caches}), {by} emulated the CPU")
+        }
         TrustFact::Decided { metric, decided, comparisons, .. } => {
             format!("{decided} of {} of {} decided", count(*comparisons, "comparison"), title(metric))
         }

@@ -1,7 +1,8 @@
 //! The raw quantities of a transfer's samples, and the figures computed from them.
 
 use crate::probe::cost::CLOCK_INSTRUCTIONS;
-use crate::probe::transfer::axes::MESSAGE_BYTES;
+use crate::probe::row::{Drawing, Shape};
+use crate::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 use crate::probe::{metrics, quantities};
 use syscost_core::axis::Point;
 use syscost_core::sample::{Better, Metric, Quantity, Sample};
@@ -301,6 +302,21 @@ pub const PARTS: &[Metric] = parts! {
     "l2_misses", "L2 misses", "sender", 0, "receiver", 1;
     "llc_misses", "LLC misses", "sender", 0, "receiver", 1;
 };
+
+/// Misses by size, the nearest cache first, where anything counted them.
+pub const DRAWINGS: &[Drawing] = &[
+    drawing("L1 data cache misses", "l1d_misses_per_message"),
+    drawing("L1 instruction cache misses", "l1i_misses_per_message"),
+    drawing("L2 cache misses", "l2_misses_per_message"),
+    drawing("last-level cache misses", "llc_misses_per_message"),
+    drawing("instructions", "instructions_per_message"),
+];
+
+/// One thread stands for all: a line of each number of them would hide the ways to send.
+const fn drawing(title: &'static str, metric: &'static str) -> Drawing {
+    let shape = Shape { along: MESSAGE_BYTES.id, log_y: false, levels: false };
+    Drawing { title, metric, shape, includes: |point| point.int(THREADS) == Some(1), holder: None }
+}
 
 #[cfg(test)]
 mod tests {

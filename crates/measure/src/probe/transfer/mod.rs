@@ -15,6 +15,7 @@ pub mod receiver;
 pub mod sender;
 
 use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS, RINGS, Rights};
+use super::row::Drawing;
 use super::streaming;
 use super::{
     Alternatives, AxisRules, Channel, Copies, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing,
@@ -145,6 +146,10 @@ impl Probe for Transfer {
 
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         streaming::timing(point, base)
+    }
+
+    fn drawings(&self) -> &'static [Drawing] {
+        metrics::DRAWINGS
     }
 }
 

@@ -255,7 +255,7 @@ pub fn label(layout: &Layout, words: &Words, case: &Case, among: &[&Case]) -> St
 pub fn single(m: &Material) -> Vec<EndTable> {
     let words = Words::of(m.run);
     let of = |layout: &Layout| {
-        let counted = m.run.record.clock_instructions().and_then(|_| cost::counted_metric(layout.probe));
+        let counted = m.run.record.repeats().then(|| cost::counted_metric(layout.probe)).flatten();
         let decisive = || layout.probe.decisive().iter().filter_map(|id| layout.metric(id)).take(3).collect();
         let metrics: Vec<_> = counted.map_or_else(decisive, |metric| vec![metric]);
         let row = |case: &&Case| {

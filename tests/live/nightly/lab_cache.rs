@@ -1,0 +1,91 @@
+//! Modelled caches: what a guest's messages miss, told apart by side and mode, and never taken for hardware.
+//!
+//! Without the emulator, a compiler or a network at the first time these tests say so and are no pass.
+
+use crate::common::said;
+use crate::nightly::lab::Lab;
+use syscost_analyze::cells::Cells;
+
+const COUNTERS: [&str; 5] = ["instructions", "l1i_misses", "l1d_misses", "l2_misses", "llc_misses"];
+
+/// The copy that a gathering send saves, from one cold buffer into another.
+const TWO_WAYS: &str = r#"
+name = "two-ways"
+seed = 1
+min_rounds = 2
+max_rounds = 2
+time_limit = "20m"
+[timing]
+warmup = "2ms"
+window = "10ms"
+windows = 1
+[[probe]]
+id = "transfer"
+mechanism = ["pack_send", "sendmsg"]
+message_bytes = "64K"
+threads = [1, 2]
+path = "veth"
+"#;
+
+#[test]
+fn a_copy_that_is_saved_is_its_lines_read_and_written() {
+    let lab = Lab::alone();
+    let spec = lab.folder().join("two-ways.toml");
+    std::fs::write(&spec, TWO_WAYS).unwrap();
+    let caches = "l1i=32K/8,l1d=32K/8,l2=1M/16,llc=32M/16";
+    let test = "a_copy_that_is_saved_is_its_lines_read_and_written";
+    let Some(run) =
+        lab.brings(test, &[spec.to_str().unwrap(), "--count", "cache", "--caches", caches, "--limit", "10m"])
+    else {
+        return;
+    };
+    assert_eq!(run.record.modelled_caches(), Some(caches));
+    let cells = Cells::of(&run);
+    let of = |case: usize, metric: &str| {
+        cells.estimate(case, metric).unwrap_or_else(|| panic!("no {metric} of case {case}")).value
+    };
+    for case in &run.record.plan.cases {
+        for counter in COUNTERS {
+            let part = |name: &str| of(case.index, name);
+            let whole = part(&format!("{counter}_per_message"));
+            let near = |sum: f64| (sum - whole).abs() <= 0.02 * whole + 1.0;
+            let sides = ["sender", "receiver"].map(|side| part(&format!("{side}_{counter}_per_message")));
+            let [user, kernel, softirq] =
+                ["user", "kernel", "softirq"].map(|mode| part(&format!("{counter}_{mode}_per_message")));
+            assert!(near(sides[0] + sides[1]), "{counter}: {whole} is not {sides:?}");
+            assert!(
+                near(user + kernel) && softirq <= kernel,
+                "{counter}: {whole} is not {user} and {kernel}"
+            );
+        }
+        // A message that the receiver's CPU takes from the sender's is in none of its own caches.
+        assert!(of(case.index, "receiver_l2_misses_per_message") > 900.0, "{:?}", case.point);
+        assert!(of(case.index, "instructions_softirq_per_message") > 1000.0, "{:?}", case.point);
+    }
+    let saved = of(0, "l1d_misses_per_message") - of(case_of(&run, "sendmsg"), "l1d_misses_per_message");
+    assert!((1900.0..2300.0).contains(&saved), "{saved} lines, not 1,024 read and 1,024 written");
+    assert!(cells.of_metric("throughput").next().is_none(), "a time of an emulated CPU");
+    let page = std::fs::read_to_string(lab.out().join("report.html")).unwrap();
+    assert!(page.contains("modelled cache") && page.contains(caches), "the page takes it for hardware");
+}
+
+fn case_of(run: &syscost_experiment::run::Run, mechanism: &str) -> usize {
+    let one = |case: &&syscost_experiment::plan::Case| {
+        case.point.text_at("mechanism") == Some(mechanism) && case.point.int_at("threads") == Some(1)
+    };
+    run.record.plan.cases.iter().find(one).expect("planned").index
+}
+
+#[test]
+fn what_cannot_be_modelled_is_refused_before_anything_boots() {
+    let lab = Lab::alone();
+    for (arguments, why) in [
+        (&["--caches", "l1d=32K/8"][..], "needs --count cache"),
+        (&["--count", "cache", "--caches", "l1d=33K/10"], "cannot be modelled"),
+        (&["--count", "cache", "--caches", "l5=1M/8"], "none of l1i, l1d, l2, llc"),
+        (&["--count", "cache", "--arch", "aarch64"], "--arch x86_64"),
+    ] {
+        let output = lab.command(arguments).output().unwrap();
+        assert!(!output.status.success() && said(&output).contains(why), "{arguments:?}: {}", said(&output));
+    }
+}
