@@ -35,7 +35,7 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode> {
     let operations = elsewhere.iter().filter(|one| one.cases.is_none()).map(|one| one.operations.clone());
     let mut report = build::report_beside(&run, &analysis, &operations.collect::<Vec<_>>());
     for Elsewhere { operations, run: theirs, cases } in &elsewhere {
-        for theirs in theirs {
+        if let Some(theirs) = theirs {
             side_page::show_beside(&mut report, &run, &operations.name, &RunFigures::of(theirs));
             counts_beside::show(&mut report, &run, &operations.name, theirs);
         }
