@@ -18,7 +18,7 @@ pub type ThreadCounts = [[u64; COUNTERS]; MODES];
 const SLOTS: usize = 1024;
 
 #[repr(C, align(256))]
-struct Slot {
+struct CounterSlot {
     mark: u32,
     /// Of slot 0: not 0 where the emulator has answered.
     version: u32,
@@ -38,7 +38,7 @@ impl ModelledCounters {
         if cfg!(not(target_arch = "x86_64")) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let bytes = SLOTS * size_of::<Slot>();
+        let bytes = SLOTS * size_of::<CounterSlot>();
         // Beyond the end of a shorter one is nothing.
         if memory.metadata()?.len() < bytes as u64 {
             return Err(io::ErrorKind::InvalidData.into());
@@ -47,9 +47,9 @@ impl ModelledCounters {
         MappedArea::map(bytes, access, libc::MAP_SHARED, memory.as_raw_fd()).map(ModelledCounters)
     }
 
-    fn slot(&self, number: usize) -> *mut Slot {
+    fn slot(&self, number: usize) -> *mut CounterSlot {
         // SAFETY: the number is taken modulo the slots that are mapped.
-        unsafe { self.0.start.as_ptr().cast::<Slot>().add(number % SLOTS) }
+        unsafe { self.0.start.as_ptr().cast::<CounterSlot>().add(number % SLOTS) }
     }
 
     /// Tells where softirqs run, before anything is counted. False: nobody heard it.
@@ -84,7 +84,7 @@ fn own_slot() -> usize {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn ask(slot: *mut Slot) {
+fn ask(slot: *mut CounterSlot) {
     // The emulator knows this instruction by its bytes.
     // SAFETY: writes the first word of a slot, which nobody reads.
     unsafe {
@@ -93,7 +93,7 @@ fn ask(slot: *mut Slot) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn ask(_: *mut Slot) {}
+fn ask(_: *mut CounterSlot) {}
 
 #[cfg(test)]
 mod tests {
@@ -102,7 +102,10 @@ mod tests {
 
     #[test]
     fn the_layout_is_the_plugin_s_and_silence_is_no_count() {
-        assert_eq!((size_of::<Slot>(), offset_of!(Slot, counts), offset_of!(Slot, serial)), (256, 32, 24));
+        assert_eq!(
+            (size_of::<CounterSlot>(), offset_of!(CounterSlot, counts), offset_of!(CounterSlot, serial)),
+            (256, 32, 24)
+        );
         let file = tempfile::tempfile().unwrap();
         assert!(ModelledCounters::open(&file).is_err(), "too short");
         file.set_len(1 << 20).unwrap();

@@ -23,6 +23,9 @@ const CPUS: &str = "-smp 2";
 /// The same random numbers and the same date each time: nothing of a guest that counts differs between boots.
 const COUNTING: &str = "-seed 1 -rtc base=2026-01-01,clock=vm";
 const ONE_CPU: &str = "-smp 1";
+/// What a sender writes has to cross to the receiver's cache: caches are modelled for two CPUs. The last `-cpu` holds. Without cx16:
+/// where an interrupt follows cmpxchg16b, qemu 7.2 restores flags that nobody set, and the kernel panics.
+const CACHED_CPUS: &str = "-smp 2 -cpu max,-erms,-fsrm,-cx16";
 /// Memory is laid out alike each time.
 const COUNTING_OPTIONS: &str = "nokaslr norandmaps";
 /// How often the console is read.
@@ -110,10 +113,9 @@ fn command(
 
 /// The processor and its clocks.
 pub fn machine(request: &LabRequest<'_>) -> Vec<&'static str> {
-    // What a sender writes has to cross to the receiver's cache: caches are modelled for two CPUs.
     let words = match (request.counting, request.caches) {
         (true, None) => [request.arch.counting_machine, ONE_CPU, COUNTING],
-        (true, Some(_)) => [request.arch.counting_machine, CPUS, COUNTING],
+        (true, Some(_)) => [request.arch.counting_machine, CACHED_CPUS, COUNTING],
         (false, _) => [request.arch.machine, CPUS, ""],
     };
     words.iter().flat_map(|words| words.split_whitespace()).collect()
