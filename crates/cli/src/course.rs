@@ -4,21 +4,20 @@
 
 use crate::args::Global;
 use crate::course_args::{CourseArgs, CourseLayout};
-use crate::output;
+use crate::{output, pdf};
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::path::PathBuf;
 use syscost_analyze::whole::Analysis;
-use syscost_course::{Artefact, cse221, pa02};
+use syscost_course::{Artefact, cse221, pa02, page};
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
 
 const KEPT: &str = "the files could not be written (--out DIR writes them elsewhere)";
 
 pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
-    let (out, dir) = match &args.layout {
-        CourseLayout::Pa02 { common, .. } | CourseLayout::Cse221 { common } => (&common.out, &common.run),
-    };
+    let (CourseLayout::Pa02 { common, .. } | CourseLayout::Cse221 { common }) = &args.layout;
+    let (out, dir) = (&common.out, &common.run);
     let run = RunDir::load(dir)?;
     let analysis = Analysis::of(&run);
     let (name, files) = match &args.layout {
@@ -39,12 +38,32 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
         let list = if write(&place, file)? { &mut written } else { &mut kept };
         list.push(out.join(&file.name));
     }
+    if common.pdf {
+        written.extend(printed(&place, &files)?);
+    }
     if global.json {
         return output::print_json(&json!({ "dir": out, "files": written, "kept": kept }));
     }
     let written = written.iter().map(|path| format!("{}\n", path.display()));
     let kept = kept.iter().map(|path| format!("{} (kept: it may have your edits)\n", path.display()));
     output::print(&written.chain(kept).collect::<String>())
+}
+
+/// The report as it stands in the directory, as a page and as PDF. The page stays where nothing prints it.
+fn printed(place: &OpenDirectory, files: &[Artefact]) -> Result<Vec<PathBuf>> {
+    let mut written = Vec::new();
+    for report in files.iter().filter(|file| file.name.to_lowercase().ends_with("report.md")) {
+        let path = place.path().join(&report.name);
+        let markdown = std::fs::read_to_string(&path)
+            .with_context(|| format!("{} cannot be read as text", path.display()))?;
+        let [page, pdf] = ["html", "pdf"].map(|kind| report.name.replace(".md", &format!(".{kind}")));
+        place.replace(&page, page::page(&markdown, files).as_bytes()).context(KEPT)?;
+        let page = place.path().join(page);
+        let content = pdf::of_page(place.path(), &page)?;
+        place.replace(&pdf, &content).context(KEPT)?;
+        written.extend([page, place.path().join(pdf)]);
+    }
+    Ok(written)
 }
 
 /// False: it is there and belongs to whoever writes in it.

@@ -11,6 +11,7 @@ Examples:
   syscost course pa02 --roll MT25999 --cache counts sweep
   syscost run cse221 --out suite
   syscost course cse221 suite
+  syscost course cse221 suite --pdf      again, after you wrote in the report
 
 Figures and evidence are filled in; you explain them under the headings.
 An existing report or README is never replaced.";
@@ -52,4 +53,7 @@ pub struct CourseRun {
     /// Write here [default: a directory in the run's]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Also the report, with what you have written in it, as a page and as PDF (by chromium, Chrome or WeasyPrint)
+    #[arg(long)]
+    pub pdf: bool,
 }

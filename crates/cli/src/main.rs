@@ -4,6 +4,7 @@
 //! much or starts a thread: a worker is started thousands of times in a run.
 
 mod output;
+mod pdf;
 mod axes;
 mod baseline;
 mod course_args;

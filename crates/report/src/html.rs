@@ -51,10 +51,10 @@ pub fn page(report: &Report) -> String {
 
 fn trust(bar: &TrustBar) -> Markup {
     html! {
-        div class={"trust " (bar.colour)} id="trust" {
+        @if !bar.headline.is_empty() { div class={"trust " (bar.colour)} id="trust" {
             b { (visible(&bar.headline)) }
             @for fact in &bar.facts { span { (prose(fact)) } }
-        }
+        } }
     }
 }
 

@@ -229,7 +229,7 @@ fn operations_have_prediction_interval_and_deviation() {
     let run = RunDir::load(&root().join("docs/runs/os")).expect("it is recorded");
     let files = cse221::artefacts(&run, &Analysis::of(&run)).unwrap();
     let rows = rows(text(named(&files, "table.csv")));
-    assert!(rows.len() > 40, "{}", rows.len());
+    assert!((40..90).contains(&rows.len()), "what the course asks for: {}", rows.len());
     let mut predicted = 0;
     for row in &rows {
         let field = |id: &str| row[id].parse::<f64>().ok();
@@ -317,4 +317,51 @@ fn what_counts_as_two_copy_is_asked_for() {
     }
     let told = pa02::two_copy("sendmsg").unwrap_err();
     assert!(told.contains("pack_send") && told.contains("send_fields"), "{told}");
+}
+
+/// Pages of a PDF, and its text where a tool reads it.
+fn read_pdf(path: &Path) -> (usize, Option<String>) {
+    let told = |program: &str, more: &[&str]| {
+        let output =
+            Command::new(program).arg(path).args(more).output().ok().filter(|o| o.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let content = String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+    let pages = content.split("/Type /Page").skip(1).filter(|rest| !rest.starts_with('s')).count();
+    (pages, told("pdftotext", &["-layout", "-"]))
+}
+
+#[test]
+fn a_report_is_printed_with_what_its_student_wrote() {
+    const WRITTEN: &str = "Written by the student, and printed.";
+    let dir = tempfile::tempdir().unwrap();
+    let make = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_syscost"));
+        command.args(["course", "cse221"]).arg(root().join("docs/runs/os")).arg("--out").arg(dir.path());
+        command.args(more).output().unwrap()
+    };
+    assert!(make(&[]).status.success());
+    let report = dir.path().join("cse221_report.md");
+    let text = fs::read_to_string(&report).unwrap();
+    fs::write(&report, text.replacen("*Your conclusions:*", WRITTEN, 1)).unwrap();
+    let printed = make(&["--pdf"]);
+    let said = String::from_utf8_lossy(&printed.stderr).into_owned();
+    let page = fs::read_to_string(dir.path().join("cse221_report.html")).unwrap();
+    assert!(
+        page.contains(WRITTEN) && page.matches("<svg").count() >= 8,
+        "the page stays where nothing prints it"
+    );
+    if !printed.status.success() {
+        assert!(said.contains("apt-get install chromium") && said.contains("cse221_report.html"), "{said}");
+        return eprintln!("skipped: {said}");
+    }
+    let (pages, text) = read_pdf(&dir.path().join("cse221_report.pdf"));
+    assert!((3..=15).contains(&pages), "{pages} pages");
+    let Some(text) = text else { return eprintln!("skipped: pdftotext is not installed (poppler-utils)") };
+    for asked in ["Procedure call, by the number of arguments", "Size of the file cache", WRITTEN] {
+        assert!(text.contains(asked), "{asked} in {text}");
+    }
+    let left: Vec<String> =
+        fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into()).collect();
+    assert!(!left.iter().any(|name| name.starts_with('.')), "{left:?}");
 }

@@ -7,9 +7,10 @@
 
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
-use syscost_report::{build, escape};
+use syscost_report::{Block, build, escape};
 
 mod markdown;
+pub mod page;
 
 pub mod cse221;
 pub mod pa02;
@@ -22,11 +23,17 @@ pub struct Artefact {
     pub content: Vec<u8>,
     /// Made to be written in by a person: one that exists is never replaced.
     pub to_write_in: bool,
+    /// The same as a block of a page.
+    pub drawing: Option<Block>,
 }
 
 impl Artefact {
     fn made(name: impl Into<String>, content: impl Into<Vec<u8>>) -> Artefact {
-        Artefact { name: name.into(), content: content.into(), to_write_in: false }
+        Artefact { name: name.into(), content: content.into(), to_write_in: false, drawing: None }
+    }
+
+    fn picture(picture: CoursePicture) -> Artefact {
+        Artefact { drawing: Some(picture.block), ..Artefact::made(picture.name, picture.svg) }
     }
 
     fn to_write_in(name: impl Into<String>, content: impl Into<Vec<u8>>) -> Artefact {
@@ -68,16 +75,28 @@ struct CoursePicture {
     name: String,
     title: String,
     svg: String,
+    block: Block,
 }
 
 fn pictures(run: &Run, analysis: &Analysis) -> Vec<CoursePicture> {
     let report = build::report(run, analysis);
-    let drawings = report.blocks().flat_map(|block| block.drawings());
-    let picture = |drawing: &dyn syscost_report::SvgDrawing| {
-        let (frame, svg) = (drawing.frame(), drawing.standalone());
-        CoursePicture { name: format!("{}.svg", frame.id), title: frame.title.to_string(), svg }
+    let picture = |block: Block| {
+        let (name, title, svg) = {
+            let drawing = *block.drawings().first()?;
+            let frame = drawing.frame();
+            (format!("{}.svg", frame.id), frame.title.to_string(), drawing.standalone())
+        };
+        Some(CoursePicture { name, title, svg, block })
     };
-    drawings.map(picture).collect()
+    report.blocks().flat_map(single).filter_map(picture).collect()
+}
+
+/// Drawings one by one.
+fn single(block: &Block) -> Vec<Block> {
+    match block {
+        Block::Panels(plots) => plots.iter().cloned().map(Block::Plot).collect(),
+        other => vec![other.clone()],
+    }
 }
 
 /// Six significant digits: more than any interval here is worth, and the same in every file.

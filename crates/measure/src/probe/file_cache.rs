@@ -81,24 +81,24 @@ impl CacheRoom {
         whole.or_else(|| group_possible().then_some(CacheRoom { bytes: limit / 2, own_group: true }))
     }
 
-    fn source(self) -> &'static str {
-        if self.own_group { "the limit of the reader's control group" } else { "memory available" }
+    /// What the cache should get of it.
+    fn expected(self) -> (u64, &'static str) {
+        if self.own_group {
+            let least = self.bytes.saturating_sub(allowance::WORKER_BYTES);
+            (least, "the limit of the reader's control group, less what a worker takes")
+        } else {
+            (self.bytes, "memory available")
+        }
     }
 }
 
-/// So many sixteenths of a room, in whole MiB.
-fn parts(room: u64, sixteenths: &'static [u64]) -> impl Iterator<Item = u64> {
-    sixteenths.iter().map(move |part| (room / 16 * part / MIB).max(1) * MIB)
-}
-
-/// Dense around what the default limit shows; and around all memory, for a larger limit.
+/// From a quarter of the room up, dense around it, as far as the default limit goes; whole MiB.
 fn default_sizes() -> Vec<Value> {
+    const SIXTEENTHS: [u64; 10] = [4, 8, 12, 14, 15, 16, 18, 20, 24, 32];
     let limit = limit_for(u64::MAX, allowance::memory_limit_bytes());
     let room = CacheRoom::under(limit).map_or(limit / 2, |room| room.bytes);
-    let small = parts(room, &[4, 8, 12, 14, 15, 16, 18, 20, 24, 32]).filter(|bytes| *bytes <= limit);
-    let all = allowance::for_page_cache().unwrap_or(0);
-    let large = parts(all, &[14, 15, 16, 18, 20, 22]).filter(|bytes| *bytes > limit);
-    small.chain(large).map(Value::Int).collect()
+    let sizes = SIXTEENTHS.iter().map(|part| (room / 16 * part / MIB).max(1) * MIB);
+    sizes.filter(|bytes| *bytes <= limit).map(Value::Int).collect()
 }
 
 /// The size of a case and its limit.
@@ -152,7 +152,7 @@ fn axes() -> Vec<Axis> {
             .flag("cache-limit", "limit of the page cache's use")
             .help(
                 "no larger file is written or read: the disk space and page cache that the search may \
-                 use",
+                 use; beyond memory, with sizes around it (--file-size), it shows the machine's own cache",
             )
             .default_on(Of(default_limit)),
         file_read::FILE_SIZE.default_on(Of(default_sizes)).quick_on(Ints(&[16 * MIB, 64 * MIB])),
@@ -169,7 +169,8 @@ fn needs(point: &Point) -> Needs {
 fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let (bytes, limit) = sizes(point)?;
     let room = CacheRoom::under(limit);
-    let room = room.map(|room| inputs.constant(ROOM, room.bytes as f64, Unit::Bytes, room.source()));
+    let room = room.map(CacheRoom::expected);
+    let room = room.map(|(room, source)| inputs.constant(ROOM, room as f64, Unit::Bytes, source));
     if room.is_none_or(|room| bytes as f64 <= room) {
         return Some(file_read::cached(inputs, bytes, READ_BYTES));
     }
@@ -203,7 +204,7 @@ fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
         bytes <= limit,
         Unavailable {
             reason: format!("files above {} are not written unasked", Unit::Bytes.format(limit as f64)),
-            remedy: "allow more with --cache-limit, up to 1.4 times the memory that is free".into(),
+            remedy: format!("allow it with --cache-limit {bytes}"),
         }
     );
     let mut file = Blocks::open(round.task, 0, bytes, READ_BYTES, false)?;

@@ -6,7 +6,7 @@ use super::{capital, plural, unless_empty};
 use crate::context::Layout;
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{Block, Entry, Section, Table};
+use crate::{Block, Entry, Section, Statement, Table};
 use syscost_analyze::operations::{Operation, Spread};
 use syscost_core::units::{Unit, significant};
 use syscost_measure::probe::prediction::Input;
@@ -51,7 +51,8 @@ const COLUMNS: &[&str] =
     &["operation", "base hardware", "software overhead", "predicted", "measured", "measured / predicted"];
 const TRUST: &[&str] = &["TSC cycles", "spread within", "between", "farthest", "rounds x samples"];
 
-fn table(m: &Material, layout: &Layout, listed: &[&Operation]) -> Table {
+/// The rows of one probe with their spread.
+pub fn table(m: &Material, layout: &Layout, listed: &[&Operation]) -> Table {
     let mut columns: Vec<String> = COLUMNS.iter().map(|c| c.to_string()).collect();
     for beside in m.beside {
         columns.extend([beside.name.clone(), format!("ours / {}", beside.name)]);
@@ -156,6 +157,29 @@ fn formulas(mine: &[&Operation], layout: &Layout) -> Option<Block> {
         title: format!("Formulas, inputs and overhead of {}", plural(table.rows.len(), "row")),
         blocks: vec![Block::Table(table)],
     })
+}
+
+/// Each formula with the inputs of the first row that it is of, where no table has room for them.
+pub fn derivations(rows: &[&Operation]) -> Option<Block> {
+    let mut told: Vec<(&str, Vec<&str>, String)> = Vec::new();
+    for o in rows {
+        let Some(cost) = o.prediction.as_ref().map(|p| &p.cost) else { continue };
+        let label = if o.row.label.is_empty() { o.title } else { &o.row.label };
+        match told.iter_mut().find(|(formula, ..)| *formula == cost.formula) {
+            Some((_, labels, _)) => labels.push(label),
+            None => {
+                let inputs = cost.inputs.iter().map(input).collect::<Vec<_>>().join("; ");
+                told.push((&cost.formula, vec![label], inputs));
+            }
+        }
+    }
+    let told = told.into_iter().map(|(formula, labels, inputs)| {
+        let more = labels.len() - 1;
+        let more = if more > 0 { format!(" (and {})", plural(more, "more row")) } else { String::new() };
+        Statement::bare(format!("Predicted for {}{more}: {formula}, with {inputs}", labels[0]))
+    });
+    let told: Vec<Statement> = told.collect();
+    (!told.is_empty()).then_some(Block::Statements(told))
 }
 
 /// `frequency 3.7 GHz (fact core_hertz of this machine)`

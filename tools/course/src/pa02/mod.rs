@@ -82,7 +82,7 @@ pub fn artefacts(
         Artefact::to_write_in(format!("{roll}_Report.md"), text::report(&told)),
         Artefact::to_write_in("README.md", text::readme(&told)),
     ];
-    files.extend(pictures.into_iter().map(|p| Artefact::made(p.name, p.svg)));
+    files.extend(pictures.into_iter().map(Artefact::picture));
     Ok(files)
 }
 
