@@ -78,17 +78,21 @@ struct CoursePicture {
     block: Block,
 }
 
-fn pictures(run: &Run, analysis: &Analysis) -> Vec<CoursePicture> {
-    let report = build::report(run, analysis);
-    let picture = |block: Block| {
+impl CoursePicture {
+    /// `None`: the block draws nothing.
+    fn of(block: Block) -> Option<CoursePicture> {
         let (name, title, svg) = {
             let drawing = *block.drawings().first()?;
             let frame = drawing.frame();
             (format!("{}.svg", frame.id), frame.title.to_string(), drawing.standalone())
         };
         Some(CoursePicture { name, title, svg, block })
-    };
-    report.blocks().flat_map(single).filter_map(picture).collect()
+    }
+}
+
+fn pictures(run: &Run, analysis: &Analysis) -> Vec<CoursePicture> {
+    let report = build::report(run, analysis);
+    report.blocks().flat_map(single).filter_map(CoursePicture::of).collect()
 }
 
 /// Drawings one by one.

@@ -5,7 +5,7 @@ use super::figure_column::{COLUMNS, FigureColumn};
 use super::grid::{CaseKind, CourseGrid, GridPlace, IMPLEMENTATIONS};
 use crate::CoursePicture;
 use syscost_core::units::Unit;
-use syscost_report::{Plot, PlotAxis, Scale, Series, SvgDrawing};
+use syscost_report::{Block, Plot, PlotAxis, Scale, Series};
 
 /// What a plot of a modelled cache says of itself.
 pub const MODELLED: &str = "modelled cache, emulated CPU";
@@ -16,16 +16,12 @@ pub fn pictures(grid: &CourseGrid) -> Vec<CoursePicture> {
     let sizes = grid.sizes.iter().filter_map(|bytes| by_threads(grid, *bytes));
     let levels =
         COLUMNS.iter().filter(|column| is_of_misses(column)).filter_map(|column| by_size(grid, column));
-    sizes.chain(levels).map(|plot| picture(&plot)).collect()
+    sizes.chain(levels).filter_map(|plot| CoursePicture::of(Block::Plot(plot))).collect()
 }
 
 /// Are these misses of a cache?
 pub fn is_of_misses(column: &FigureColumn) -> bool {
     column.id.ends_with("_misses_per_message")
-}
-
-fn picture(plot: &Plot) -> CoursePicture {
-    CoursePicture { name: format!("{}.svg", plot.id), title: plot.title.clone(), svg: plot.standalone() }
 }
 
 fn by_threads(grid: &CourseGrid, bytes: u64) -> Option<Plot> {
