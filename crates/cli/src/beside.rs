@@ -14,13 +14,13 @@ use syscost_experiment::run::files::RunDir;
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 use syscost_report::side_page::CaseBeside;
-use syscost_tables::cells::{CellPlace, TableCell, cells};
+use syscost_tables::cells::{CellPlace, RowsCell, cells};
 use syscost_tables::compare::possible;
 use syscost_tables::remark::remarks;
 use syscost_tables::{PublishedRow, PublishedTable, TableColumn, role};
 
 /// What is known of one source.
-pub struct Elsewhere {
+pub struct BesideSource {
     /// Its operations.
     pub operations: Beside,
     /// Another run, whole.
@@ -30,11 +30,11 @@ pub struct Elsewhere {
 }
 
 /// The figures of a directory or of the tables of a file.
-pub fn read(path: &PathBuf, args: &ReadingArgs, run: &Run, ours: &Analysis) -> Result<Vec<Elsewhere>> {
+pub fn read(path: &PathBuf, args: &ReadingArgs, run: &Run, ours: &Analysis) -> Result<Vec<BesideSource>> {
     if path.is_dir() && analyse::is_run(path) {
         let name = path.canonicalize().ok().and_then(|p| Some(p.file_name()?.to_string_lossy().into_owned()));
         let (name, theirs) = (name.unwrap_or_else(|| path.display().to_string()), RunDir::load(path)?);
-        return Ok(vec![Elsewhere {
+        return Ok(vec![BesideSource {
             operations: Beside::run(&name, &theirs),
             run: Some(theirs),
             cases: None,
@@ -49,7 +49,7 @@ pub fn read(path: &PathBuf, args: &ReadingArgs, run: &Run, ours: &Analysis) -> R
     Ok(tables.iter().map(|table| of_table(table, run, ours)).collect())
 }
 
-fn of_table(table: &PublishedTable, run: &Run, ours: &Analysis) -> Elsewhere {
+fn of_table(table: &PublishedTable, run: &Run, ours: &Analysis) -> BesideSource {
     let file = Path::new(&table.name).file_name().map_or(table.name.as_str().into(), |f| f.to_string_lossy());
     let rows: Vec<BesideRow> = table.rows.iter().filter_map(operation).collect();
     let (transfers, comments) = (rows.is_empty(), table.comments.iter().map(String::as_str));
@@ -63,7 +63,7 @@ fn of_table(table: &PublishedTable, run: &Run, ours: &Analysis) -> Elsewhere {
     if let Some(Err(why)) = &cases {
         output::complain(&format!("note: nothing of {} is compared: {why}", table.name));
     }
-    Elsewhere { operations, run: None, cases }
+    BesideSource { operations, run: None, cases }
 }
 
 /// A row of a table of operations, if its unit is one that ours have.
@@ -98,7 +98,7 @@ fn cases(table: &PublishedTable, run: &Run, ours: &Analysis) -> Result<Vec<CaseB
         let cells = cells(&possible, column);
         for case in run.record.plan.cases.iter().filter(|case| case.twin_of.is_none()) {
             let (mechanism, point) = (case.point.text(MECHANISM), &case.point);
-            let fits = |((name, _, bytes, threads), _): &(&CellPlace, &TableCell)| {
+            let fits = |((name, _, bytes, threads), _): &(&CellPlace, &RowsCell)| {
                 mechanism.is_some_and(|mechanism| role::names(name, mechanism))
                     && bytes.is_none_or(|bytes| point.int(MESSAGE_BYTES) == Some(bytes))
                     && threads.is_none_or(|threads| point.int(THREADS) == Some(threads))

@@ -3,7 +3,7 @@
 //! Everything here is computed from the record alone: the machine is not looked at.
 
 use crate::args::{Global, ReportArgs};
-use crate::beside::{self, Elsewhere};
+use crate::beside::{self, BesideSource};
 use crate::{output, status};
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -28,13 +28,13 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode> {
     let out = args.out.as_deref().unwrap_or(&args.dir);
     let place = OpenDirectory::make(out).context(KEPT)?;
     let analysis = Analysis::of(&run);
-    let mut elsewhere: Vec<Elsewhere> = Vec::new();
+    let mut elsewhere: Vec<BesideSource> = Vec::new();
     for path in &args.beside {
         elsewhere.extend(beside::read(path, &args.reading, &run, &analysis)?);
     }
     let operations = elsewhere.iter().filter(|one| one.cases.is_none()).map(|one| one.operations.clone());
     let mut report = build::report_beside(&run, &analysis, &operations.collect::<Vec<_>>());
-    for Elsewhere { operations, run: theirs, cases } in &elsewhere {
+    for BesideSource { operations, run: theirs, cases } in &elsewhere {
         if let Some(theirs) = theirs {
             side_page::show_beside(&mut report, &run, &operations.name, &RunFigures::of(theirs));
             counts_beside::show(&mut report, &run, &operations.name, theirs);

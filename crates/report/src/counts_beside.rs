@@ -45,7 +45,7 @@ pub fn show(report: &mut Report, ours: &Run, name: &str, theirs: &Run) {
     let blocks = vec![Block::Text(ABOUT.into()), Block::Table(Table::new(id.clone(), &columns, rows))];
     let place = report.sections.iter().position(|section| section.folded.is_some());
     let place = place.unwrap_or(report.sections.len());
-    report.sections.insert(place, Section::new(id, &format!("Counts beside {name}"), blocks));
+    report.sections.insert(place, Section::new(id, format!("Counts beside {name}"), blocks));
 }
 
 fn same(one: &Case, other: &Case) -> bool {

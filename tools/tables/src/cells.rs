@@ -11,7 +11,7 @@ pub type CellPlace<'t> = (&'t str, &'t str, Option<u64>, Option<u64>);
 
 /// The figure of a place, which is the median of its rows.
 #[derive(Clone, Copy)]
-pub struct TableCell<'t> {
+pub struct RowsCell<'t> {
     pub figure: PublishedFigure,
     /// How far it scatters, where the table says it or its rows show it.
     pub scatter: Option<f64>,
@@ -23,7 +23,7 @@ pub struct TableCell<'t> {
 }
 
 /// The cells with a figure above zero: nothing was measured where there is none.
-pub fn cells(table: &PublishedTable, column: TableColumn) -> BTreeMap<CellPlace<'_>, TableCell<'_>> {
+pub fn cells(table: &PublishedTable, column: TableColumn) -> BTreeMap<CellPlace<'_>, RowsCell<'_>> {
     let mut rows: BTreeMap<CellPlace, Vec<(PublishedFigure, &PublishedRow)>> = BTreeMap::new();
     for row in &table.rows {
         let Some(figure) = row.figure(column).filter(|figure| figure.value > 0.0) else { continue };
@@ -31,19 +31,19 @@ pub fn cells(table: &PublishedTable, column: TableColumn) -> BTreeMap<CellPlace<
         let place = (name, variant, row.count(MessageBytes), row.count(Threads));
         rows.entry(place).or_default().push((figure, row));
     }
-    let cell = |(place, rows): (_, Vec<_>)| Some((place, TableCell::of(rows, column)?));
+    let cell = |(place, rows): (_, Vec<_>)| Some((place, RowsCell::of(rows, column)?));
     rows.into_iter().filter_map(cell).collect()
 }
 
-impl<'t> TableCell<'t> {
-    fn of(mut rows: Vec<(PublishedFigure, &'t PublishedRow)>, column: TableColumn) -> Option<TableCell<'t>> {
+impl<'t> RowsCell<'t> {
+    fn of(mut rows: Vec<(PublishedFigure, &'t PublishedRow)>, column: TableColumn) -> Option<RowsCell<'t>> {
         rows.sort_by(|a, b| a.0.value.total_cmp(&b.0.value));
         let (lower, upper) = (rows[(rows.len() - 1) / 2], rows[rows.len() / 2].0);
         let (least, most) = (rows[0].0.value, rows[rows.len() - 1].0.value);
         let said = rows.iter().filter_map(|(_, row)| row.scatter.get(&column)).copied().reduce(f64::max);
         let seen = (rows.len() > 1).then_some((most - least) / 2.0);
         let (value, rounding) = ((lower.0.value + upper.value) / 2.0, lower.0.rounding.max(upper.rounding));
-        (most <= APART * least).then_some(TableCell {
+        (most <= APART * least).then_some(RowsCell {
             figure: PublishedFigure { value, rounding },
             scatter: said.into_iter().chain(seen).reduce(f64::max),
             told: said.is_some(),

@@ -3,7 +3,7 @@
 //! No difference is called significant. Two figures are ordered where they differ by more than the table's own scatter, or,
 //! where nothing tells that, by more than 5 %. What all cells share (a link) and figures that cannot be order nothing.
 
-use crate::cells::{CellPlace, TableCell, cells};
+use crate::cells::{CellPlace, RowsCell, cells};
 use crate::remark::{Remark, flat_band, size};
 use crate::{PublishedTable, TableColumn, TableColumn::*, role};
 use serde::Serialize;
@@ -117,10 +117,10 @@ fn pair(
     table: &PublishedTable,
     metric: TableColumn,
     [incumbent, challenger]: [&str; 2],
-    cells: &BTreeMap<CellPlace, TableCell>,
+    cells: &BTreeMap<CellPlace, RowsCell>,
 ) -> Vec<TableComparison> {
     let band = flat_band(table).filter(|_| metric == Throughput);
-    let in_band = |of: &TableCell| band.is_some_and(|(low, high)| (low..=high).contains(&of.figure.value));
+    let in_band = |of: &RowsCell| band.is_some_and(|(low, high)| (low..=high).contains(&of.figure.value));
     let more_is_better = matches!(metric, Throughput | MessageRate);
     let said = table.rows.iter().any(|row| row.scatter.contains_key(&metric));
     let mut found: Vec<TableComparison> = Vec::new();
@@ -146,7 +146,7 @@ fn pair(
 }
 
 /// Beyond rounding, and beyond the scatter of both; of few runs also beyond what single runs differ by.
-fn are_ordered(a: &TableCell, b: &TableCell) -> bool {
+fn are_ordered(a: &RowsCell, b: &RowsCell) -> bool {
     let apart = (a.figure.value - b.figure.value).abs() - a.figure.rounding - b.figure.rounding;
     let scatter = a.scatter.unwrap_or(0.0) + b.scatter.unwrap_or(0.0);
     let few = [a, b].iter().any(|of| of.scatter.is_none() || !of.told && of.rows < FEW);

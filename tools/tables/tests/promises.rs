@@ -144,5 +144,7 @@ fn operations_are_in_one_unit_or_refused() {
     );
     assert_eq!(read.rows[0].value(TableColumn::Measured), Some(900.0));
     assert!(ids(&read).contains(&"off_prediction") && !ids(&read).contains(&"not_a_sum"));
+    let units = table("operation,unit,measured,unit\nfork,us,5,ns\n");
+    assert_eq!(units.rows[0].value(TableColumn::Measured), Some(5000.0), "the first unit holds");
     assert!(refused("Operation,Predicted,Measured (us)\nfork,3,9\n").contains("give each heading one"));
 }

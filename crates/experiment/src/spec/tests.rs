@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use syscost_core::axis::Kind;
 
 fn message(text: &str) -> String {
     Spec::from_toml(text, "mine.toml").expect_err("refused").to_string()

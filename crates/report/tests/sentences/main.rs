@@ -41,7 +41,7 @@ macro_rules! kinds {
 kinds! {
     ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, Overtaking, LargerIsWorse,
     LargerIsCheaper, TwoLevels, OffTheModel, Limits, Recommended, Twins,
-    Dear, CheaperWay, Layers, Latency, MoreThreadsAreFaster, Placement,
+    Dear, CheaperWay, Layers, Latency, MoreThreadsAreFaster, Placement, HeldSize,
 }
 
 /// What a kind is walked over.
@@ -132,6 +132,14 @@ fn walk(kind: SentenceKind) -> Walk {
                 })
             })
         },
+        SentenceKind::HeldSize => {
+            Walk {
+                null: worlds::files_that_fit,
+                ..count(worlds::files_that_do_not_fit, |seen| {
+                    seen.any(|says| matches!(says, Says::HeldSize(room) if (room.held, room.lost) == (100.0, 110.0)))
+                })
+            }
+        }
         SentenceKind::Along => inference(worlds::connected, |seen| {
             seen.any(|says| match says {
                 Says::Along(all) => all.changes.first().is_some_and(|change| {
@@ -344,6 +352,7 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
             let told = |verdict| matches!(verdict, Verdict::More | Verdict::Less);
             when(SentenceKind::Layers, cost.places.iter().any(|place| told(place.verdict)))
         }
+        Says::HeldSize(_) => vec![SentenceKind::HeldSize],
         Says::Placement(cost) => {
             when(SentenceKind::Placement, matches!(cost.verdict, Verdict::More | Verdict::Less))
         }

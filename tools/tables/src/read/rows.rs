@@ -152,6 +152,7 @@ impl RowReading<'_> {
             let text = self.line.cells[at].as_str();
             let empty = cell::is_empty(text);
             let of = match of {
+                ColumnUse::Read(of) if of.column.is_text() && of.quality == Quality::Again => continue,
                 ColumnUse::Read(of) if of.column.is_text() => {
                     match of.column {
                         Variant if text.is_empty() => {}
