@@ -23,6 +23,8 @@ use syscost_sys::{random, signals};
 const LIMIT: Duration = Duration::from_secs(120);
 /// Every instruction of it is emulated by one thread.
 const COUNTING_LIMIT: Duration = Duration::from_secs(15 * 60);
+/// Each of its accesses is looked up in modelled caches.
+const CACHE_LIMIT: Duration = Duration::from_secs(60 * 60);
 
 pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
     let mut asked = args.asked.clone();
@@ -112,6 +114,7 @@ impl Guest<'_> {
         let cache = std::path::absolute(args.cache.clone().map_or_else(cache, Ok)?)?;
         let limit = match &args.limit {
             Some(text) => parse_duration(text).map_err(|e| anyhow!("--limit: {e}"))?,
+            None if self.caches.is_some() => CACHE_LIMIT,
             None if self.counting => COUNTING_LIMIT,
             None => LIMIT,
         };

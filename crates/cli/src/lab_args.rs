@@ -16,8 +16,11 @@ Examples:
   syscost compare kernels/6.1 -- kernels/newest
                                     what each operation costs more
   syscost lab --count instructions --kernel ./bzImage --modules ./lib/modules
+  syscost lab --count cache --size 64K --threads 1
+                                    what each way to send misses, in which cache
 
-It needs qemu (Debian: qemu-system-x86, no KVM, no root), dpkg and xz. The first
+It needs qemu (Debian: qemu-system-x86, no KVM, no root), dpkg and xz, and a C
+compiler for --count cache. The first
 lab fetches a kernel of 34 MB into the cache, checks it and unpacks it. Nothing
 is installed. Times measured inside mean nothing and are not reported.
 Instructions say nothing of caches, stalls, exits of a virtual machine or real
@@ -72,7 +75,7 @@ pub struct GuestArgs {
     #[arg(long)]
     pub offline: bool,
     /// End the guest after this time, booting included [default: 120s; 15m where it counts
-    /// instructions]
+    /// instructions, 60m with modelled caches]
     #[arg(long, value_name = "TIME")]
     pub limit: Option<String>,
 }

@@ -37,8 +37,9 @@ const LEAST_PAUSE_NS: u64 = 60_000_000;
 pub struct Bursts {
     /// Of a burst, of all connections of a thread.
     messages: u64,
-    /// Bursts before the first window.
+    /// Bursts before the first window, and in each.
     warm_up: u64,
+    window: u64,
 }
 
 impl Bursts {
@@ -51,18 +52,22 @@ impl Bursts {
 
     fn shortened(self, point: &Point) -> Bursts {
         let bytes = self.messages / connections(point) * point.int(MESSAGE_BYTES).unwrap_or(1);
-        Bursts { warm_up: (WARM_UP_BYTES / bytes.max(1)).clamp(LEAST_WARM_UP, WARM_UP), ..self }
+        Bursts {
+            warm_up: (WARM_UP_BYTES / bytes.max(1)).clamp(LEAST_WARM_UP, WARM_UP),
+            window: BURSTS / 2,
+            ..self
+        }
     }
 
     fn sized(point: &Point) -> Bursts {
         let bytes = point.int(MESSAGE_BYTES).unwrap_or(1).max(1);
         let messages = (BURST_BYTES / bytes).clamp(1, MOST_MESSAGES).next_multiple_of(per_call(point));
-        Bursts { messages: messages * connections(point), warm_up: WARM_UP }
+        Bursts { messages: messages * connections(point), warm_up: WARM_UP, window: BURSTS }
     }
 
     /// Messages of a connection's thread until the warm-up is over, or so many windows after it.
     pub fn messages_until(self, windows: usize) -> u64 {
-        self.messages * (self.warm_up + BURSTS * windows as u64)
+        self.messages * (self.warm_up + self.window * windows as u64)
     }
 
     pub fn warm_up(self, hand_over: impl FnMut(u64) -> Result<()>) -> Result<()> {
@@ -70,7 +75,7 @@ impl Bursts {
     }
 
     pub fn window(self, hand_over: impl FnMut(u64) -> Result<()>) -> Result<()> {
-        self.play(BURSTS, hand_over)
+        self.play(self.window, hand_over)
     }
 
     /// Each burst at its place.
