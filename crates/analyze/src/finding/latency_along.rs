@@ -71,12 +71,12 @@ impl LatencyChange {
 }
 
 /// Cases that differ in the axis alone and kept up with their rate, by its ascending values.
-struct Line {
+struct LatencyLine {
     axis: &'static str,
     cases: Vec<(u64, usize)>,
 }
 
-impl Line {
+impl LatencyLine {
     /// The first and the last case of a span, which a line that ends inside of it has too.
     fn ends(&self, (from, to): (u64, u64)) -> Option<(usize, usize)> {
         let mut inside = self.cases.iter().filter(|(at, _)| (from..=to).contains(at)).map(|(_, case)| *case);
@@ -92,38 +92,38 @@ impl Line {
     }
 }
 
-fn lines(evidence: &Evidence<'_>) -> Vec<Line> {
+fn lines(evidence: &Evidence<'_>) -> Vec<LatencyLine> {
     let steady = |case: &&usize| evidence.latency.cases.get(*case).is_some_and(Distribution::is_steady);
     let of_axis = |axis: &'static str| {
         let value = |case: &usize| Some((evidence.run.case(*case)?.point.int_at(axis)?, *case));
         let line = |group: &Group| {
             let mut cases: Vec<_> = group.members.iter().filter(steady).filter_map(value).collect();
             cases.sort_unstable();
-            (cases.len() > 1).then_some(Line { axis, cases })
+            (cases.len() > 1).then_some(LatencyLine { axis, cases })
         };
-        Groups::of(evidence.run, axis).groups.iter().filter_map(line).collect::<Vec<Line>>()
+        Groups::of(evidence.run, axis).groups.iter().filter_map(line).collect::<Vec<LatencyLine>>()
     };
     AXES.into_iter().flat_map(of_axis).collect()
 }
 
 /// Every pair of every line that has an answer.
-fn compared(evidence: &Evidence<'_>, lines: &[Line]) -> Vec<Comparison> {
-    let pairs = || lines.iter().flat_map(Line::pairs);
+fn compared(evidence: &Evidence<'_>, lines: &[LatencyLine]) -> Vec<Comparison> {
+    let pairs = || lines.iter().flat_map(LatencyLine::pairs);
     let asked: Vec<(&str, usize, usize)> =
         RANKED.iter().flat_map(|metric| pairs().map(|(first, last)| (*metric, first, last))).collect();
     claims(evidence.run, evidence.cells, &asked)
 }
 
 /// What is told of one metric along one axis.
-struct View<'a> {
+struct ChangeView<'a> {
     evidence: &'a Evidence<'a>,
     axis: &'static str,
     metric: &'static str,
-    lines: Vec<&'a Line>,
+    lines: Vec<&'a LatencyLine>,
     answered: HashMap<(usize, usize), &'a Comparison>,
 }
 
-impl<'a> View<'a> {
+impl<'a> ChangeView<'a> {
     fn pairs(&self, span: (u64, u64)) -> Vec<&'a Comparison> {
         self.lines.iter().filter_map(|line| self.answered.get(&line.ends(span)?).copied()).collect()
     }
@@ -190,13 +190,13 @@ impl<'a> View<'a> {
     }
 }
 
-fn told(evidence: &Evidence<'_>, lines: &[Line], compared: &[Comparison]) -> Vec<Shown> {
+fn told(evidence: &Evidence<'_>, lines: &[LatencyLine], compared: &[Comparison]) -> Vec<Shown> {
     let keys = AXES.into_iter().flat_map(|axis| RANKED.map(|metric| (axis, metric)));
     let of = |(axis, metric): (&'static str, &'static str)| {
         let own = compared.iter().filter(|pair| pair.metric == metric);
         let answered = own.map(|pair| ((pair.a, pair.b), pair)).collect();
         let lines = lines.iter().filter(|line| line.axis == axis).collect();
-        let view = View { evidence, axis, metric, lines, answered };
+        let view = ChangeView { evidence, axis, metric, lines, answered };
         view.spans().into_iter().filter_map(|span| view.shown(span)).collect::<Vec<Shown>>()
     };
     let mut shown: Vec<Shown> = keys.flat_map(of).collect();

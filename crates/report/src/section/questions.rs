@@ -2,8 +2,13 @@
 
 use super::unless_empty;
 use crate::material::Material;
+use crate::text::figures::{ends, times_within};
+use crate::text::latency_along;
 use crate::text::words::Words;
 use crate::{Block, Entry, Section, Table, text};
+use syscost_analyze::finding::latency_along::{LatencyChange, LatencyPlace};
+use syscost_core::decide::Verdict;
+use syscost_core::units::significant;
 
 /// Questions in sight, and words that they have together.
 const SHOWN: usize = 6;
@@ -19,8 +24,10 @@ pub fn section(m: &Material) -> Option<Section> {
             continue;
         }
         let mut shown = vec![Block::Statements(told.statements)];
-        let places: Vec<Block> =
-            text::latency_along::tables(answer, &words).into_iter().map(Block::Table).collect();
+        let places: Vec<Block> = latency_along::with_places(answer)
+            .enumerate()
+            .map(|change| Block::Table(places_of(change, &words)))
+            .collect();
         if !places.is_empty() {
             shown.push(Block::Folded { title: "Each place, with its interval".into(), blocks: places });
         }
@@ -53,4 +60,23 @@ pub fn section(m: &Material) -> Option<Section> {
         blocks.push(Block::Folded { title: super::plural(count, "more question"), blocks: more });
     }
     unless_empty("questions", "Questions", blocks)
+}
+
+/// Every place of a change, with its interval.
+fn places_of((number, change): (usize, &LatencyChange), words: &Words) -> Table {
+    let row = |LatencyPlace { change, verdict }: &LatencyPlace| {
+        let (low, high) = ends(&change.ratio);
+        let verdict = match verdict {
+            Verdict::Less => "longer",
+            Verdict::More => "shorter",
+            Verdict::Same => "the same",
+            Verdict::Undecided => "undecided",
+        };
+        let interval = format!("{} to {}", significant(low), significant(high));
+        let [way, place] = latency_along::who(&change.place, words);
+        [way, place, times_within(&change.ratio), interval, verdict.into()].map(Entry::Text).to_vec()
+    };
+    let columns = ["way", "place", "change", "interval", "significantly"];
+    Table::new(format!("latency-change-{number}"), &columns, change.each.iter().map(row).collect())
+        .titled(latency_along::headline(change))
 }

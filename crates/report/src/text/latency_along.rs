@@ -1,16 +1,15 @@
 //! How does latency change with threads, message size and rate?
 
 use super::LATENCY;
-use super::figures::{ends, interval, metric, times_range, times_within};
+use super::figures::{interval, metric, times_range, times_within};
 use super::words::{Words, capital};
+use crate::Statement;
 use crate::material::Material;
-use crate::{Entry, Statement, Table};
-use syscost_analyze::finding::along::LargestChange;
-use syscost_analyze::finding::latency_along::{ChangedRange, LatencyChange, LatencyPlace};
+use syscost_analyze::finding::latency_along::{ChangedRange, LatencyChange};
 use syscost_analyze::finding::{Answer, Says, Shown};
 use syscost_analyze::latency::RANKED;
-use syscost_core::decide::Verdict;
-use syscost_core::units::{Unit, significant};
+use syscost_core::axis::Point;
+use syscost_core::units::Unit;
 use syscost_measure::probe::tcp_latency::axes::{LOOP, RATE};
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES};
 
@@ -88,29 +87,16 @@ pub fn opening(m: &Material) -> Vec<Statement> {
     of_first.map(|(change, shown)| Statement { text: headline(change), cells: shown.cells.clone() }).collect()
 }
 
-/// Every place of what is told, with its interval.
-pub fn tables(answer: &Answer, words: &Words) -> Vec<Table> {
-    let row = |one: &LatencyPlace| {
-        let LargestChange { ratio, place, .. } = &one.change;
-        let (low, high) = ends(ratio);
-        let verdict = match one.verdict {
-            Verdict::Less => "longer",
-            Verdict::More => "shorter",
-            Verdict::Same => "the same",
-            Verdict::Undecided => "undecided",
-        };
-        let interval = format!("{} to {}", significant(low), significant(high));
-        let name = words.name(place, MECHANISM.id, &place.without(MECHANISM.id));
-        let place = words.place(place, &[MECHANISM.id, LOOP.id]);
-        [name, place, times_within(ratio), interval, verdict.into()].map(Entry::Text).to_vec()
-    };
-    let table = |(place, (change, _)): (usize, (&LatencyChange, &Shown))| {
-        let rows = change.each.iter().map(row).collect();
-        let columns = ["way", "place", "change", "interval", "significantly"];
-        Table::new(format!("latency-change-{place}"), &columns, rows).titled(headline(change))
-    };
-    let told = changes(&answer.shown).filter(|(change, _)| is_significant(change) && change.places > 1);
-    told.enumerate().map(table).collect()
+/// Changes that are told and have several places.
+pub fn with_places(answer: &Answer) -> impl Iterator<Item = &LatencyChange> {
+    let told = changes(&answer.shown).map(|(change, _)| change);
+    told.filter(|change| is_significant(change) && change.places > 1)
+}
+
+/// The way and the place of one of them.
+pub fn who(place: &Point, words: &Words) -> [String; 2] {
+    let name = words.name(place, MECHANISM.id, &place.without(MECHANISM.id));
+    [name, words.place(place, &[MECHANISM.id, LOOP.id])]
 }
 
 /// The same with its largest change, and what is the same or undecided.
@@ -118,8 +104,7 @@ fn sentence(change: &LatencyChange, words: &Words) -> String {
     let mut told = headline(change);
     let largest = |(what, found): (&str, &Option<ChangedRange>)| {
         let most = &found.as_ref()?.most;
-        let name = words.name(&most.place, MECHANISM.id, &most.place.without(MECHANISM.id));
-        let place = words.place(&most.place, &[MECHANISM.id, LOOP.id]);
+        let [name, place] = who(&most.place, words);
         let (ratio, ends) = (times_within(&most.ratio), interval(&most.ratio));
         Some(format!(" The largest {what} is {ratio} ({ends}): {name}, {place}."))
     };
@@ -140,7 +125,6 @@ fn sentence(change: &LatencyChange, words: &Words) -> String {
 mod tests {
     use super::*;
     use syscost_analyze::finding::along::LargestChange;
-    use syscost_core::axis::Point;
     use syscost_core::stats::Estimate;
 
     #[test]
