@@ -45,11 +45,20 @@ impl Finding for HeldSize {
         let all = curves_with_holders(evidence);
         let shown: Vec<Shown> = all.iter().flat_map(|curve| curve.shown(evidence)).collect();
         match all.first().filter(|_| shown.is_empty()) {
-            Some(curve) => Answer::not_measured(self.id(), curve.lacks(evidence), curve.command()),
+            Some(curve) => {
+                let lacks = curve.lacks(evidence);
+                let command = curve.command(&lacks);
+                Answer::not_measured(self.id(), lacks, command)
+            }
             None => Answer::found(self.id(), AnswerVerdict::Yes, shown, Vec::new()),
         }
     }
 }
+
+/// A page that is being read ahead may be missing.
+const WHOLE: f64 = 0.999;
+/// Costs beyond what a holder holds are at least so many times those within.
+const CLEARLY: f64 = 1.5;
 
 struct HeldCurve {
     probe: &'static str,
@@ -63,7 +72,8 @@ fn curves_with_holders(evidence: &Evidence<'_>) -> Vec<HeldCurve> {
     let mut all = Vec::new();
     for probe in probe::ALL.iter() {
         let (id, axes) = (probe.about().id, probe.axes());
-        let asked = planned.cases.iter().any(|c| c.probe == id) || planned.skips.iter().any(|s| s.probe == id);
+        let asked =
+            planned.cases.iter().any(|c| c.probe == id) || planned.skips.iter().any(|s| s.probe == id);
         for drawing in probe.drawings().iter().filter(|_| asked) {
             let Some(holder) = drawing.holder else { continue };
             let cases = curves::cases(planned.cases.iter(), id, drawing);
@@ -80,10 +90,15 @@ fn curves_with_holders(evidence: &Evidence<'_>) -> Vec<HeldCurve> {
 impl HeldCurve {
     fn shown(&self, evidence: &Evidence<'_>) -> Vec<Shown> {
         let shown = |line: &CurveLine| {
-            let found = levels::of_line(line);
-            let [within, beyond, ..] = &found[..] else { return None };
-            let lost = line.points.iter().find(|(x, ..)| *x > within.to_x)?.0;
-            let rooms: Vec<f64> = self.values(evidence, line, self.holder.room).map(|(_, room)| room).collect();
+            let (held, cost_held, cost_lost) = match &levels::of_line(line)[..] {
+                [within, beyond, ..] if within.value < beyond.value => {
+                    (within.to_x, within.value, beyond.value)
+                }
+                _ => self.by_share(evidence, line)?,
+            };
+            let lost = line.points.iter().find(|(x, ..)| *x > held)?.0;
+            let rooms: Vec<f64> =
+                self.values(evidence, line, self.holder.room).map(|(_, room)| room).collect();
             let shares = self.values(evidence, line, self.holder.held_share);
             let kept: Vec<f64> = shares.filter(|(x, _)| *x >= lost).map(|(x, share)| x * share).collect();
             let cells = line.points.iter().map(|(.., cell)| cell.clone()).collect();
@@ -92,15 +107,29 @@ impl HeldCurve {
                 act: self.holder.act,
                 room: median(&rooms)?,
                 expected: self.expected(evidence, line),
-                held: within.to_x,
+                held,
                 lost,
-                cost_held: within.value,
-                cost_lost: beyond.value,
+                cost_held,
+                cost_lost,
                 kept: median(&kept),
             };
-            (within.value < beyond.value).then(|| Shown::of(Says::HeldSize(says), cells))
+            Some(Shown::of(Says::HeldSize(says), cells))
         };
         self.lines.iter().filter_map(shown).collect()
+    }
+
+    /// Where costs scatter too much for levels: the largest size that was held whole, and the median costs up to it and
+    /// beyond, if they differ clearly.
+    fn by_share(&self, evidence: &Evidence<'_>, line: &CurveLine) -> Option<(f64, f64, f64)> {
+        let whole =
+            self.values(evidence, line, self.holder.held_share).take_while(|(_, share)| *share >= WHOLE);
+        let held = whole.last()?.0;
+        let costs = |up_to: bool| {
+            let side = line.points.iter().filter(|(x, ..)| (*x <= held) == up_to);
+            median(&side.map(|(_, cost, _)| cost.value).collect::<Vec<_>>())
+        };
+        let (below, above) = (costs(true)?, costs(false)?);
+        (above >= CLEARLY * below).then_some((held, below, above))
     }
 
     /// Sizes with a metric of their cases.
@@ -133,16 +162,58 @@ impl HeldCurve {
         Lack::HeldSize { holder: self.holder.name, largest, room, reason }
     }
 
-    fn command(&self) -> String {
-        format!("systemd-run --user --scope -p MemoryMax=512M syscost run {}", self.probe)
+    /// Sizes up to the room are a matter of time; otherwise a smaller room is.
+    fn command(&self, lacks: &Lack) -> String {
+        let run = format!("syscost run {}", self.probe);
+        match lacks {
+            Lack::HeldSize { largest: Some(largest), room: Some(room), .. } if largest >= room => {
+                format!("{run} --time-limit 2m")
+            }
+            // The reason names what to change.
+            Lack::HeldSize { reason: Some(_), .. } => run,
+            _ => format!("systemd-run --user --scope -p MemoryMax=512M {run}"),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::reread_files;
+    use crate::synthetic::single_operations;
     use crate::whole::Analysis;
+    use syscost_core::axis::{Point, Value};
+    use syscost_core::units::Unit;
+    use syscost_experiment::run::Run;
+    use syscost_measure::probe::prediction::Input;
+
+    /// Files of every tenth byte up to the largest, each read again: those that a cache of this size holds cost 400 ns a block,
+    /// others 1800 ns. All of `room` might have been held.
+    fn reread_files(room: f64, largest: u64, held: f64) -> Run {
+        let bytes = |point: &Point| point.int_at("file_bytes").unwrap_or(0) as f64;
+        let points = (1..=largest / 10).map(|tens| {
+            let mut point = Point::default();
+            point.set("file_bytes", Value::Int(tens * 10));
+            point
+        });
+        let cost = |point: &Point| if bytes(point) <= held { 400.0 } else { 1800.0 } / 1.1;
+        let mut run = single_operations("file_cache", points, 8, Some(500.0), 7, cost);
+        let sizes: Vec<f64> = run.record.plan.cases.iter().map(|case| bytes(&case.point)).collect();
+        for sample in run.samples.iter_mut() {
+            let share = (held / sizes[sample.case]).min(1.0);
+            sample.quantities.extend([("room".into(), Some(room)), ("cached_share".into(), Some(share))]);
+        }
+        for prediction in &mut run.record.predictions {
+            let input = Input {
+                name: "room".into(),
+                value: Some(room),
+                unit: Unit::Bytes,
+                source: "a group".into(),
+                case: None,
+            };
+            prediction.cost.inputs.push(input);
+        }
+        run
+    }
 
     fn answered(room: f64, largest: u64, held: f64) -> Answer {
         let run = reread_files(room, largest, held);
@@ -158,6 +229,11 @@ mod tests {
         assert_eq!((room.held, room.lost, room.room), (90.0, 100.0, 100.0));
         assert!((room.cost_held / 400.0 - 1.0).abs() < 0.1 && (room.cost_lost / 1800.0 - 1.0).abs() < 0.1);
         assert_eq!((room.expected.clone(), room.kept), (Some((100.0, "a group".into())), Some(92.0)));
+        // Two points beyond are no level; what was held tells.
+        let few = answered(100.0, 110, 92.0);
+        assert!(
+            matches!(&few.shown[0].says, Says::HeldSize(room) if (room.held, room.lost) == (90.0, 100.0))
+        );
         let flat = answered(1000.0, 160, 1000.0);
         assert_eq!(flat.verdict, AnswerVerdict::NotMeasured);
         let Some(Lack::HeldSize { largest, room, .. }) = flat.lacks else { panic!("{flat:?}") };

@@ -363,30 +363,7 @@ pub fn makers(rounds: u32, seed: u64, cost_ns: fn(&str) -> f64) -> Run {
     single_operations("process_create", points.into_iter(), rounds, None, seed, cost)
 }
 
-/// Files of every tenth byte up to the largest, each read again: those that a cache of this size holds cost 400 ns a block,
-/// others 1800 ns. All of `room` might have been held.
-pub fn reread_files(room: f64, largest: u64, held: f64) -> Run {
-    let bytes = |point: &Point| point.int_at("file_bytes").unwrap_or(0) as f64;
-    let points = (1..=largest / 10).map(|tens| {
-        let mut point = Point::default();
-        point.set("file_bytes", Value::Int(tens * 10));
-        point
-    });
-    let cost = |point: &Point| if bytes(point) <= held { 400.0 } else { 1800.0 } / 1.1;
-    let mut run = single_operations("file_cache", points, 8, Some(500.0), 7, cost);
-    let sizes: Vec<f64> = run.record.plan.cases.iter().map(|case| bytes(&case.point)).collect();
-    for sample in run.samples.iter_mut() {
-        let share = (held / sizes[sample.case]).min(1.0);
-        sample.quantities.extend([("room".into(), Some(room)), ("cached_share".into(), Some(share))]);
-    }
-    for prediction in &mut run.record.predictions {
-        let input = Input { name: "room".into(), value: Some(room), unit: Unit::Bytes, source: "a group".into(), case: None };
-        prediction.cost.inputs.push(input);
-    }
-    run
-}
-
-fn single_operations(
+pub fn single_operations(
     probe: &str,
     points: impl Iterator<Item = Point>,
     rounds: u32,

@@ -45,7 +45,7 @@ pub fn lack(
         (Some(largest), Some(room), _) if largest < room => {
             format!("the largest file had {}, and {} of memory were available", size(largest), size(room))
         }
-        (Some(largest), ..) => format!("up to {} reads cost the same", size(largest)),
+        (Some(largest), ..) => format!("up to {} no size is clearly the last that it held", size(largest)),
         (None, _, Some((reason, remedy))) => format!("{reason}; {remedy}"),
         (None, ..) => "no file was read again".into(),
     };
