@@ -8,8 +8,10 @@ use super::{Artefact, CoursePicture, Unsuitable, csv, fill, markdown, number, pi
 use syscost_analyze::operations::Operation;
 use syscost_analyze::whole::Analysis;
 use syscost_core::units::Unit;
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::rows::{CsvColumn, column};
+use syscost_measure::probe::transfer::axes::PATH;
 use syscost_measure::probe::{
     Probe, context_switch, file_cache, file_contention, file_read, icmp_round_trip, memory_bandwidth,
     memory_latency, page_fault, peak_bandwidth, procedure_call, process_create, remote_file_read,
@@ -250,6 +252,13 @@ impl CourseQuestion {
         let mut reasons: Vec<String> =
             skipped.map(|skip| format!("Not measured: {} ({}).", skip.why.reason, skip.why.remedy)).collect();
         reasons.dedup();
+        let elsewhere = |case: &&Case| case.point.text(PATH).is_some_and(|path| path.contains("://"));
+        let mut cases = m.layouts.iter().flat_map(|layout| &layout.cases);
+        if self.part == NETWORK && !cases.any(elsewhere) {
+            reasons.push(format!(
+                "Not measured: another host. This would: {COMMAND} --path loopback,ssh://HOST"
+            ));
+        }
         if blocks.len() == 1 && reasons.is_empty() {
             reasons.push(format!("Not measured in this run. This would: {COMMAND}"));
         }

@@ -7,7 +7,7 @@
 
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
-use syscost_report::{Block, build, escape};
+use syscost_report::{Block, Plot, build, escape};
 
 mod markdown;
 pub mod page;
@@ -92,13 +92,23 @@ impl CoursePicture {
 
 fn pictures(run: &Run, analysis: &Analysis) -> Vec<CoursePicture> {
     let report = build::report(run, analysis);
-    report.blocks().flat_map(single).filter_map(CoursePicture::of).collect()
+    let blocks = report.sections.iter().flat_map(|section| {
+        section.blocks.iter().flat_map(Block::all).flat_map(|block| alone(&section.title, block))
+    });
+    blocks.filter_map(CoursePicture::of).collect()
 }
 
-/// Drawings one by one.
-fn single(block: &Block) -> Vec<Block> {
+/// Drawings one by one. Away from their section plots of a row say what they are of.
+fn alone(section: &str, block: &Block) -> Vec<Block> {
+    let titled = |plot: &Plot| {
+        let title = format!("{section}: {}", plot.title);
+        Block::Plot(Plot {
+            title: if plot.y.title.is_empty() { title } else { plot.title.clone() },
+            ..plot.clone()
+        })
+    };
     match block {
-        Block::Panels(plots) => plots.iter().cloned().map(Block::Plot).collect(),
+        Block::Panels(plots) => plots.iter().map(titled).collect(),
         other => vec![other.clone()],
     }
 }
