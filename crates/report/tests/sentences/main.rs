@@ -41,7 +41,7 @@ macro_rules! kinds {
 kinds! {
     ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, Overtaking, LargerIsWorse,
     LargerIsCheaper, TwoLevels, OffTheModel, Limits, Recommended, Twins,
-    Dear, CheaperWay, Layers, Latency, MoreThreadsAreFaster, Placement, HeldSize,
+    Dear, CheaperWay, Layers, Latency, MoreThreadsAreFaster, Placement,
 }
 
 /// What a kind is walked over.
@@ -352,7 +352,6 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
             let told = |verdict| matches!(verdict, Verdict::More | Verdict::Less);
             when(SentenceKind::Layers, cost.places.iter().any(|place| told(place.verdict)))
         }
-        Says::HeldSize(_) => vec![SentenceKind::HeldSize],
         Says::Placement(cost) => {
             when(SentenceKind::Placement, matches!(cost.verdict, Verdict::More | Verdict::Less))
         }

@@ -1,9 +1,7 @@
 //! Synthetic runs whose truth is known, with the machine's drift. In the first nothing differs; each of the others has
 //! one truth, far beyond what its noise lets one see.
 
-use syscost_analyze::synthetic::{
-    PLAIN, StepPrices, Synthetic, audit, clocks, count_events, makers, reread_files, turn,
-};
+use syscost_analyze::synthetic::{PLAIN, StepPrices, Synthetic, audit, clocks, count_events, makers, turn};
 use syscost_core::axis::{Point, Value};
 use syscost_core::stats::random::Random;
 use syscost_experiment::run::{Audit, Run};
@@ -336,13 +334,4 @@ pub fn operation(seed: u64, times: f64) -> Run {
 /// Ways of making a process, at these costs.
 pub fn ways_of_making(seed: u64, cost_ns: fn(&str) -> f64) -> Run {
     makers(8, seed, cost_ns)
-}
-
-/// Files that a cache of 100 bytes holds up to there, and files that it holds all.
-pub fn files_that_do_not_fit(_: u64) -> Run {
-    reread_files(120.0, 200, 100.0)
-}
-
-pub fn files_that_fit(seed: u64) -> Run {
-    reread_files(1000.0 + seed as f64, 200, 1000.0)
 }
