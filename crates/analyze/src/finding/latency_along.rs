@@ -200,15 +200,21 @@ fn told(evidence: &Evidence<'_>, lines: &[LatencyLine], compared: &[Comparison])
         view.spans().into_iter().filter_map(|span| view.shown(span)).collect::<Vec<Shown>>()
     };
     let mut shown: Vec<Shown> = keys.flat_map(of).collect();
-    shown.sort_by(|a, b| strength(b).total_cmp(&strength(a)));
+    shown.sort_by(|a, b| {
+        let ((share, sum), (other_share, other)) = (strength(a), strength(b));
+        other_share.total_cmp(&share).then(other.total_cmp(&sum))
+    });
     shown
 }
 
-/// What significantly changes, on the log scale over all places: one place may change more by chance than many do.
-fn strength(shown: &Shown) -> f64 {
-    let Says::Latency(change) = &shown.says else { return 0.0 };
+/// At which share of places it significantly changes, and by how much there, on the log scale: a median that rises everywhere
+/// is told before a tail that rises more at some places.
+fn strength(shown: &Shown) -> (f64, f64) {
+    let Says::Latency(change) = &shown.says else { return (0.0, 0.0) };
     let told = |one: &&LatencyPlace| matches!(one.verdict, Verdict::Less | Verdict::More);
-    change.each.iter().filter(told).map(|one| one.change.ratio.value.ln().abs()).sum()
+    let logs: Vec<f64> =
+        change.each.iter().filter(told).map(|one| one.change.ratio.value.ln().abs()).collect();
+    (logs.len() as f64 / change.places as f64, logs.iter().sum())
 }
 
 /// The first that is told of latency, where nobody could overlook it.
