@@ -132,14 +132,6 @@ fn walk(kind: SentenceKind) -> Walk {
                 })
             })
         },
-        SentenceKind::HeldSize => {
-            Walk {
-                null: worlds::files_that_fit,
-                ..count(worlds::files_that_do_not_fit, |seen| {
-                    seen.any(|says| matches!(says, Says::HeldSize(room) if (room.held, room.lost) == (100.0, 110.0)))
-                })
-            }
-        }
         SentenceKind::Along => inference(worlds::connected, |seen| {
             seen.any(|says| match says {
                 Says::Along(all) => all.changes.first().is_some_and(|change| {
