@@ -1,6 +1,5 @@
 //! How large is the file cache?
 
-use super::figures::low_to_high;
 use crate::text::words::{capital, figure};
 use syscost_analyze::finding::held_size::HeldRoom;
 use syscost_core::units::Unit;
@@ -9,13 +8,15 @@ fn size(bytes: f64) -> String {
     Unit::Bytes.format(bytes)
 }
 
-/// `The file cache held 112 to 120 MiB of 128 MiB available: reads of 4 KiB cost 0.4 us below and 1.8 us above.`
+/// `The file cache held 112 MiB to 120 MiB of 128 MiB available: reads of 4 KiB cost 0.4 us below and 1.8 us above.`
 pub fn headline(room: &HeldRoom) -> String {
     let cost = |ns: f64| figure(ns, Unit::Nanoseconds);
     format!(
-        "{} held {} of {} available: {} cost {} below and {} above.",
+        "{} held {} to {} of {} available: {} cost {} below and {} above.",
         capital(room.holder),
-        low_to_high((room.held, room.lost), Unit::Bytes),
+        // Sizes that were measured are not rounded as figures are.
+        size(room.held),
+        size(room.lost),
         size(room.room),
         room.act,
         cost(room.cost_held),
