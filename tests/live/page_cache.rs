@@ -67,7 +67,14 @@ fn the_size_of_the_page_cache_is_told() {
     let out = tempfile::tempdir().unwrap();
     let files = tempfile::tempdir_in(Path::new(SYSCOST).parent().unwrap()).unwrap();
     let mut command = std::process::Command::new(SYSCOST);
-    command.args(["run", "file_cache", "--cache-limit", "128M", "--file-size", "16M,32M,40M,64M,80M,96M,128M"]);
+    command.args([
+        "run",
+        "file_cache",
+        "--cache-limit",
+        "128M",
+        "--file-size",
+        "16M,32M,40M,64M,80M,96M,128M",
+    ]);
     command.args(["--time-limit", "20s", "--dir"]).arg(files.path()).arg("--out").arg(out.path().join("run"));
     let output = command.output().unwrap();
     let said = said(&output);

@@ -17,7 +17,7 @@ use crate::units::{self, Unit};
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use strsim::levenshtein;
+use strsim::osa_distance;
 
 /// One value on an axis. Booleans are the names `on` and `off`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -391,11 +391,13 @@ impl Axis {
 
 /// "did you mean" with the nearest name, and every valid one.
 pub fn suggest(wanted: &str, names: &[&str], aliases: &[(&str, &str)]) -> String {
-    let nearest = names
-        .iter()
-        .map(|n| (levenshtein(wanted, n), *n))
-        .chain(aliases.iter().map(|(a, n)| (levenshtein(wanted, a), *n)))
-        .min();
+    // Two letters in the wrong order are one mistake, and what a name begins with is none.
+    let distance = |name: &str| {
+        let begins = wanted.len() > 2 && name.starts_with(wanted);
+        if begins { 1 } else { osa_distance(wanted, name) }
+    };
+    let nearest =
+        names.iter().map(|n| (distance(n), *n)).chain(aliases.iter().map(|(a, n)| (distance(a), *n))).min();
     let list = names.join(", ");
     match nearest {
         Some((distance, name)) if distance <= wanted.len().max(3) / 2 => {

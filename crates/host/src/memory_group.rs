@@ -5,10 +5,10 @@
 //! ends, also after kill -9. No other setting is changed. Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.rst,
 //! cgroup-v1/memory.rst.
 
+use super::Unavailable;
 use super::allowance::{self, groups};
 use super::cleaner::OwnedDirectory;
 use super::files::Root;
-use super::Unavailable;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -46,7 +46,7 @@ fn by_step(from: u64, to: u64, step: u64) -> Option<Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::axis::{Axis, IntAxis, Value};
+    use crate::axis::{Axis, IntAxis, Value, suggest};
 
     #[test]
     fn a_list_of_values_takes_ranges_and_suffixes() {
@@ -62,6 +62,15 @@ mod tests {
             let error = of(threads, wrong).unwrap_err();
             assert_eq!(error.flag, "threads", "{wrong}");
         }
+    }
+
+    #[test]
+    fn letters_in_the_wrong_order_and_the_beginning_of_a_name_are_near() {
+        let names = ["compare", "pack_send", "run"];
+        for (wanted, name) in [("rnu", "run"), ("pack", "pack_send"), ("comparr", "compare")] {
+            assert!(suggest(wanted, &names, &[]).starts_with(&format!("did you mean {name}?")), "{wanted}");
+        }
+        assert!(suggest("zzz", &names, &[]).starts_with("valid are"));
     }
 
     #[test]

@@ -182,18 +182,10 @@ fn sentence(one: &Overtaking, words: &Words) -> String {
         (OvertakingKind::UpTo, true) => format!("beats {theirs} only up to {}", border()),
         // A range of sizes at which it wins would hold some at which it loses.
         (OvertakingKind::InTurns, _) => {
-            format!(
-                "beats {theirs} at {} and loses at {}",
-                named(&one.better, line),
-                named(&one.worse, line)
-            )
+            format!("beats {theirs} at {} and loses at {}", named(&one.better, line), named(&one.worse, line))
         }
         (OvertakingKind::From | OvertakingKind::UpTo, false) => {
-            format!(
-                "beats {theirs} at {} and loses at {}",
-                sizes(&one.better, line),
-                sizes(&one.worse, line)
-            )
+            format!("beats {theirs} at {} and loses at {}", sizes(&one.better, line), sizes(&one.worse, line))
         }
         (OvertakingKind::Always, true) => format!("beats {theirs} at every size tested"),
         (OvertakingKind::Always, false) => format!("beats {theirs} wherever they differ"),
