@@ -114,6 +114,34 @@ fn every_mechanism_is_counted_to_the_byte() {
     }
 }
 
+/// Two pieces of very different size: each byte is copied as often as in equal pieces.
+#[test]
+fn pieces_of_any_size_are_counted_to_the_byte() {
+    const TEST: &str = "pieces_of_any_size_are_counted_to_the_byte";
+    let Some(_turn) = counting(TEST) else { return };
+    let mechanisms = every_mechanism();
+    let arguments = ["--mechanism", &mechanisms, "--fields", "24,512K/3x100,1", "--path", "loopback"];
+    let audits = audits(&mut Command::new(SYSCOST), &arguments);
+    assert_eq!(audits.len(), mechanisms.split(',').count() * 2);
+    for audit in &audits {
+        assert_balances(audit);
+        let (mechanism, shape) =
+            (audit.point.text_at("mechanism").unwrap(), audit.point.text_at("fields").unwrap());
+        let (all, counts) = (audit.delivered_bytes, audit.counts.expect("counted"));
+        let message: u64 = if shape == "24,512K" { 24 + (512 << 10) } else { 301 };
+        assert!(all > 0 && all.is_multiple_of(message), "{mechanism} {shape}: {all}");
+        let moved = (audit.user_copied, counts.copied_in, counts.uncopied_in);
+        match mechanism {
+            "pack_send" => assert_eq!(moved, (all, all, 0), "{shape}"),
+            "send" | "send_fields" | "sendmsg" | "writev" => {
+                assert_eq!(moved, (0, all, 0), "{mechanism} {shape}")
+            }
+            "msg_zerocopy" | "vmsplice" => assert_eq!(moved, (0, 0, all), "{mechanism} {shape}"),
+            _ => {}
+        }
+    }
+}
+
 #[test]
 fn threads_and_links_without_offloads_balance_too() {
     const TEST: &str = "threads_and_links_without_offloads_balance_too";

@@ -23,3 +23,11 @@ fn every_way_with_threads_batches_and_both_ends_on_one_cpu() {
         ],
     );
 }
+
+#[test]
+fn every_way_in_any_shape() {
+    all_verify(
+        "local_transfer",
+        &[("fields", "24,512K/64x17/1x9"), ("batch", "1,16"), ("placement", "none")],
+    );
+}

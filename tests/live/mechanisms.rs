@@ -42,6 +42,19 @@ fn all_of_them_on_loopback() {
     );
 }
 
+/// Very unequal pieces, a single one, a thousand of a byte, and one that ends in the middle of a page.
+#[test]
+fn all_of_them_in_any_shape() {
+    let all = names(&available("all_of_them_in_any_shape"));
+    let one = [("path", "loopback"), ("mechanism", &all[..]), ("threads", "1")];
+    all_verify("transfer", &[&one[..], &[("fields", "24,512K/1x9/3x4097,1/8x64")]].concat());
+    all_verify("transfer", &[&one[..], &[("fields", "24,rest/rest,3x7/17"), ("size", "64,65537")]].concat());
+    all_verify("transfer", &[&one[..], &[("fields", "1024x1"), ("receiver", "recv,recvmsg")]].concat());
+    let paged =
+        [("fields", "24,8x4K,rest"), ("size", "100000"), ("alignment", "page"), ("receiver", "recvmsg")];
+    all_verify("transfer", &[&one[..], &paged].concat());
+}
+
 #[test]
 fn all_of_them_between_namespaces() {
     const TEST: &str = "all_of_them_between_namespaces";

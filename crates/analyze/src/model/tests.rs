@@ -1,5 +1,6 @@
 //! The model on runs whose primitives are known: what it adds up, and what it never looks at.
 
+use super::counts::{Count, CountSource, Subject};
 use super::*;
 use crate::synthetic;
 use crate::whole::Analysis;
@@ -243,6 +244,25 @@ fn no_time_of_a_transfer_is_an_input() {
             assert!(other.measured.total_ns > 2.0 * one.measured.total_ns);
         }
     }
+}
+
+/// A call for each piece there is, each of its own size: 24 B are one small segment, 512 KiB nine large ones.
+#[test]
+fn an_account_counts_the_pieces_of_the_shape() {
+    let subject = |mechanism: &str, shape: Option<&str>| {
+        let mut point = synthetic::point(mechanism, 24 + (512 << 10), 1);
+        point.set("mtu", Value::Int(1500));
+        shape.into_iter().for_each(|shape| point.set("fields", Value::text(shape)));
+        Subject::of(&point, |_| Some(Count::rule(0.0, CountSource::Counted))).expect("plain calls")
+    };
+    let fields = subject("send_fields", Some("24,512K"));
+    let segments = 1.0 + ((512 << 10) as f64 / counts::segment_bytes(&fields.point).1 as f64).ceil();
+    assert_eq!((fields.calls.n, fields.segments.n, fields.small_calls), (2.0, segments, 0.5));
+    assert_eq!(subject("send_fields", None).calls.n, 8.0);
+    let gathered = subject("sendmsg", Some("24,512K"));
+    assert_eq!((gathered.calls.n, gathered.handling.pieces, gathered.small_calls), (1.0, 2, 0.0));
+    assert_eq!(subject("msg_zerocopy", Some("24,8x4K,rest")).handling.pieces, 10);
+    assert_eq!(subject("pack_send", Some("24,512K")).handling.pieces, 1);
 }
 
 #[test]

@@ -36,6 +36,8 @@ pub enum Handover {
     Encrypted,
     /// The kernel refers to the pages where they are: no copy.
     Referenced,
+    /// Large pieces are referred to, small ones copied.
+    BySize,
 }
 
 /// Who owns the memory of a message while it is sent, and when the sender may write it again.
@@ -59,20 +61,20 @@ impl Sending {
     /// `None`: no other class competes with it.
     pub fn class(self) -> Option<Class> {
         match (self.packing, self.handover) {
-            (_, Handover::Referenced) => Some(Class::ZeroCopy),
+            (_, Handover::Referenced | Handover::BySize) => Some(Class::ZeroCopy),
             (_, Handover::Encrypted) | (Packing::Beforehand, Handover::Copied) => None,
             (Packing::Packed | Packing::PerField, Handover::Copied) => Some(Class::TwoCopy),
             (Packing::ByKernel, Handover::Copied) => Some(Class::OneCopy),
         }
     }
 
-    /// Copies of each byte up to the socket; `None`: encryption moves bytes anyway.
+    /// Copies of each byte up to the socket; `None`: encryption moves bytes anyway, or the pieces decide.
     pub fn copies(self) -> Option<f64> {
         let in_user_space = if self.packing == Packing::Packed { 1.0 } else { 0.0 };
         match self.handover {
             Handover::Copied => Some(in_user_space + 1.0),
             Handover::Referenced => Some(in_user_space),
-            Handover::Encrypted => None,
+            Handover::Encrypted | Handover::BySize => None,
         }
     }
 }

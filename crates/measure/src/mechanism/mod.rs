@@ -161,6 +161,7 @@ syscost_core::registry! {
         writev::WRITEV,
         msg_zerocopy::MSG_ZEROCOPY,
         send_zerocopy::SEND_ZEROCOPY,
+        msg_zerocopy_large::MSG_ZEROCOPY_LARGE,
         msg_zerocopy_sleep::MSG_ZEROCOPY_SLEEP,
         sendfile::SendFile,
         splice::Splice,

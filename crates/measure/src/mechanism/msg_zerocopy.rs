@@ -66,6 +66,7 @@ pub fn shape(point: &Point) -> RingShape {
         per_call: per_call(point),
         reap_batch: point.int_at(REAP_AXES[0].id).unwrap_or(REAP_BATCH),
         flags: more_flag(point),
+        lent_from: 0,
         nap: None,
     }
 }

@@ -6,7 +6,7 @@
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
 use super::SOCKET_BUFFER_BYTES;
-use super::{About, Mechanism, Packing, Sender, SenderSetup, Sending, Tally};
+use super::{About, Handover, Mechanism, Packing, Sender, SenderSetup, Sending, Tally};
 use super::{contiguous, copies, fields, fits_a_call};
 use crate::message::{Alignment, MESSAGE_BYTES, Message, MessageShape};
 use std::collections::VecDeque;
@@ -76,7 +76,7 @@ impl Mechanism for Zerocopy {
     }
 
     fn plain_calls(&self) -> bool {
-        !self.about.axes.is_empty()
+        !self.about.axes.is_empty() && self.about.facts.handover == Handover::Referenced
     }
 
     fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
@@ -106,9 +106,35 @@ pub struct RingShape {
     pub reap_batch: u64,
     /// MSG_MORE, or nothing.
     pub flags: libc::c_int,
+    /// Pieces of fewer bytes are copied, by calls of their own.
+    pub lent_from: usize,
     /// Where a sender may not go on before a completion, it sleeps this long and looks again. `None`: it sleeps in poll(2)
     /// until the error queue has something.
     pub nap: Option<Duration>,
+}
+
+/// Pieces that follow one another and are all lent, or all copied.
+struct SlotCall {
+    pieces: Gather,
+    flags: libc::c_int,
+}
+
+impl SlotCall {
+    /// The calls of a slot. All but the last say that more follows, or each would leave as a segment of its own.
+    fn of_slot(pieces: &[&Buffer], shape: &RingShape) -> Vec<SlotCall> {
+        let is_lent = |piece: &Buffer| piece.len() >= shape.lent_from;
+        let runs: Vec<&[&Buffer]> = pieces.chunk_by(|a, b| is_lent(a) == is_lent(b)).collect();
+        let call = |(at, run): (usize, &&[&Buffer])| {
+            let more = if at + 1 < runs.len() { libc::MSG_MORE } else { shape.flags };
+            let lent = if is_lent(run[0]) { libc::MSG_ZEROCOPY } else { 0 };
+            SlotCall { pieces: Gather::of(run.iter().copied()), flags: lent | more }
+        };
+        runs.iter().enumerate().map(call).collect()
+    }
+
+    fn lends(&self) -> bool {
+        self.flags & libc::MSG_ZEROCOPY != 0
+    }
 }
 
 /// A zero-copy sender.
@@ -121,8 +147,9 @@ struct ZerocopyRing {
     /// Messages since the last look at the error queue.
     since_reap: u64,
     next: usize,
-    /// The pieces of each slot's messages.
-    gathers: Vec<Gather>,
+    /// The calls of each slot, equally many.
+    calls: Vec<SlotCall>,
+    calls_per_slot: usize,
     /// Keeps alive what the gathers, and the kernel, point to.
     ring: Vec<Message>,
     /// Likewise, where the messages of a call are one piece.
@@ -136,12 +163,13 @@ impl ZerocopyRing {
         socket::enable_zerocopy(socket)?;
         let (mut ring, mut packed) = (Vec::new(), Vec::new());
         let per_call = shape.per_call as usize;
-        let gathers = if packs {
+        let calls: Vec<SlotCall> = if packs {
             packed.extend((0..shape.slots).map(|_| contiguous(&message, shape.per_call)));
-            packed.iter().map(|whole| Gather::of([whole])).collect()
+            packed.iter().flat_map(|whole| SlotCall::of_slot(&[whole], &shape)).collect()
         } else {
             ring = copies(message, shape.slots * per_call);
-            ring.chunks_exact(per_call).map(|call| Gather::of(fields(call))).collect()
+            let slots = ring.chunks_exact(per_call).map(|slot| fields(slot).collect::<Vec<_>>());
+            slots.flat_map(|pieces| SlotCall::of_slot(&pieces, &shape)).collect()
         };
         Ok(ZerocopyRing {
             socket,
@@ -150,7 +178,8 @@ impl ZerocopyRing {
             refused_since: None,
             since_reap: 0,
             next: 0,
-            gathers,
+            calls_per_slot: calls.len() / shape.slots,
+            calls,
             ring,
             packed,
             tally: Tally::default(),
@@ -163,28 +192,39 @@ impl ZerocopyRing {
         while self.completions.outstanding(slot) {
             self.wait()?;
         }
-        let flags = libc::MSG_ZEROCOPY | self.shape.flags;
-        let mut outcome = self.gathers[slot].send(self.socket, flags);
-        loop {
-            let (sent_calls, result) = outcome;
-            self.tally.system_calls += sent_calls;
-            self.completions.sent(slot, sent_calls);
-            match result {
-                Ok(()) => break,
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
-                    self.tally.system_calls += 1;
-                    self.tally.enobufs += 1;
-                    self.wait_for_buffers()?;
-                    outcome = self.gathers[slot].resume(self.socket, flags);
-                }
-                Err(error) => return Err(error),
-            }
+        for call in slot * self.calls_per_slot..(slot + 1) * self.calls_per_slot {
+            self.send_call(slot, call)?;
         }
         self.refused_since = None;
         self.next = (slot + 1) % self.shape.slots;
         self.since_reap += self.shape.per_call;
         if self.since_reap >= self.shape.reap_batch {
             self.reap()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn send_call(&mut self, slot: usize, call: usize) -> io::Result<()> {
+        let SlotCall { flags, .. } = self.calls[call];
+        let lends = self.calls[call].lends();
+        let mut outcome = self.calls[call].pieces.send(self.socket, flags);
+        loop {
+            let (sent_calls, result) = outcome;
+            self.tally.system_calls += sent_calls;
+            if lends {
+                self.completions.sent(slot, sent_calls);
+            }
+            match result {
+                Ok(()) => break,
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                    self.tally.system_calls += 1;
+                    self.tally.enobufs += 1;
+                    self.wait_for_buffers()?;
+                    outcome = self.calls[call].pieces.resume(self.socket, flags);
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
@@ -219,9 +259,9 @@ impl ZerocopyRing {
         Ok(())
     }
 
-    /// What MSG_MORE holds back completes only when it is sent.
+    /// What MSG_MORE holds back completes only when it is sent. It does within a slot too, whose second call may be refused.
     fn push(&mut self) -> io::Result<()> {
-        if self.shape.flags & libc::MSG_MORE == 0 {
+        if self.shape.flags & libc::MSG_MORE == 0 && self.calls_per_slot == 1 {
             return Ok(());
         }
         self.tally.system_calls += 1;

@@ -24,10 +24,10 @@ const REST: &str = "rest";
 
 /// Runs of equal pieces, in the order of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MessageShape(Vec<Run>);
+pub struct MessageShape(Vec<EqualPieces>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
+struct EqualPieces {
     pieces: u64,
     /// Of each piece; `None`: its part of what the others leave.
     bytes: Option<u64>,
@@ -45,7 +45,7 @@ pub struct OpenPiece {
 
 impl Default for MessageShape {
     fn default() -> MessageShape {
-        MessageShape(vec![Run { pieces: USUAL, bytes: None }])
+        MessageShape(vec![EqualPieces { pieces: USUAL, bytes: None }])
     }
 }
 
@@ -58,8 +58,8 @@ impl MessageShape {
     pub fn parse(text: &str) -> Result<MessageShape, String> {
         let number = text.trim().parse::<u64>().ok();
         let shape = match number {
-            Some(pieces) => MessageShape(vec![Run { pieces, bytes: None }]),
-            None => MessageShape(text.split(',').map(Run::parse).collect::<Result<_, _>>()?),
+            Some(pieces) => MessageShape(vec![EqualPieces { pieces, bytes: None }]),
+            None => MessageShape(text.split(',').map(EqualPieces::parse).collect::<Result<_, _>>()?),
         };
         let pieces = shape.0.iter().fold(0, |sum: u64, run| sum.saturating_add(run.pieces));
         if pieces > MOST_PIECES {
@@ -87,7 +87,7 @@ impl MessageShape {
 
     /// Bytes of the pieces whose size it says.
     fn given_bytes(&self) -> u64 {
-        let bytes = |run: &Run| run.pieces.saturating_mul(run.bytes.unwrap_or(0));
+        let bytes = |run: &EqualPieces| run.pieces.saturating_mul(run.bytes.unwrap_or(0));
         self.0.iter().map(bytes).fold(0, u64::saturating_add)
     }
 
@@ -129,8 +129,8 @@ impl MessageShape {
     }
 }
 
-impl Run {
-    fn parse(text: &str) -> Result<Run, String> {
+impl EqualPieces {
+    fn parse(text: &str) -> Result<EqualPieces, String> {
         let text = text.trim();
         let (pieces, size) = match text.split_once(['x', 'X']) {
             Some((pieces, size)) => (pieces.trim().parse().map_err(|_| wrong(text))?, size.trim()),
@@ -138,7 +138,7 @@ impl Run {
         };
         let open = size == REST || size == "*";
         let bytes = if open { None } else { Some(parse_bytes(size).map_err(|_| wrong(text))?) };
-        Ok(Run { pieces, bytes })
+        Ok(EqualPieces { pieces, bytes })
     }
 }
 
@@ -152,7 +152,7 @@ fn wrong(text: &str) -> String {
 /// The form that [`MessageShape::parse`] reads back, one for each shape.
 impl fmt::Display for MessageShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [Run { pieces, bytes: None }] = self.0[..] {
+        if let [EqualPieces { pieces, bytes: None }] = self.0[..] {
             return write!(f, "{pieces}");
         }
         for (at, run) in self.0.iter().enumerate() {
