@@ -4,24 +4,39 @@
 
 use crate::args::Global;
 use crate::course_args::{CourseArgs, CourseLayout};
-use crate::{output, pdf};
-use anyhow::{Context, Result};
+use crate::output::complain;
+use crate::{output, pdf, run};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use syscost_analyze::whole::Analysis;
 use syscost_course::{Artefact, cse221, pa02, page};
 use syscost_experiment::run::directory::OpenDirectory;
-use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::files::{RECORD, RunDir};
+use syscost_sys::{process, program};
 
 const KEPT: &str = "the files could not be written (--out DIR writes them elsewhere)";
 
 pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
     let (CourseLayout::Pa02 { common, .. } | CourseLayout::Cse221 { common }) = &args.layout;
-    let (out, dir) = (&common.out, &common.run);
+    let experiment = match &args.layout {
+        CourseLayout::Pa02 { .. } => pa02::EXPERIMENT,
+        CourseLayout::Cse221 { .. } => cse221::EXPERIMENT,
+    };
+    let (out, measured) = (&common.out, common.run.is_none());
+    let dir = &common
+        .run
+        .as_ref()
+        .map_or_else(|| measure(&["run", experiment], experiment), |dir| Ok(dir.clone()))?;
     let run = RunDir::load(dir)?;
     let analysis = Analysis::of(&run);
     let (name, files) = match &args.layout {
         CourseLayout::Pa02 { roll, two_copy, cache, .. } => {
+            let cache = match cache {
+                None if measured && !pa02::has_misses(&run, &analysis) => counted(),
+                cache => cache.clone(),
+            };
             let counts = cache.as_deref().map(RunDir::load).transpose()?;
             let counts = counts.as_ref().map(|counts| (counts, Analysis::of(counts)));
             let counts = counts.as_ref().map(|(run, analysis)| (*run, analysis));
@@ -47,6 +62,27 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
     let written = written.iter().map(|path| format!("{}\n", path.display()));
     let kept = kept.iter().map(|path| format!("{} (kept: it may have your edits)\n", path.display()));
     output::print(&written.chain(kept).collect::<String>())
+}
+
+/// Runs a command of this program into a new directory: another process, as whoever typed it would.
+fn measure(arguments: &[&str], name: &str) -> Result<PathBuf> {
+    let dir = run::default_dir(name)?;
+    complain(&format!("measuring: syscost {} --out {}", arguments.join(" "), dir.display()));
+    let mut command = Command::new(program::path());
+    command.args(arguments).arg("--out").arg(&dir).stdout(Stdio::null());
+    process::die_with_parent_on_exec(&mut command);
+    let status = command.status().context("cannot start the measurement")?;
+    run::leave_nothing(None, &dir);
+    match status.success() || dir.join(RECORD).exists() {
+        true => Ok(dir),
+        false => bail!("the measurement ended with {status}, and made no run"),
+    }
+}
+
+/// Cache misses as the lab counts them; `None`: it cannot here, and has said why.
+fn counted() -> Option<PathBuf> {
+    let counts = measure(pa02::COUNTS, "cache");
+    counts.inspect_err(|error| complain(&format!("note: cache misses stay empty: {error:#}"))).ok()
 }
 
 /// The report as it stands in the directory, as a page and as PDF. The page stays where nothing prints it.

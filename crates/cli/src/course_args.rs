@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 pub const COURSE_EXAMPLES: &str = "\
 Examples:
+  syscost course pa02 --roll MT25999 --pdf     measures, counts, writes everything
   syscost run pa02-60 --out sweep        60 cells in four minutes
   syscost course pa02 --roll MT25999 sweep
   syscost lab --count cache --out counts
@@ -47,9 +48,10 @@ pub enum CourseLayout {
 
 #[derive(Args, Debug)]
 pub struct CourseRun {
-    /// Directory of a run
+    /// Directory of a run [default: measure one now, and of pa02 count cache misses in the lab where this machine has no
+    /// counters]
     #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    pub run: Option<PathBuf>,
     /// Write here [default: a directory in the run's]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -25,6 +25,7 @@ use syscost_report::{Block, escape};
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run cse221";
+pub const EXPERIMENT: &str = "cse221";
 
 /// Files of the layout begin so.
 const PREFIX: &str = "cse221_";

@@ -1,7 +1,7 @@
 //! A course report as a page to print: what stands in its Markdown, also what its author has written there since, with the
 //! run's pictures in their places.
 //!
-//! It reads the Markdown that [`super::markdown`] writes, and what a person adds to it: headings, paragraphs, lists, tables,
+//! It reads the Markdown that `markdown.rs` writes, and what a person adds to it: headings, paragraphs, lists, tables,
 //! commands, pictures of the layout. The page is that of a report.
 
 use super::Artefact;

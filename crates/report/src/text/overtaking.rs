@@ -381,7 +381,7 @@ mod tests {
             let (analysis, words) = (Analysis::of(&run), Words::of(&run));
             let crosses = |shown: &&Shown| matches!(&shown.says, Says::Overtaking(one) if one.metric == CPU);
             let shown =
-                analysis.findings.iter().flat_map(|answer| &answer.shown).find(crosses).expect("they cross");
+                analysis.answers.iter().flat_map(|answer| &answer.shown).find(crosses).expect("they cross");
             let told = recommendation(&run, &analysis.recommendation, ALONG.id);
             (
                 statements(std::slice::from_ref(shown), &words).remove(0).text,

@@ -17,7 +17,7 @@ pub struct FigureColumn {
     pub help: &'static str,
     pub kind: CaseKind,
     /// Summed, round by round.
-    metrics: &'static [&'static str],
+    pub metrics: &'static [&'static str],
     /// From the metric's unit to the column's.
     scale: f64,
     /// In the names of the quantities that it needs.

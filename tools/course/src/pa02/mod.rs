@@ -23,6 +23,10 @@ use syscost_report::section::machine;
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run pa02-60";
+pub const EXPERIMENT: &str = "pa02-60";
+/// What counts the misses of its cells in an emulator.
+pub const COUNTS: &[&str] =
+    &["lab", "--count", "cache", "--mechanism", "two-copy,one-copy,zero-copy", "--size", "256,1K,4K,16K,64K"];
 
 /// Columns before the figures.
 const BEFORE: &[CsvColumn] = &[
@@ -57,6 +61,17 @@ pub fn roll(text: &str) -> Result<String, String> {
         return Err("it begins file names: letters, digits, '-' and '_' only".into());
     }
     Ok(text.to_string())
+}
+
+/// Did this machine count cache misses?
+pub fn has_misses(run: &Run, analysis: &Analysis) -> bool {
+    let misses = |column: &&FigureColumn| column.kind == CaseKind::Transfer && plots::is_of_misses(column);
+    let metrics = || COLUMNS.iter().filter(misses).flat_map(|column| column.metrics);
+    run.record
+        .plan
+        .cases
+        .iter()
+        .any(|case| metrics().any(|m| analysis.cells.estimate(case.index, m).is_some()))
 }
 
 /// Every file of the layout. `counts`: a run that counted cache misses in an emulator.
