@@ -394,10 +394,7 @@ mod tests {
                 .starts_with("sendmsg beats pack_send from a second piece of between 232 B and 3.98 KiB up"),
             "{finding}"
         );
-        assert!(
-            finding.contains("fields 24,rest") && finding.contains("as good, at a second piece of 3.98 KiB."),
-            "{finding}"
-        );
+        assert!(finding.contains("as good, at a second piece of 3.98 KiB."), "{finding}");
         assert!(advice.contains("pack_send up to a second piece of 232 B"), "{advice}");
         assert!(advice.contains("sendmsg from a second piece of 3.98 KiB"), "{advice}");
         let (equal, _) = said("3");
