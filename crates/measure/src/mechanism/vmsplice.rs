@@ -225,7 +225,7 @@ mod tests {
         const BYTES: usize = 4096;
         const CALLS: u64 = 12;
         let (sender, mut receiver) = connected();
-        let shape = LentShape::new(vec![BYTES / 2; 2], Alignment::Heap, 1, unread, 4 * BYTES as u64);
+        let shape = LentShape::new(vec![BYTES / 8; 8], Alignment::Heap, 1, unread, 4 * BYTES as u64);
         let mut lender = lender(&sender, &Message::new(BYTES, Alignment::Heap), shape);
         for call in 0..CALLS {
             lender.send_call(|slot| slot.fill(stamp(call))).unwrap();
