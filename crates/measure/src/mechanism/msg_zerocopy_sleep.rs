@@ -20,5 +20,12 @@ pub static MSG_ZEROCOPY_SLEEP: Zerocopy = Zerocopy {
         source: "Documentation/networking/msg_zerocopy.rst",
         ..About::of(Sending::of(Packing::ByKernel, Handover::Referenced, Reuse::AtCompletion))
     },
-    shape: |_| RingShape { slots: IN_FLIGHT, per_call: 1, reap_batch: 1, flags: 0, lent_from: 0, nap: Some(NAP) },
+    shape: |_| RingShape {
+        slots: IN_FLIGHT,
+        per_call: 1,
+        reap_batch: 1,
+        flags: 0,
+        lent_from: 0,
+        nap: Some(NAP),
+    },
 };
