@@ -14,6 +14,8 @@ use syscost_report::text::words::Words;
 
 /// Cases that an error names.
 const SHOWN: usize = 4;
+/// What stands between words of printed names.
+const BETWEEN: [char; 5] = ['(', ')', ',', ';', '?'];
 /// Words of printed names that tell nothing.
 const FILLERS: &[&str] = &["and", "at", "over", "to", "with"];
 
@@ -49,8 +51,9 @@ fn worded<'r>(run: &'r Run, text: &str) -> Result<&'r Case> {
     let axes = Transfer.axes();
     let printed = Words::of(run);
     // `messages per call 8` is what an axis is called, and its value.
-    let titled = axes.iter().filter(|axis| axis.id != THREADS.id).fold(text.to_lowercase(), |text, axis| {
-        text.replace(&format!("{} ", axis.title.to_lowercase()), &format!("{}=", axis.flag))
+    let spaced = format!(" {}", text.to_lowercase().replace(BETWEEN, " "));
+    let titled = axes.iter().filter(|axis| axis.id != THREADS.id).fold(spaced, |text, axis| {
+        text.replace(&format!(" {} ", axis.title.to_lowercase()), &format!(" {}=", axis.flag))
     });
     let wanted: Vec<String> = words(&titled).into_iter().filter(|word| !FILLERS.contains(&&**word)).collect();
     let all: Vec<(&Case, BTreeSet<String>)> = transfers(run).map(|case| (case, names(case, &axes))).collect();
@@ -132,7 +135,7 @@ fn names(case: &Case, axes: &[Axis]) -> BTreeSet<String> {
 fn words(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let pieces =
-        text.split(|c: char| c.is_whitespace() || "(),;?".contains(c)).filter(|word| !word.is_empty());
+        text.split(|c: char| c.is_whitespace() || BETWEEN.contains(&c)).filter(|word| !word.is_empty());
     for word in pieces.map(str::to_lowercase) {
         match out.last_mut().filter(|last| last.ends_with(|c: char| c.is_ascii_digit())) {
             Some(_) if word == "b" => {}
