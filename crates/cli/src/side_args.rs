@@ -18,10 +18,10 @@ pub struct NameArgs {
     #[arg(long, value_name = "REVISION", conflicts_with = "resume", value_parser = short_name, hide_short_help = true)]
     pub revision: Option<String>,
     /// Keep the run as one of this baseline: syscost-runs/baselines/NAME. A baseline of several runs decides more
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["resume", "out", "repeat"], value_parser = baseline_name)]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["resume", "out", "repeat"], value_parser = baseline_name, hide_short_help = true)]
     pub save_baseline: Option<String>,
     /// Compare the run with this baseline (or directory) at the end
-    #[arg(long, value_name = "NAME", conflicts_with = "repeat")]
+    #[arg(long, value_name = "NAME", conflicts_with = "repeat", hide_short_help = true)]
     pub baseline: Option<PathBuf>,
     /// Builds, environments or settings that are measured side by side, --repeat times each (TOML,
     /// see docs/comparing.md): DIR/LABEL/run-1 ..

@@ -170,7 +170,9 @@ impl AdviceWords<'_> {
         let ranges = advice.ranges.iter().map(|range| self.range(advice, range));
         let mut details: Vec<Statement> =
             ranges.filter(|text| !text.is_empty()).map(|text| statement(format!("{by}{text}"))).collect();
-        if !advice.also.is_empty() && advice.ranges.iter().any(|range| range.sure != Sure::Alone) {
+        // Where no difference is significant by the first metric, the headline has said so.
+        let compared = advice.ranges.iter().any(|range| range.sure != Sure::Alone);
+        if !advice.also.is_empty() && compared && self.all_open(advice).is_none() {
             let metrics: Vec<String> = advice.also.iter().map(|id| self.title(id)).collect();
             details
                 .push(statement(format!("By {} nothing is significantly better than that.", and(&metrics))));
