@@ -66,5 +66,5 @@ fn statements_repeat_neither_the_headline_nor_each_other() {
 #[test]
 fn a_run_of_operations_is_asked_nothing_about_transfers() {
     let asked: Vec<&str> = answers("docs/runs/os").iter().map(|(answer, _)| answer.question).collect();
-    assert_eq!(asked, ["expensive", "unexpected"]);
+    assert_eq!(asked, ["expensive", "held_size", "unexpected"]);
 }
