@@ -174,8 +174,7 @@ impl AdviceWords<'_> {
         let compared = advice.ranges.iter().any(|range| range.sure != Sure::Alone);
         if !advice.also.is_empty() && compared && self.all_open(advice).is_none() {
             let metrics: Vec<String> = advice.also.iter().map(|id| self.title(id)).collect();
-            details
-                .push(statement(format!("By {} nothing is significantly better.", and(&metrics))));
+            details.push(statement(format!("By {} nothing is significantly better.", and(&metrics))));
         }
         if let Some(BatchingAdvice::Measured(ranges)) = &advice.batching {
             let of_range = |range: &BatchingRange| {
