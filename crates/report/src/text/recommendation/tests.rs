@@ -91,7 +91,6 @@ fn a_rival_at_some_places_is_none_at_all_of_them() {
     let said = [
         "If your message lies in pieces: no difference between sendmsg and writev is significant.",
         "Undecided at some sizes: pack_send.",
-        "By throughput nothing is significantly better.",
     ];
     assert_eq!(told(open(&rivals), MESSAGE_BYTES.id), said);
 }
