@@ -85,9 +85,8 @@ pub fn told(
     }
     let tables: Vec<EndTable> = std::iter::once(sides::table(&compared, &first)).chain(rivals).collect();
     let room = terminal::LINES.saturating_sub(head.lines().count() + tail.lines().count());
-    let rows = sides::rows_of(&tables, if all { usize::MAX } else { room });
-    let shown = tables.iter().zip(rows).map(|(table, rows)| terminal::first_rows(table, rows, look));
-    output::print(&(head + &shown.collect::<String>() + &tail))
+    let shown = terminal::tables(&tables, if all { usize::MAX } else { room }, look);
+    output::print(&(head + &shown + &tail))
 }
 
 /// The directories of both sides; one group of two variants is both.

@@ -22,10 +22,6 @@ use syscost_measure::probe::transfer::axes::MECHANISM;
 
 /// Metrics that an answer names.
 const METRICS: usize = 3;
-/// Lines around the rows of a table: a blank one, its heading, and what is left out.
-const AROUND_ROWS: usize = 3;
-/// Rows of a table that are shown in any case.
-const LEAST_ROWS: usize = 3;
 /// Cases that a sentence names.
 const NAMED: usize = 3;
 /// Columns of a case that an example names.
@@ -227,20 +223,6 @@ fn rows(compared: &SideComparison, changes: &[Change], what: &str, first: &Run) 
         changes.iter().partition(|change| change.worse().is_some());
     let rows = decided.into_iter().chain(open).map(row).collect();
     EndTable { title: None, columns, rows, note: None }
-}
-
-/// How many rows of each table so many lines have room for: neither table pushes the other out.
-pub fn rows_of(tables: &[EndTable], lines: usize) -> Vec<usize> {
-    let mut left = lines.saturating_sub(AROUND_ROWS * tables.len());
-    let mut rows = Vec::new();
-    for (place, table) in tables.iter().enumerate() {
-        let share = left / (tables.len() - place);
-        let others: usize = tables[place + 1..].iter().map(|other| other.rows.len()).sum();
-        let own = table.rows.len().min(share.max(left.saturating_sub(others)));
-        rows.push(own.max(LEAST_ROWS));
-        left = left.saturating_sub(own);
-    }
-    rows
 }
 
 /// What has to stand wherever instructions are shown.

@@ -69,16 +69,13 @@ pub fn text(report: &Report, place: Option<RunPlace>, look: TerminalLook) -> Str
 
 /// One table alone, with all of its rows.
 pub fn table(table: &EndTable, look: TerminalLook) -> String {
-    first_rows(table, usize::MAX, look)
+    tables(std::slice::from_ref(table), usize::MAX, look)
 }
 
-/// One table alone, with so many rows and how many there are beside them.
-pub fn first_rows(table: &EndTable, rows: usize, look: TerminalLook) -> String {
-    let sheet = Sheet::of(look, "in a wider terminal");
-    let mut lines = sheet.table(table, rows);
-    let hidden = table.rows.len().saturating_sub(rows);
-    lines.extend((hidden > 0).then(|| format!("… {}: --all shows them", count(hidden, "more row"))));
-    lines.join("\n") + "\n"
+/// Tables in so many lines; an option shows their other rows.
+pub fn tables(tables: &[EndTable], lines: usize, look: TerminalLook) -> String {
+    let sheet = Sheet { other_rows: "with --all", ..Sheet::of(look, "in a wider terminal") };
+    sheet.tables(tables, lines).join("\n") + "\n"
 }
 
 struct Sheet<'a> {
@@ -86,12 +83,14 @@ struct Sheet<'a> {
     look: TerminalLook,
     /// Where columns without room are.
     elsewhere: &'static str,
+    /// Where rows and tables without room are.
+    other_rows: &'static str,
     run: Option<&'a Path>,
 }
 
 impl Sheet<'_> {
     fn of(look: TerminalLook, elsewhere: &'static str) -> Sheet<'static> {
-        Sheet { width: usize::from(look.width.max(20)), look, elsewhere, run: None }
+        Sheet { width: usize::from(look.width.max(20)), look, elsewhere, other_rows: elsewhere, run: None }
     }
 
     /// A page may move; a terminal knows the directory that a command needs.
@@ -151,14 +150,14 @@ impl Sheet<'_> {
             }
             let unseen = tables.len() - place - usize::from(rows >= LEAST_ROWS);
             if other > 0 && rows >= LEAST_ROWS {
-                lines.push(cut(&format!("… {} in the report", more.join(" and ")), self.width));
+                lines.push(cut(&format!("… {} {}", more.join(" and "), self.other_rows), self.width));
                 continue;
             }
             if unseen > 0 {
                 more.push(count(unseen, "more table"));
             }
             if lines.len() < room {
-                lines.push(cut(&format!("… {} in the report", more.join(" and ")), self.width));
+                lines.push(cut(&format!("… {} {}", more.join(" and "), self.other_rows), self.width));
             }
             break;
         }
