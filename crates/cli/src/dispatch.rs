@@ -21,8 +21,14 @@ const USAGE: u8 = 2;
 
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     signals::survive_file_size_limit();
-    let arguments: Vec<OsString> = shorthand::expanded(arguments.collect());
-    let matches = match args::command().try_get_matches_from(&arguments) {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    let mut parsed = args::command().try_get_matches_from(&arguments);
+    let is_unknown = parsed.as_ref().is_err_and(|error| unknown_command(error).is_some());
+    if let Some(asked) = is_unknown.then(|| shorthand::asked(&arguments)).flatten() {
+        arguments = asked;
+        parsed = args::command().try_get_matches_from(&arguments);
+    }
+    let matches = match parsed {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to stdout with status 0; a closed pipe there is no error, a full disk is.

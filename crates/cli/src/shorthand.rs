@@ -6,23 +6,21 @@ use syscost_core::axis::suggest;
 use syscost_experiment::spec::Spec;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 
-/// The arguments with `run` before a question. What begins with an option or a command is left as it is.
-pub fn expanded(arguments: Vec<OsString>) -> Vec<OsString> {
+/// The arguments with `run` before a question; `None`: they begin with none.
+pub fn asked(arguments: &[OsString]) -> Option<Vec<OsString>> {
     let words: Vec<&str> =
         arguments.iter().skip(1).map_while(|word| word.to_str()).take_while(is_word).collect();
-    let Some(first) = words.first().filter(|first| !commands().iter().any(|name| name == *first)) else {
-        return arguments;
-    };
+    let first = words.first()?;
     let mechanism = axes::flags().into_iter().find(|(_, axis)| axis.id == MECHANISM.id);
     let asked: Vec<OsString> = if Spec::names().contains(first) {
         vec!["run".into(), first.into()]
     } else if mechanism.is_some_and(|(_, axis)| words.iter().all(|word| axis.parse(word).is_ok())) {
         vec!["run".into(), "--mechanism".into(), words.join(",").into()]
     } else {
-        return arguments;
+        return None;
     };
     let rest = if asked.len() == 2 { 2 } else { 1 + words.len() };
-    arguments[..1].iter().cloned().chain(asked).chain(arguments[rest..].iter().cloned()).collect()
+    Some(arguments[..1].iter().cloned().chain(asked).chain(arguments[rest..].iter().cloned()).collect())
 }
 
 /// What to type instead of a word that is no command.
@@ -51,8 +49,13 @@ mod tests {
     #[test]
     fn a_question_is_a_run_and_anything_else_stays() {
         let of = |text: &str| {
-            let words = text.split(' ').map(OsString::from).collect();
-            expanded(words).into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>().join(" ")
+            let words: Vec<OsString> = text.split(' ').map(OsString::from).collect();
+            asked(&words)
+                .unwrap_or(words)
+                .into_iter()
+                .map(|word| word.into_string().unwrap())
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         assert_eq!(of("syscost send sendmsg --size 4K"), "syscost run --mechanism send,sendmsg --size 4K");
         assert_eq!(of("syscost zero-copy"), "syscost run --mechanism zero-copy");
