@@ -1,4 +1,4 @@
-//! Modelled caches: what a guest's messages miss, told apart by side and mode, and never taken for hardware.
+//! Modelled caches: what a guest's messages miss, by side and mode, and never taken for hardware.
 //!
 //! Without the emulator, a compiler or a network at the first time these tests say so and are no pass.
 

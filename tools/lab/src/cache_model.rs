@@ -105,7 +105,7 @@ impl fmt::Display for Caches {
     }
 }
 
-/// Threads are told apart by an instruction of one architecture's kernels.
+/// The plugin knows threads by an instruction of one architecture's kernels.
 pub fn refuse_other(arch: &Arch) -> Result<()> {
     if arch.name == "x86_64" {
         return Ok(());

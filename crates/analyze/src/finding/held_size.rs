@@ -20,7 +20,7 @@ pub struct HeldSize;
 pub struct HeldRoom {
     pub holder: &'static str,
     pub act: &'static str,
-    /// What it might have taken; and what was written down before the first sample, with what that was.
+    /// The room that the holder could use; and the size that was predicted before the first sample, with its source.
     pub room: f64,
     pub expected: Option<(f64, String)>,
     /// The largest size that was held, and the smallest that was not.
@@ -28,7 +28,7 @@ pub struct HeldRoom {
     pub lost: f64,
     pub cost_held: f64,
     pub cost_lost: f64,
-    /// What it still had of larger ones.
+    /// The bytes of larger ones that the holder still had.
     pub kept: Option<f64>,
 }
 

@@ -58,7 +58,7 @@ pub struct ChangedRange {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyPlace {
     pub change: LargestChange,
-    /// Of the smaller value over the larger one.
+    /// The verdict is on the smaller value over the larger one.
     pub verdict: Verdict,
 }
 
@@ -114,7 +114,7 @@ fn compared(evidence: &Evidence<'_>, lines: &[LatencyLine]) -> Vec<Comparison> {
     claims(evidence.run, evidence.cells, &asked)
 }
 
-/// What is told of one metric along one axis.
+/// The comparisons of one metric along one axis, and where they are told from.
 struct ChangeView<'a> {
     evidence: &'a Evidence<'a>,
     axis: &'static str,
@@ -128,7 +128,7 @@ impl<'a> ChangeView<'a> {
         self.lines.iter().filter_map(|line| self.answered.get(&line.ends(span)?).copied()).collect()
     }
 
-    /// What significantly rises in a span, on the log scale over all of its lines; below 0 where it falls.
+    /// The sum of significant rises in a span, on the log scale over all of its lines; it is below 0 where they fall.
     fn rise(&self, span: (u64, u64)) -> f64 {
         let rise = |pair: &&Comparison| match pair.decision.verdict {
             Verdict::Less => pair.strength(),
@@ -146,7 +146,7 @@ impl<'a> ChangeView<'a> {
         let later = |from: &u64| values.range(from + 1..).map(|to| (*from, *to)).collect::<Vec<_>>();
         let mut spans: Vec<((u64, u64), f64)> =
             values.iter().flat_map(later).map(|span| (span, self.rise(span))).collect();
-        // Of equal ones the widest.
+        // The widest comes first among equal ones, because it says most.
         let width = |(from, to): (u64, u64)| values.range(from..to).count();
         spans.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(width(b.0).cmp(&width(a.0))));
         let Some(&(first, rise)) = spans.first() else { return Vec::new() };

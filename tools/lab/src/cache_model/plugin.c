@@ -2,7 +2,7 @@
 //
 // A program in the guest begins to count and reads its own counters by a store that means nothing to the machine, into
 // memory that it shares with this plugin: what was counted until then stands beside that store when it is over. User mode,
-// kernel and softirqs are counted apart. Threads are told apart by the one instruction of Linux that takes the stack of the
+// kernel and softirqs are counted apart. The plugin knows threads by the one instruction of Linux that takes the stack of the
 // next one. Sources: qemu's include/qemu/qemu-plugin.h; Linux, arch/x86/entry/entry_64.S (__switch_to_asm).
 
 #include "model.h"
