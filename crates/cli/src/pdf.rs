@@ -6,12 +6,12 @@
 use crate::output::complain;
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use syscost_host::cleaner::OwnedDirectory;
-use syscost_sys::process;
 use syscost_sys::sleep::sleep;
+use syscost_sys::{process, program};
 
 const BROWSERS: [&str; 5] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
@@ -56,7 +56,7 @@ pub fn of_page(beside: &Path, page: &Path) -> Result<Vec<u8>> {
 }
 
 fn browser(page: &Path, out: &Path) -> Option<Command> {
-    let mut command = Command::new(BROWSERS.iter().find_map(|name| installed(name))?);
+    let mut command = Command::new(BROWSERS.iter().find_map(|name| program::named(name, &[]))?);
     command.args([
         "--headless",
         "--disable-gpu",
@@ -78,7 +78,7 @@ fn browser(page: &Path, out: &Path) -> Option<Command> {
 }
 
 fn weasyprint(page: &Path, out: &Path) -> Option<Command> {
-    let mut command = Command::new(installed(WEASYPRINT)?);
+    let mut command = Command::new(program::named(WEASYPRINT, &[])?);
     command.args([page, out]);
     Some(command)
 }
@@ -91,9 +91,4 @@ fn address(path: &Path) -> String {
         .iter()
         .map(|byte| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") })
         .collect()
-}
-
-fn installed(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }

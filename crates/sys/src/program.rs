@@ -1,6 +1,6 @@
-//! The path of this very binary, for re-execution as a worker or a namespace holder.
+//! Programs by their files: this very binary, for re-execution as a worker or a namespace holder, and others by name.
 //!
-//! It must not name another binary: a worker of another build would speak another protocol.
+//! The path of this binary must not name another one: a worker of another build would speak another protocol.
 //! Source: proc(5), /proc/PID/exe.
 
 use sha2::{Digest, Sha256};
@@ -30,6 +30,15 @@ pub fn path() -> PathBuf {
         Ok(resolved) if same_file(&resolved, Path::new(SELF)) => resolved,
         _ => PathBuf::from(SELF),
     }
+}
+
+/// Another program's file: on the PATH, else in these folders.
+pub fn named(name: &str, more_folders: &[&str]) -> Option<PathBuf> {
+    let is_program =
+        |file: &PathBuf| fs::metadata(file).is_ok_and(|seen| seen.is_file() && seen.mode() & 0o111 != 0);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(more_folders.iter().map(PathBuf::from));
+    folders.map(|folder| folder.join(name)).find(is_program)
 }
 
 /// SHA-256 of the binary: figures of two runs compare only if their code was the same.

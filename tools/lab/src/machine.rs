@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use syscost_host::settings::{CACHES_OPTION, CLOCK_OPTION, EMULATED_OPTION, INSTRUCTIONS};
+use syscost_sys::program;
 use syscost_sys::sleep::sleep;
 
 pub const INITRD: &str = "initrd";
@@ -33,10 +34,8 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The emulator's path.
 pub fn find(arch: &Arch) -> Result<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
     let name = arch.emulator;
-    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
-    Ok(found.ok_or_else(|| {
+    Ok(program::named(name, &[]).ok_or_else(|| {
         missing(
             format!("there is no {name}"),
             format!(

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use syscost_sys::program;
 
 /// Axes of ours by id, values as on the command line.
 pub type Settings = Vec<(String, String)>;
@@ -137,14 +138,7 @@ fn file(name: &str) -> Result<PathBuf, String> {
         // A link to it that was replaced by a new build still runs.
         return Ok(PathBuf::from("/proc").join(std::process::id().to_string()).join("exe"));
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
-    files.find(|file| is_executable(file)).ok_or_else(|| format!("{name} is not on the PATH"))
-}
-
-fn is_executable(program: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(program).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    program::named(name, &[]).ok_or_else(|| format!("{name} is not on the PATH"))
 }
 
 /// What tells a program without a version from another.

@@ -11,6 +11,7 @@ use std::process::Command;
 use syscost_host::Unavailable;
 use syscost_host::files::Root;
 use syscost_host::settings;
+use syscost_sys::program;
 use syscost_sys::c_library;
 use syscost_sys::nfs_client::{self, NfsFile};
 
@@ -55,9 +56,7 @@ pub fn available() -> Result<(), Unavailable> {
 
 /// The program's file.
 pub fn path() -> Option<PathBuf> {
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&search).chain(SYSTEM_FOLDERS.map(PathBuf::from));
-    folders.map(|folder| folder.join(PROGRAM)).find(|path| path.is_file())
+    program::named(PROGRAM, &SYSTEM_FOLDERS)
 }
 
 /// Opens the served file, from the other side.
