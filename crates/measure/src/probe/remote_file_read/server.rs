@@ -11,9 +11,9 @@ use std::process::Command;
 use syscost_host::Unavailable;
 use syscost_host::files::Root;
 use syscost_host::settings;
-use syscost_sys::program;
 use syscost_sys::c_library;
 use syscost_sys::nfs_client::{self, NfsFile};
+use syscost_sys::program;
 
 /// Its value on the axis of file servers.
 pub const ID: &str = "nfs";
