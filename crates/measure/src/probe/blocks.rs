@@ -151,21 +151,18 @@ fn cached_bytes(file: &File, bytes: u64) -> Result<u64> {
 
 /// Drops the file from the page cache and makes sure that it is gone.
 pub fn drop_cached(file: &File, bytes: u64) -> Result<()> {
-    let mut left = 0;
     for _ in 0..TRIES {
         advise(file, Advice::DontNeed)?;
-        left = cached_bytes(file, bytes)?;
-        if left == 0 {
+        if cached_bytes(file, bytes)? == 0 {
             return Ok(());
         }
         // Read-ahead that was under way cannot be dropped until it has landed.
         sleep(UNDER_WAY);
     }
     Err(Unavailable {
-        reason: format!(
-            "the file system keeps {} of the file in the page cache when told to drop it (tmpfs, or pages in use)",
-            syscost_core::units::Unit::Bytes.format(left as f64)
-        ),
+        reason:
+            "the file system keeps the file in the page cache when told to drop it (tmpfs, or pages in use)"
+                .into(),
         remedy: "name a directory on a disk with --dir".into(),
     }
     .into())

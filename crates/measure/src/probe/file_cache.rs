@@ -19,7 +19,7 @@ use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use syscost_core::axis::DefaultValues::{Ints, Of};
 use syscost_core::axis::{Axis, IntAxis, Point, Value};
-use syscost_core::units::Unit;
+use syscost_core::units::{Unit, short_bytes};
 use syscost_host::memory_group::{self, MemoryGroup};
 use syscost_host::{Unavailable, allowance};
 use syscost_sys::clock::monotonic_ns;
@@ -204,7 +204,7 @@ fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
         bytes <= limit,
         Unavailable {
             reason: format!("files above {} are not written unasked", Unit::Bytes.format(limit as f64)),
-            remedy: format!("allow it with --cache-limit {bytes}"),
+            remedy: format!("allow it with --cache-limit {}", short_bytes(bytes)),
         }
     );
     let mut file = Blocks::open(round.task, 0, bytes, READ_BYTES, false)?;
@@ -241,11 +241,8 @@ fn read_first(file: &mut Blocks) -> Result<()> {
         ensure!(
             monotonic_ns() < deadline,
             Unavailable {
-                reason: format!(
-                    "the disk did not give {} within {} s, and the page cache did not have them",
-                    Unit::Bytes.format(file.bytes as f64),
-                    patience_ns / 1_000_000_000
-                ),
+                reason: "the disk did not give the file in time (2 s, or at 100 MB/s), and the page cache did not have it"
+                    .into(),
                 remedy: "name smaller sizes with --file-size, or a faster disk with --dir".into(),
             }
         );
