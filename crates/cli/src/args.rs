@@ -4,6 +4,7 @@
 use crate::axes::{self, OpenNames};
 use crate::course_args::{COURSE_EXAMPLES, CourseArgs};
 use crate::experiment_args::ExperimentArgs;
+use crate::export::RunExportArgs;
 use crate::fleet_args::{FLEET_EXAMPLES, FleetArgs};
 use crate::history_args::{HISTORY_EXAMPLES, HistoryArgs};
 use crate::lab_args::{LAB_EXAMPLES, LabArgs};
@@ -301,6 +302,8 @@ pub struct RunArgs {
     /// Exit 1 where a case was skipped
     #[arg(long)]
     pub strict: bool,
+    #[command(flatten)]
+    pub exports: RunExportArgs,
     /// Record the samples alone: a guest's run is reported outside
     #[arg(long, hide = true)]
     pub no_report: bool,
@@ -314,9 +317,9 @@ pub struct ReportArgs {
     /// Directory of a run
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
-    /// Write the plots and data paths as SVG files too
-    #[arg(long)]
-    pub svg: bool,
+    /// Write each plot and data path into this directory: SVG, and PNG where rsvg-convert or a browser is installed
+    #[arg(long, value_name = "DIR")]
+    pub plots: Option<PathBuf>,
     /// Show the figures of a table that `analyse` reads, or of an earlier run's directory, beside
     /// this run's; may be given several times
     #[arg(long, value_name = "FILE|DIR")]
@@ -324,6 +327,8 @@ pub struct ReportArgs {
     /// Write here instead of into the run's directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub exports: RunExportArgs,
     #[command(flatten, next_help_heading = BESIDE)]
     pub reading: ReadingArgs,
 }

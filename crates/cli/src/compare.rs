@@ -1,6 +1,7 @@
 //! `compare BASE.. -- CANDIDATE..`: what got dearer between two sides of recorded runs.
 
 use crate::args::Global;
+use crate::export::{ExportFormat, Exports};
 use crate::side_args::CompareArgs;
 use crate::{baseline, output};
 use anyhow::{Context, Result, bail};
@@ -17,7 +18,7 @@ use syscost_experiment::run::group::GroupSides;
 use syscost_report::side_page::ComparedSides;
 use syscost_report::terminal;
 use syscost_report::text::ending::EndTable;
-use syscost_report::{html, sides};
+use syscost_report::{escape, export, html, sides};
 
 const COMPARISONS: &str = "comparisons.csv";
 const PAGE: &str = "comparison.html";
@@ -27,19 +28,24 @@ const NO_CANDIDATE: &str =
     "there is nothing to compare with: name a second run or group, or one group of two variants";
 
 pub fn run(args: &CompareArgs, global: &Global) -> Result<ExitCode> {
+    let exports = args.exports.checked(global.json)?;
     let (base, candidate) = sides_of(args)?;
-    told(&base, &candidate, args.out.as_deref(), args.all, global)?;
+    told(&base, &candidate, Telling { out: args.out.as_deref(), all: args.all, exports: &exports }, global)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Compares two sides, and says in a screen what changed; `all`: whatever its length.
-pub fn told(
-    of_base: &[PathBuf],
-    of_candidate: &[PathBuf],
-    out: Option<&Path>,
-    all: bool,
-    global: &Global,
-) -> Result<()> {
+/// Where a comparison is told.
+pub struct Telling<'a> {
+    /// The directory of its page.
+    pub out: Option<&'a Path>,
+    /// On the screen, whatever its length?
+    pub all: bool,
+    pub exports: &'a Exports,
+}
+
+/// Compares two sides, and says in a screen what changed.
+pub fn told(of_base: &[PathBuf], of_candidate: &[PathBuf], telling: Telling, global: &Global) -> Result<()> {
+    let Telling { out, all, exports } = telling;
     let (first, base) = side(of_base)?;
     let (_, candidate) = side(of_candidate)?;
     if let Some(why) = refusal(&base, &candidate) {
@@ -61,6 +67,24 @@ pub fn told(
         place.replace(PAGE, html::page(&page.report()).as_bytes())?;
         place.replace_with(COMPARISONS, |file| sides::write(&compared, (&first, &base, &candidate), file))?;
     }
+    let runs = format!("{} against {}: ", count(candidate.len(), "run"), count(base.len(), "run"));
+    let answer = runs + &sides::answer(&compared);
+    let rivals = sides::rival_table(&compared, &first);
+    let shared = rivals.iter().map(|_| sides::SHARED.to_string());
+    let notes: Vec<String> = shared.chain(sides::notes(&compared, &first, (&base, &candidate))).collect();
+    let tables: Vec<EndTable> = std::iter::once(sides::table(&compared, &first)).chain(rivals).collect();
+    let facts = sides::facts(&differing(&base, &candidate));
+    exports.write(|format| {
+        Ok(match format {
+            ExportFormat::Csv => {
+                let mut csv = Vec::new();
+                sides::write(&compared, (&first, &base, &candidate), &mut csv)?;
+                String::from_utf8_lossy(&csv).into_owned()
+            }
+            ExportFormat::Json => escape::plain_json(&sides::json(&compared, &first, &answer, &notes))?,
+            _ => export::compared(&answer, &tables, notes.iter().chain(&facts)),
+        })
+    })?;
     if global.json {
         let change = |change| json!(sides::verdict(change, &compared));
         let verdicts: Vec<_> = compared.changes.iter().map(change).collect();
@@ -69,21 +93,18 @@ pub fn told(
             &json!({ "answer": sides::answer(&compared), "verdicts": verdicts, "rivals": rivals, "dir": out }),
         );
     }
-    let runs = format!("{} against {}: ", count(candidate.len(), "run"), count(base.len(), "run"));
+    if exports.to_stdout() {
+        return Ok(());
+    }
     let look = output::look(global.color);
-    let head = output::entry("", 0, &(runs + &sides::answer(&compared)));
-    let rivals = sides::rival_table(&compared, &first);
-    let notes = sides::notes(&compared, &first, (&base, &candidate));
-    let shared = rivals.iter().map(|_| sides::SHARED.to_string());
-    let mut tail: String = shared.chain(notes).map(|note| output::entry("", 0, &note)).collect();
-    let facts = sides::facts(&differing(&base, &candidate));
+    let head = output::entry("", 0, &answer);
+    let mut tail: String = notes.iter().map(|note| output::entry("", 0, note)).collect();
     let shown = if all { facts.len() } else { FACTS };
     let left = facts.len().saturating_sub(shown);
     let left = (left > 0).then(|| format!("  … {}: --all shows them", count(left, "more fact")));
     for line in facts.into_iter().take(shown).chain(left) {
         tail += &format!("{}\n", terminal::cut(&line, usize::from(look.width)));
     }
-    let tables: Vec<EndTable> = std::iter::once(sides::table(&compared, &first)).chain(rivals).collect();
     let room = terminal::LINES.saturating_sub(head.lines().count() + tail.lines().count());
     let shown = terminal::tables(&tables, if all { usize::MAX } else { room }, look);
     output::print(&(head + &shown + &tail))

@@ -5,7 +5,7 @@
 use crate::args::Global;
 use crate::course_args::{CourseArgs, CourseLayout};
 use crate::output::complain;
-use crate::{output, pdf, run};
+use crate::{drawn, output, run};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::PathBuf;
@@ -95,7 +95,7 @@ fn printed(place: &OpenDirectory, files: &[Artefact]) -> Result<Vec<PathBuf>> {
         let [page, pdf] = ["html", "pdf"].map(|kind| report.name.replace(".md", &format!(".{kind}")));
         place.replace(&page, page::page(&markdown, files).as_bytes()).context(KEPT)?;
         let page = place.path().join(page);
-        let content = pdf::of_page(place.path(), &page)?;
+        let content = drawn::pdf(place.path(), &page)?;
         place.replace(&pdf, &content).context(KEPT)?;
         written.extend([page, place.path().join(pdf)]);
     }

@@ -2,17 +2,15 @@
 
 use crate::args::Global;
 use crate::compare::side;
-use crate::output;
 use crate::side_args::{GateArgs, WhenUndecided};
-use anyhow::{Context, Result};
-use std::path::Path;
+use crate::{export, output};
+use anyhow::Result;
 use std::process::ExitCode;
 use syscost_analyze::sides::RunFigures;
 use syscost_analyze::sides::facts::refusal;
 use syscost_analyze::sides::gate::{BudgetState, Budgets, GateAnswer};
 use syscost_core::units::count;
 use syscost_experiment::run::Run;
-use syscost_experiment::run::directory::OpenDirectory;
 use syscost_report::gate::GateReport;
 use syscost_report::sides;
 
@@ -21,7 +19,6 @@ const NOT_COMPARABLE: u8 = 3;
 const UNDECIDED: u8 = 4;
 /// What `git bisect run` takes for a commit that cannot be judged.
 const CANNOT_BE_JUDGED: u8 = 125;
-const STDOUT: &str = "-";
 
 pub fn run(args: &GateArgs, global: &Global) -> Result<ExitCode> {
     let (first, base) = side(&args.baseline)?;
@@ -76,18 +73,14 @@ fn told(args: &GateArgs, global: &Global, first: &Run, answer: &GateAnswer) -> R
     let report =
         GateReport::of(answer, first, matches!(args.undecided, WhenUndecided::Exit | WhenUndecided::Fail));
     let (to_stdout, to_files): (Vec<_>, Vec<_>) =
-        args.write.iter().partition(|(_, file)| file.as_os_str() == STDOUT);
-    for (format, file) in to_files {
-        let name = file.file_name().with_context(|| format!("{} is no file", file.display()))?;
-        let place = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        OpenDirectory::make(place)?.replace(&name.to_string_lossy(), (format.write)(&report).as_bytes())?;
-    }
-    for (format, _) in &to_stdout {
-        output::print(&(format.write)(&report))?;
+        args.write.iter().partition(|(_, file)| export::is_stdout(file));
+    let on_screen = to_stdout.is_empty();
+    for (format, file) in to_files.into_iter().chain(to_stdout) {
+        export::put(file, &(format.write)(&report))?;
     }
     if global.json {
         output::print_json(&report.json())?;
-    } else if to_stdout.is_empty() {
+    } else if on_screen {
         let mut text =
             output::entry("", 0, &report.sentence()) + &output::table(&report.table(), global.color);
         text.extend(report.notes().into_iter().map(|note| output::entry("", 0, note)));

@@ -2,6 +2,7 @@
 //! runs' directories back, as a user outside has them.
 
 use crate::args::Global;
+use crate::export::Exports;
 use crate::lab_args::{GuestArgs, LabArgs, LabCount};
 use crate::output::{self, Paint};
 use crate::{asked, audit, report, run as run_command, status};
@@ -61,7 +62,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         measured |= run.record.state != State::NothingMeasured;
         let alone = kernels.len() == 1;
         let more = json!({ "nic": args.guest.nic.name, "kernel": brought.kernel });
-        report::written(&run, &place, alone.then_some(global), more)?;
+        report::written(&run, &place, alone.then_some(global), &Exports::default(), more)?;
         if alone && !global.json && !counting {
             output::print(&audit::recorded(&run.record, global.color))?;
         }

@@ -4,7 +4,8 @@
 //! much or starts a thread: a worker is started thousands of times in a run.
 
 mod output;
-mod pdf;
+mod export;
+mod drawn;
 mod axes;
 mod baseline;
 mod course_args;

@@ -56,6 +56,11 @@ pub fn run(
     global: &Global,
     command: Vec<String>,
 ) -> Result<ExitCode> {
+    if !args.exports.checked(global.json)?.is_empty() {
+        bail!(
+            "--repeat makes several runs: export one with `syscost report DIR/run-1`, or all with `syscost compare`"
+        );
+    }
     let spec = asked::spec(&args.asked, matches)?;
     let variants = args.names.variants.as_deref().map_or_else(|| Ok(vec![]), variants_of)?;
     let group = args.out.clone().map_or_else(|| run::default_dir(&spec.name), Ok)?;

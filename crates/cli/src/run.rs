@@ -2,6 +2,8 @@
 
 use crate::args::{Global, RunArgs};
 use crate::baseline::RUNS;
+use crate::compare::Telling;
+use crate::export::Exports;
 use crate::progress::Progress;
 use crate::side_args::NameArgs;
 use crate::{asked, axes, baseline, compare, output, refine, report, status};
@@ -29,7 +31,8 @@ use syscost_sys::optional;
 /// From argv to a spec, its plan, workers that fill the run directory, cells and answers, and what renders them.
 pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
     let baton = baton(&args.names)?;
-    // A mistyped baseline is told before a minute is measured.
+    // A mistyped baseline or file is told before a minute is measured.
+    let exports = args.exports.checked(global.json)?;
     let base = args.names.baseline.as_deref().map(baseline::runs_at).transpose()?;
     let begun = Instant::now();
     if let Some(flag) = axes::any(matches).filter(|_| args.resume.is_some()) {
@@ -58,13 +61,14 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     });
     let run = measured.inspect_err(|_| leave_nothing(args.out.as_deref(), &out))?;
     if !args.no_report {
-        report::written(&run, &out, Some(global), json!({}))?;
+        report::written(&run, &out, Some(global), &exports, json!({}))?;
     }
     if args.no_report || global.json {
         warn_of_unmeasured(&run, &out);
     }
     if let Some(base) = base {
-        compare::told(&base, &[out], None, false, global)?;
+        let exports = &Exports::default();
+        compare::told(&base, &[out], Telling { out: None, all: false, exports }, global)?;
     }
     outcome(&run, args.strict)
 }

@@ -1,5 +1,6 @@
 //! Options of what compares runs with runs.
 
+use crate::export::ExportArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use syscost_core::units::parse_fraction;
@@ -77,6 +78,8 @@ pub struct CompareArgs {
     /// Write comparison.html and comparisons.csv into this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub exports: ExportArgs,
 }
 
 pub const GATE_EXAMPLES: &str = "\

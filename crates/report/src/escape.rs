@@ -104,6 +104,14 @@ impl<W: io::Write> io::Write for PlainJson<W> {
     }
 }
 
+/// A document of JSON as a text that can only be read.
+pub fn plain_json(document: &impl serde::Serialize) -> serde_json::Result<String> {
+    let mut out = PlainJson(Vec::new());
+    serde_json::to_writer_pretty(&mut out, document)?;
+    out.0.push(b'\n');
+    Ok(String::from_utf8_lossy(&out.0).into_owned())
+}
+
 /// A name as a file name and an element id: lower case, digits, hyphens.
 pub fn slug(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -39,10 +39,16 @@ struct LatencyAdvice<'a> {
 }
 
 pub fn write(run: &Run, analysis: &Analysis, out: &mut dyn io::Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(escape::PlainJson(&mut *out), &file(run, analysis))?;
+    out.write_all(b"\n")
+}
+
+/// The document, for what holds it among others.
+pub fn file<'a>(run: &'a Run, analysis: &'a Analysis) -> impl Serialize + 'a {
     let of_latency = &analysis.latency;
     let Latency { by_rate, by_size, stalls, .. } = of_latency;
     let latency = LatencyAdvice { by_rate, by_size, stalls };
-    let file = FindingsFile {
+    FindingsFile {
         schema: SCHEMA,
         run: &run.record.id,
         trust: &analysis.trust,
@@ -50,7 +56,5 @@ pub fn write(run: &Run, analysis: &Analysis, out: &mut dyn io::Write) -> io::Res
         latency: (!of_latency.cases.is_empty()).then_some(latency),
         answers: &analysis.answers,
         problems: &analysis.problems,
-    };
-    serde_json::to_writer_pretty(escape::PlainJson(&mut *out), &file)?;
-    out.write_all(b"\n")
+    }
 }

@@ -1,6 +1,7 @@
 //! What a gate answers, for people and for the programs that read it: one writer for each format.
 
 use crate::escape;
+use crate::export::{markdown_table, paragraphs};
 use crate::sides::{CaseNames, DRIFT, interval, undecided};
 use crate::text::ending::EndTable;
 use maud::{PreEscaped, html};
@@ -152,15 +153,8 @@ fn junit(report: &GateReport) -> String {
 }
 
 fn markdown(report: &GateReport) -> String {
-    let line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|text| escape::markdown(text)).collect();
-        format!("| {} |\n", cells.join(" | "))
-    };
-    let table = report.table();
-    let rule = vec!["---".to_string(); table.columns.len()].join(" | ");
-    let rows: String = table.rows.iter().map(|row| line(row)).collect();
-    let notes: String = report.notes().iter().map(|note| format!("\n{note}\n")).collect();
-    format!("### syscost gate: {}\n\n{}| {rule} |\n{rows}{notes}", report.sentence(), line(&table.columns))
+    let notes = paragraphs(report.notes().into_iter().map(String::from));
+    format!("### syscost gate: {}\n{}{notes}", report.sentence(), markdown_table(&report.table()))
 }
 
 /// One annotation for each case that is not within its budget.

@@ -38,6 +38,7 @@ pub mod html;
 pub mod sides;
 pub mod side_page;
 pub mod counts_beside;
+pub mod export;
 pub mod gate;
 
 /// Cases that a sentence shows its links to; the links to the others are folded away behind it.

@@ -359,6 +359,25 @@ pub fn facts(differing: &[DifferingFact]) -> Vec<String> {
     std::iter::once(head).chain(differing.iter().map(one)).collect()
 }
 
+/// A comparison as one document.
+pub fn json(compared: &SideComparison, first: &Run, answer: &str, notes: &[String]) -> serde_json::Value {
+    let names = CaseNames::of(first);
+    let change = |change: &Change| {
+        let decision = &change.decision;
+        let known = |value: f64| (decision.level > 0.0 && value.is_finite()).then_some(value);
+        serde_json::json!({
+            "case": names.of_change(change), "metric": change.metric.id, "unit": change.metric.unit.symbol(),
+            "base": change.base, "candidate": change.candidate, "ratio": decision.ratio,
+            "ci_low": known(decision.low), "ci_high": known(decision.high), "ci_level": decision.level,
+            "verdict": word(change),
+        })
+    };
+    let all = |changes: &[Change]| changes.iter().map(change).collect::<Vec<_>>();
+    serde_json::json!({
+        "answer": answer, "cases": all(&compared.changes), "rivals": all(&compared.rivals), "notes": notes,
+    })
+}
+
 /// `comparisons.csv` of a comparison.
 pub fn write(
     compared: &SideComparison,

@@ -29,6 +29,24 @@ pub fn files(report: &Report) -> Vec<(String, String)> {
     drawings.map(|drawing| (format!("{}.svg", drawing.frame().id), drawing.standalone())).collect()
 }
 
+/// The same drawing for what knows no variables of a style and has no dark theme: papers, slides, librsvg, Inkscape.
+pub fn printable(drawing: &str) -> String {
+    const DARK: &str = "@media (prefers-color-scheme:dark){";
+    const ROOT: &str = ":root{";
+    let mut text = drawing.to_string();
+    while let Some((start, length)) = text.find(DARK).and_then(|at| Some((at, text[at..].find("}}")? + 2))) {
+        text.replace_range(start..start + length, "");
+    }
+    let mut values = Vec::new();
+    while let Some((start, length)) = text.find(ROOT).and_then(|at| Some((at, text[at..].find('}')? + 1))) {
+        let own = text[start + ROOT.len()..start + length - 1].replace('\n', "");
+        let pairs = own.split(';').filter_map(|one| one.split_once(':'));
+        values.extend(pairs.map(|(name, value)| (format!("var({name})"), value.to_string())));
+        text.replace_range(start..start + length, "");
+    }
+    values.iter().fold(text, |text, (name, value)| text.replace(name, value))
+}
+
 /// A line with its marker, for legends of plots that are too narrow for names at the ends.
 pub fn line_icon(style: usize) -> String {
     let mut canvas = Canvas::default();
@@ -107,6 +125,16 @@ impl Plot {
         if self.room == PlotRoom::Quarter { WIDTH / 2.0 } else { WIDTH }
     }
 
+    /// `CPU time per message, relative to send, by message size`
+    fn axes(&self) -> Option<String> {
+        let by = if self.named_below() || self.x.title.is_empty() {
+            String::new()
+        } else {
+            format!(", by {}", self.x.title)
+        };
+        (!self.y.title.is_empty() && !self.title.contains(&self.y.title)).then(|| self.y.title.clone() + &by)
+    }
+
     /// Does the x axis need its name? Sizes say what they are, and small panels stand beside others.
     fn named_below(&self) -> bool {
         self.room == PlotRoom::Half && self.x.unit != Unit::Bytes
@@ -124,7 +152,8 @@ impl SvgDrawing for Plot {
             width: self.width(),
             height: bottom + below,
             area: Some(area),
-            notes: self.note.iter().cloned().collect(),
+            // A file says what it shows: on the page its place does.
+            notes: self.axes().into_iter().chain(self.note.iter().cloned()).collect(),
             ..Frame::default()
         }
     }

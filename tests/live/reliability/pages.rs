@@ -238,7 +238,7 @@ fn shown_and_never_obeyed(scratch: &Path, honest: &Path, keep: &[&str]) {
     assert!(count > 100, "only {count} of {} strings could be poisoned", paths.len());
 
     for dir in [honest, &evil] {
-        let output = syscost_tame(&["report", &text(dir), "--svg"]);
+        let output = syscost_tame(&["report", &text(dir), "--plots", &text(dir)]);
         assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
     }
     syscost_tame(&["report", &text(&evil), "--json"]);

@@ -21,4 +21,5 @@ mod recommendation;
 mod references;
 mod findings;
 mod gate;
+mod exports;
 mod format;

@@ -6,6 +6,7 @@
 //! its reason, never 0 and never derived from another (latency is not threads over throughput).
 
 use syscost_analyze::whole::Analysis;
+use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
 use syscost_report::{Block, Plot, build, escape};
 
@@ -103,7 +104,7 @@ fn alone(section: &str, block: &Block) -> Vec<Block> {
     let titled = |plot: &Plot| {
         let title = format!("{section}: {}", plot.title);
         Block::Plot(Plot {
-            title: if plot.y.title.is_empty() { title } else { plot.title.clone() },
+            title: if plot.y.unit == Unit::Ratio { title } else { plot.title.clone() },
             ..plot.clone()
         })
     };
