@@ -116,7 +116,9 @@ impl Modules {
 
 fn read(path: &str, text: &str) -> (Path, Module) {
     let mut names: Path = path.trim_end_matches(".rs").split('/').map(str::to_string).collect();
-    names.pop_if(|name| ["mod", "lib", "main"].contains(&name.as_str()));
+    if names.last().is_some_and(|name| ["mod", "lib", "main"].contains(&name.as_str())) {
+        names.pop();
+    }
     let tokens = TokenStream::from_str(text).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut module = Module::default();
     walk(&mut module, &names, &tokens.into_iter().collect::<Vec<_>>(), true);

@@ -454,10 +454,10 @@ fn contrast(
             let of = |one: &Option<String>| {
                 let both = [&a, &b].map(|side| side.get(one).map_or(&[][..], |figures| figures));
                 let [base, mut candidate] = both.map(logs);
-                if let [[before], [after]] = both
-                    && let Some(change) = after.over(before)
-                {
-                    candidate = vec![base[0] + change];
+                if let [[before], [after]] = both {
+                    if let Some(change) = after.over(before) {
+                        candidate = vec![base[0] + change];
+                    }
                 }
                 Stratum { base, candidate, least_error: 0.0 }
             };

@@ -68,9 +68,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         }
         places.push(place);
     }
-    if let [base, others @ ..] = places.as_slice()
-        && !others.is_empty()
-    {
+    if let Some((base, others @ [_, ..])) = places.split_first() {
         if global.json {
             output::print_json_line(&json!({ "event": "group_written", "dir": out, "runs": places }))?;
         } else {

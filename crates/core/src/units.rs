@@ -257,7 +257,7 @@ pub fn parse_count(text: &str) -> Option<u64> {
 /// A size as a person types it and as [`parse_bytes`] reads it back exactly: `64`, `4K`, `1M`.
 pub fn short_bytes(bytes: u64) -> String {
     for (shift, letter) in [(30, 'G'), (20, 'M'), (10, 'K')] {
-        if bytes >= 1 << shift && bytes.is_multiple_of(1 << shift) {
+        if bytes >= 1 << shift && bytes % (1 << shift) == 0 {
             return format!("{}{letter}", bytes >> shift);
         }
     }
@@ -301,7 +301,7 @@ pub fn format_duration(duration: std::time::Duration) -> String {
     let seconds = duration.as_secs_f64();
     if seconds >= 60.0 {
         let whole = seconds.round() as u64;
-        return if whole.is_multiple_of(60) {
+        return if whole % 60 == 0 {
             format!("{}m", whole / 60)
         } else {
             format!("{}m {}s", whole / 60, whole % 60)

@@ -192,7 +192,7 @@ impl<'a> RoundSchedule<'a> {
 
     /// Is it time for windows of these? In every second round, and in the first of each.
     pub fn wants_windows(&self, players: &[usize], round: u32) -> bool {
-        round.is_multiple_of(WINDOWS) || players.iter().any(|case| !self.cases[*case].has_windows)
+        round % WINDOWS == 0 || players.iter().any(|case| !self.cases[*case].has_windows)
     }
 
     /// How long a visit of a block took.

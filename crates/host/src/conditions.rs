@@ -227,9 +227,8 @@ impl Conditions {
             }
             _ => {}
         }
-        if let Some((then, now)) = before.frequency_hertz.zip(self.frequency_hertz)
-            && now < then * (1.0 - SLOWER)
-        {
+        let frequencies = before.frequency_hertz.zip(self.frequency_hertz);
+        if let Some((then, now)) = frequencies.filter(|(then, now)| *now < then * (1.0 - SLOWER)) {
             said.push(format!("CPUs fell from {} to {}", Unit::Hertz.format(then), Unit::Hertz.format(now)));
         }
         if let Some(times) = self.throttled.filter(|times| *times > 0) {

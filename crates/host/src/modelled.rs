@@ -63,10 +63,9 @@ fn range_of_softirqs(symbols: impl Iterator<Item = String>) -> Option<Range<u64>
         let mut words = line.split_whitespace();
         let (address, name) = (words.next()?, words.nth(1)?);
         let address = u64::from_str_radix(address, 16).ok()?;
-        if let Some((_, begin, end @ None)) = &mut found
-            && address > *begin
-        {
-            *end = Some(address);
+        match &mut found {
+            Some((_, begin, end @ None)) if address > *begin => *end = Some(address),
+            _ => {}
         }
         // A compiler may have made a copy of its own, which has its name and a suffix.
         let newer =

@@ -89,7 +89,7 @@ impl<W: io::Write> io::Write for PlainJson<W> {
         if piece.is_ascii() && !piece.contains(&0x7f) {
             return self.0.write_all(piece).map(|()| piece.len());
         }
-        let mut rest = str::from_utf8(piece).map_err(io::Error::other)?;
+        let mut rest = std::str::from_utf8(piece).map_err(io::Error::other)?;
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c != '\n' && hidden(*c)) {
             self.0.write_all(&rest.as_bytes()[..at])?;
             c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(self.0, "\\u{unit:04x}"))?;

@@ -92,7 +92,7 @@ pub fn prose(text: &str) -> Markup {
     let text = visible(text);
     let parts: Vec<&str> = text.split('`').collect();
     // An odd backtick is only a character.
-    if parts.len().is_multiple_of(2) {
+    if parts.len() % 2 == 0 {
         return html! { (text) };
     }
     html! { @for (i, part) in parts.iter().enumerate() { @if i % 2 == 1 { code { (part) } } @else { (part) } } }

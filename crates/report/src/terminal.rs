@@ -227,9 +227,7 @@ impl Sheet<'_> {
     fn notice(&self, (label, colour): (&str, &str), notice: &Notice) -> Vec<String> {
         let mut lines =
             self.indented(&format!("{label}: {}: {}", notice.title, notice.text), NOTICE - 1, "", "  ");
-        if self.look.colour
-            && let Some(first) = lines.first_mut()
-        {
+        if let Some(first) = lines.first_mut().filter(|_| self.look.colour) {
             let plain = format!("{label}:");
             *first = first.replacen(&plain, &format!("\x1b[{colour}m{plain}\x1b[0m"), 1);
         }

@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn the_calls_do_what_their_names_say() {
         assert_eq!(getppid(), i64::from(std::os::unix::process::parent_id() as i32));
-        let (reader, writer) = io::pipe().unwrap();
+        let (reader, writer) = crate::pipe::pipe().unwrap();
         let mut byte = [0];
         assert_eq!((write(&writer, b"x"), read(&reader, &mut byte), byte[0]), (1, 1, b'x'));
         let event = eventfd(0, EventfdFlags::CLOEXEC).unwrap();

@@ -25,7 +25,7 @@ impl Chain {
     /// # Panics
     /// If the memory is too small, or `next` names a line outside it.
     pub fn lay(mut memory: Mapping, lines: usize, line_bytes: usize, next: impl Fn(usize) -> usize) -> Chain {
-        assert!(line_bytes.is_multiple_of(size_of::<*const u8>()) && line_bytes > 0 && lines > 0);
+        assert!(line_bytes % (size_of::<*const u8>()) == 0 && line_bytes > 0 && lines > 0);
         assert!(lines.checked_mul(line_bytes).is_some_and(|bytes| bytes <= memory.len()));
         let start = memory.as_mut_ptr();
         for line in 0..lines {

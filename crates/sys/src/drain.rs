@@ -2,18 +2,19 @@
 //!
 //! Sources: splice(2), fcntl(2) (F_SETPIPE_SZ), pipe(7).
 
+use super::pipe::pipe;
 use super::splice::{MOVE, splice};
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::fs::{File, OpenOptions};
-use std::io::{self, PipeReader, PipeWriter};
+use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::ptr::null_mut;
 
 /// A pipe that ends in /dev/null.
 #[derive(Debug)]
 pub struct Drain {
-    outlet: PipeReader,
-    inlet: PipeWriter,
+    outlet: File,
+    inlet: File,
     null: File,
     /// What the pipe holds, in whole pages.
     bytes: usize,
@@ -22,7 +23,7 @@ pub struct Drain {
 impl Drain {
     /// With a pipe of so many bytes, or of what the kernel gives where this user may have no more.
     pub fn of(bytes: usize) -> io::Result<Drain> {
-        let (outlet, inlet) = io::pipe()?;
+        let (outlet, inlet) = pipe()?;
         let _ = fcntl_setpipe_size(&inlet, bytes);
         let bytes = fcntl_getpipe_size(&inlet)?;
         let null = OpenOptions::new().write(true).open("/dev/null")?;
@@ -63,7 +64,7 @@ mod tests {
         let mut from = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (to, _) = listener.accept().unwrap();
         let drain = Drain::of(256 << 10).unwrap();
-        assert!(drain.bytes > 0 && drain.bytes.is_multiple_of(4096), "{drain:?}");
+        assert!(drain.bytes > 0 && drain.bytes % 4096 == 0, "{drain:?}");
         let sender = std::thread::spawn(move || from.write_all(&vec![1; 1 << 20]));
         let mut gone = 0;
         loop {

@@ -8,6 +8,7 @@ pub mod modelled_counters;
 pub mod area;
 pub mod boot;
 pub mod buffer;
+pub mod pipe;
 pub mod c_library;
 pub mod call;
 pub mod capability;

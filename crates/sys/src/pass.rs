@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn what_is_written_into_a_passed_pipe_arrives() {
         let (here, there) = UnixStream::pair().unwrap();
-        let (reader, writer) = std::io::pipe().unwrap();
+        let (reader, writer) = crate::pipe::pipe().unwrap();
         send_file(&here, writer.as_fd()).unwrap();
         drop(writer);
         let mut passed = File::from(receive_file(&there).unwrap());

@@ -42,39 +42,54 @@ pub fn empty_loop(n: u64) -> Option<u64> {
     EMPTY.map(|run| run(n.max(1)))
 }
 
+/// A function of these instructions and no others, by this name in the program. (Naked functions are newer than the
+/// oldest Rust that builds this.)
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! machine_code {
+    ($symbol:expr, fn $name:ident($($argument:ident: $type:ty)?) $(-> $returned:ty)?, $($line:expr),*) => {
+        mod $name {
+            core::arch::global_asm!(
+                concat!(".text\n.globl ", $symbol, "\n.hidden ", $symbol, "\n.type ", $symbol, ", %function"),
+                concat!($symbol, ":"),
+                $($line,)*
+                concat!(".size ", $symbol, ", . - ", $symbol),
+            );
+        }
+        // SAFETY: the instructions above keep to the platform's calling convention.
+        unsafe extern "C" {
+            #[link_name = $symbol]
+            safe fn $name($($argument: $type)?) $(-> $returned)?;
+        }
+    };
+}
+
 /// A procedure and its loop: these instructions put the arguments, and this one adds the last to the sum.
 /// Around the call the stack is kept aligned, and arguments are taken off it again.
 #[cfg(target_arch = "x86_64")]
 macro_rules! calls {
-    ([$($set:literal),*], $add:literal) => {
-        calls!("", [$($set),*], "", "", $add)
+    ($arguments:literal, [$($set:literal),*], $add:literal) => {
+        calls!($arguments, "", [$($set),*], "", "", $add)
     };
-    ($enter:literal, [$($set:literal),*], $clean:literal, $leave:literal, $add:literal) => {{
-        #[unsafe(naked)]
-        extern "C" fn procedure() {
-            core::arch::naked_asm!($add, "ret")
-        }
-
-        #[unsafe(naked)]
-        extern "C" fn run(_n: u64) -> u64 {
-            core::arch::naked_asm!(
-                "push rbx",
-                $enter,
-                "mov rbx, rdi",
-                "xor eax, eax",
-                ".p2align 5",
-                "2:",
-                $($set,)*
-                "call {procedure}",
-                $clean,
-                "dec rbx",
-                "jnz 2b",
-                $leave,
-                "pop rbx",
-                "ret",
-                procedure = sym procedure,
-            )
-        }
+    ($arguments:literal, $enter:literal, [$($set:literal),*], $clean:literal, $leave:literal, $add:literal) => {{
+        machine_code!(concat!("syscost_procedure_", $arguments), fn procedure(), $add, "ret");
+        machine_code!(
+            concat!("syscost_calls_", $arguments),
+            fn run(n: u64) -> u64,
+            "push rbx",
+            $enter,
+            "mov rbx, rdi",
+            "xor eax, eax",
+            ".p2align 5",
+            "2:",
+            $($set,)*
+            concat!("call syscost_procedure_", $arguments),
+            $clean,
+            "dec rbx",
+            "jnz 2b",
+            $leave,
+            "pop rbx",
+            "ret"
+        );
         Calls { run, procedure }
     }};
 }
@@ -83,35 +98,36 @@ macro_rules! calls {
 mod code {
     use super::Calls;
 
-    #[unsafe(naked)]
-    extern "C" fn empty(_n: u64) -> u64 {
-        core::arch::naked_asm!(
-            "push rbx",
-            "mov rbx, rdi",
-            "xor eax, eax",
-            ".p2align 5",
-            "2:",
-            "dec rbx",
-            "jnz 2b",
-            "pop rbx",
-            "ret"
-        )
-    }
+    machine_code!(
+        "syscost_empty_loop",
+        fn empty(n: u64) -> u64,
+        "push rbx",
+        "mov rbx, rdi",
+        "xor eax, eax",
+        ".p2align 5",
+        "2:",
+        "dec rbx",
+        "jnz 2b",
+        "pop rbx",
+        "ret"
+    );
 
     pub const EMPTY: Option<extern "C" fn(u64) -> u64> = Some(empty);
     pub const CALLS: &[Calls] = &[
-        calls!([], "add rax, 1"),
-        calls!(["mov edi, 1"], "add rax, rdi"),
-        calls!(["mov edi, 3", "mov esi, 1"], "add rax, rsi"),
-        calls!(["mov edi, 3", "mov esi, 4", "mov edx, 1"], "add rax, rdx"),
-        calls!(["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 1"], "add rax, rcx"),
-        calls!(["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 6", "mov r8d, 1"], "add rax, r8"),
+        calls!(0, [], "add rax, 1"),
+        calls!(1, ["mov edi, 1"], "add rax, rdi"),
+        calls!(2, ["mov edi, 3", "mov esi, 1"], "add rax, rsi"),
+        calls!(3, ["mov edi, 3", "mov esi, 4", "mov edx, 1"], "add rax, rdx"),
+        calls!(4, ["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 1"], "add rax, rcx"),
+        calls!(5, ["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 6", "mov r8d, 1"], "add rax, r8"),
         calls!(
+            6,
             ["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 6", "mov r8d, 7", "mov r9d, 1"],
             "add rax, r9"
         ),
         // The seventh travels on the stack; it lies above the return address.
         calls!(
+            7,
             "sub rsp, 8",
             ["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 6", "mov r8d, 7", "mov r9d, 8", "push 1"],
             "add rsp, 8",
@@ -124,32 +140,26 @@ mod code {
 /// As above: eight arguments fit into registers here, so that the stack is left alone.
 #[cfg(target_arch = "aarch64")]
 macro_rules! calls {
-    ([$($set:literal),*], $add:literal) => {{
-        #[unsafe(naked)]
-        extern "C" fn procedure() {
-            core::arch::naked_asm!($add, "ret")
-        }
-
-        #[unsafe(naked)]
-        extern "C" fn run(_n: u64) -> u64 {
-            core::arch::naked_asm!(
-                "stp x29, x30, [sp, #-32]!",
-                "str x19, [sp, #16]",
-                "mov x19, x0",
-                "mov x9, #0",
-                ".p2align 5",
-                "2:",
-                $($set,)*
-                "bl {procedure}",
-                "subs x19, x19, #1",
-                "b.ne 2b",
-                "mov x0, x9",
-                "ldr x19, [sp, #16]",
-                "ldp x29, x30, [sp], #32",
-                "ret",
-                procedure = sym procedure,
-            )
-        }
+    ($arguments:literal, [$($set:literal),*], $add:literal) => {{
+        machine_code!(concat!("syscost_procedure_", $arguments), fn procedure(), $add, "ret");
+        machine_code!(
+            concat!("syscost_calls_", $arguments),
+            fn run(n: u64) -> u64,
+            "stp x29, x30, [sp, #-32]!",
+            "str x19, [sp, #16]",
+            "mov x19, x0",
+            "mov x9, #0",
+            ".p2align 5",
+            "2:",
+            $($set,)*
+            concat!("bl syscost_procedure_", $arguments),
+            "subs x19, x19, #1",
+            "b.ne 2b",
+            "mov x0, x9",
+            "ldr x19, [sp, #16]",
+            "ldp x29, x30, [sp], #32",
+            "ret"
+        );
         Calls { run, procedure }
     }};
 }
@@ -158,24 +168,31 @@ macro_rules! calls {
 mod code {
     use super::Calls;
 
-    #[unsafe(naked)]
-    extern "C" fn empty(_n: u64) -> u64 {
-        core::arch::naked_asm!(".p2align 5", "2:", "subs x0, x0, #1", "b.ne 2b", "ret")
-    }
+    machine_code!(
+        "syscost_empty_loop",
+        fn empty(n: u64) -> u64,
+        ".p2align 5",
+        "2:",
+        "subs x0, x0, #1",
+        "b.ne 2b",
+        "ret"
+    );
 
     pub const EMPTY: Option<extern "C" fn(u64) -> u64> = Some(empty);
     pub const CALLS: &[Calls] = &[
-        calls!([], "add x9, x9, #1"),
-        calls!(["mov x0, #1"], "add x9, x9, x0"),
-        calls!(["mov x0, #3", "mov x1, #1"], "add x9, x9, x1"),
-        calls!(["mov x0, #3", "mov x1, #4", "mov x2, #1"], "add x9, x9, x2"),
-        calls!(["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #1"], "add x9, x9, x3"),
-        calls!(["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #6", "mov x4, #1"], "add x9, x9, x4"),
+        calls!(0, [], "add x9, x9, #1"),
+        calls!(1, ["mov x0, #1"], "add x9, x9, x0"),
+        calls!(2, ["mov x0, #3", "mov x1, #1"], "add x9, x9, x1"),
+        calls!(3, ["mov x0, #3", "mov x1, #4", "mov x2, #1"], "add x9, x9, x2"),
+        calls!(4, ["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #1"], "add x9, x9, x3"),
+        calls!(5, ["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #6", "mov x4, #1"], "add x9, x9, x4"),
         calls!(
+            6,
             ["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #6", "mov x4, #7", "mov x5, #1"],
             "add x9, x9, x5"
         ),
         calls!(
+            7,
             [
                 "mov x0, #3",
                 "mov x1, #4",
@@ -218,7 +235,7 @@ mod tests {
             } else {
                 let (opcode, distance) = (word(*at) as u32 >> 26, (word(*at) << 6 >> 4) as isize);
                 let target = calls.code().wrapping_add(*at).wrapping_offset(distance);
-                at.is_multiple_of(4) && opcode == 0b100101 && target == calls.procedure()
+                at % 4 == 0 && opcode == 0b100101 && target == calls.procedure()
             }
         };
         (0..LOOP_BYTES).filter(leads_there).collect()

@@ -3,11 +3,12 @@
 //!
 //! Sources: splice(2), vmsplice(2), sendfile(2), memfd_create(2), fcntl(2) (F_SETPIPE_SZ), pipe(7).
 
+use super::pipe::pipe;
 use super::socket::{advance, length_or_retry};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::fs::File;
-use std::io::{self, PipeReader, PipeWriter};
+use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 
@@ -19,15 +20,15 @@ const IOV_MAX: usize = 1024;
 /// A pipe of a stated size.
 #[derive(Debug)]
 pub struct Pipe {
-    reader: PipeReader,
-    writer: PipeWriter,
+    reader: File,
+    writer: File,
 }
 
 impl Pipe {
     /// The kernel rounds the size up to a power of two of pages. An ordinary user may not go beyond
     /// fs.pipe-max-size, nor beyond fs.pipe-user-pages-soft with all pipes together (EPERM).
     pub fn sized(bytes: usize) -> io::Result<Pipe> {
-        let (reader, writer) = io::pipe()?;
+        let (reader, writer) = pipe()?;
         fcntl_setpipe_size(&writer, bytes)?;
         Ok(Pipe { reader, writer })
     }

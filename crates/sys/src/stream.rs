@@ -61,8 +61,8 @@ impl Loops {
 
 /// Every loop takes whole blocks of aligned words.
 fn check(words: &[u64]) {
-    assert!(words.len().is_multiple_of(BLOCK_WORDS), "whole blocks");
-    assert!((words.as_ptr() as usize).is_multiple_of(BLOCK_WORDS * size_of::<u64>()), "aligned to a block");
+    assert!(words.len() % BLOCK_WORDS == 0, "whole blocks");
+    assert!((words.as_ptr() as usize) % (BLOCK_WORDS * size_of::<u64>()) == 0, "aligned to a block");
 }
 
 fn repeat(fill: fn(&mut [u64], u64), words: &mut [u64], first: u64, passes: u64) -> u64 {
@@ -83,8 +83,7 @@ fn best() -> Loops {
 /// The four loops over one kind of vector.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_loops {
-    ($room:ident, $name:literal, $feature:literal, $vector:ident, $zero:ident, $load:ident, $store:ident, $stream:ident,
-     $add:ident, $set:ident) => {
+    ($room:ident, $name:literal, $feature:literal, $vector:ident, $load:ident, $store:ident, $stream:ident, $add:ident) => {
         /// Callers must have the instruction set, and pass whole aligned blocks.
         mod $room {
             use super::{BLOCK_WORDS, Loops};
@@ -106,26 +105,34 @@ macro_rules! vector_loops {
             /// Vectors in one turn of the loop.
             const TURN: usize = BLOCK_WORDS / LANES;
 
+            /// Arithmetic of vectors stands in blocks that are unsafe for another reason: the functions are unsafe
+            /// to older compilers alone.
             #[target_feature(enable = $feature)]
             unsafe fn sum(words: &[u64]) -> u64 {
-                let mut sums = [$zero(); TURN];
+                let mut sums = [every(0); TURN];
                 let mut at = words.as_ptr().cast::<$vector>();
                 for _ in 0..words.len() / BLOCK_WORDS {
                     for sum in &mut sums {
                         // SAFETY: aligned, and within the slice: as many vectors as it has.
-                        *sum = $add(*sum, unsafe { $load(at) });
+                        *sum = unsafe { $add(*sum, $load(at)) };
                         at = at.wrapping_add(1);
                     }
                 }
-                let sum = sums.into_iter().fold($zero(), |a, b| $add(a, b));
                 // SAFETY: a vector is as many words, of any value.
-                let lanes = unsafe { core::mem::transmute::<$vector, [u64; LANES]>(sum) };
+                let lanes = unsafe { core::mem::transmute::<[$vector; TURN], [u64; BLOCK_WORDS]>(sums) };
                 lanes.into_iter().fold(0, u64::wrapping_add)
+            }
+
+            /// A vector of this word.
+            #[inline(always)]
+            fn every(word: u64) -> $vector {
+                // SAFETY: as in `sum`.
+                unsafe { core::mem::transmute([word; LANES]) }
             }
 
             #[target_feature(enable = $feature)]
             unsafe fn fill(words: &mut [u64], value: u64) {
-                let vector = $set(value as i64);
+                let vector = every(value);
                 let mut at = words.as_mut_ptr().cast::<$vector>();
                 for _ in 0..words.len() / BLOCK_WORDS {
                     for _ in 0..TURN {
@@ -151,7 +158,7 @@ macro_rules! vector_loops {
 
             #[target_feature(enable = $feature)]
             unsafe fn fill_past_caches(words: &mut [u64], value: u64) {
-                let vector = $set(value as i64);
+                let vector = every(value);
                 let mut at = words.as_mut_ptr().cast::<$vector>();
                 for _ in 0..words.len() / BLOCK_WORDS {
                     for _ in 0..TURN {
@@ -175,12 +182,10 @@ vector_loops!(
     "AVX2, vectors of 32 bytes",
     "avx2",
     __m256i,
-    _mm256_setzero_si256,
     _mm256_load_si256,
     _mm256_store_si256,
     _mm256_stream_si256,
-    _mm256_add_epi64,
-    _mm256_set1_epi64x
+    _mm256_add_epi64
 );
 #[cfg(target_arch = "x86_64")]
 vector_loops!(
@@ -188,12 +193,10 @@ vector_loops!(
     "SSE2, vectors of 16 bytes",
     "sse2",
     __m128i,
-    _mm_setzero_si128,
     _mm_load_si128,
     _mm_store_si128,
     _mm_stream_si128,
-    _mm_add_epi64,
-    _mm_set1_epi64x
+    _mm_add_epi64
 );
 
 #[cfg(not(target_arch = "x86_64"))]

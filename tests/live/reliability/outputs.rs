@@ -31,7 +31,7 @@ fn lead(command: &mut Command, descriptor: i32, to: To) {
         To::Full => {
             OpenOptions::new().write(true).open("/dev/full").expect("a device of every machine").into()
         }
-        To::Broken => Stdio::from(std::io::pipe().expect("a pipe").1),
+        To::Broken => Stdio::from(syscost_sys::pipe::pipe().expect("a pipe").1),
         To::Closed => Stdio::null(),
     };
     if descriptor == 1 {

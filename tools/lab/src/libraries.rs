@@ -37,7 +37,7 @@ fn loader(elf: &[u8]) -> Result<(Architecture, Option<String>)> {
     let file = ElfFile64::<Endianness>::parse(elf).context("it is no 64-bit ELF program")?;
     for header in file.elf_program_headers() {
         if let Some(name) = header.interpreter(file.endian(), elf)? {
-            let name = str::from_utf8(name).context("the name of its loader is no text")?;
+            let name = std::str::from_utf8(name).context("the name of its loader is no text")?;
             return Ok((file.architecture(), Some(name.to_string())));
         }
     }

@@ -175,9 +175,7 @@ pub fn heading(text: &str, operations: bool) -> Result<ReadAs, Doubt> {
         }
     }
     // `Latency (avg)`, `Latency (avg, us)`: what stands in brackets may be words.
-    if doubt.why.is_none()
-        && let Some((before, inside)) = text.split_once(['(', '['])
-    {
+    if let (None, Some((before, inside))) = (&doubt.why, text.split_once(['(', '['])) {
         let inside = inside.trim_end_matches([')', ']', ' ']);
         let again = match inside.rsplit_once([',', ' ']) {
             Some((words, unit)) => format!("{words} {before} ({unit})"),

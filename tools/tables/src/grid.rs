@@ -46,11 +46,11 @@ pub fn separated(name: &str, text: &str) -> Result<Grid, BadTable> {
     let titles: Vec<String> = lines.drain(..above).map(|line| line.cells.concat()).collect();
     let mut headings = lines.remove(0);
     // gnuplot's way: `# size threads` above figures.
-    if headings.cells.iter().all(|cell| !cell.contains(char::is_alphabetic))
-        && let Some(heading) = commented(text, headings.line, delimiter, headings.cells.len())
-    {
-        lines.insert(0, headings);
-        headings = heading;
+    if headings.cells.iter().all(|cell| !cell.contains(char::is_alphabetic)) {
+        if let Some(heading) = commented(text, headings.line, delimiter, headings.cells.len()) {
+            lines.insert(0, headings);
+            headings = heading;
+        }
     }
     grid(name, headings, lines, delimiter, titles)
 }

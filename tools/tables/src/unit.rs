@@ -91,9 +91,7 @@ fn ratio(text: &str) -> Option<(String, String)> {
     if let Some(at) = words.iter().position(|word| word.eq_ignore_ascii_case("per")) {
         return Some((words[..at].join(" "), words[at + 1..].join(" ")));
     }
-    if let [what @ .., "s" | "sec" | "second"] = &words[..]
-        && !what.is_empty()
-    {
+    if let Some((&("s" | "sec" | "second"), what @ [_, ..])) = words.split_last() {
         return Some((what.join(" "), "s".into()));
     }
     // Operations, not octets.

@@ -38,8 +38,7 @@ fn by_factor(from: u64, to: u64, factor: u64) -> Option<Vec<u64>> {
 }
 
 fn by_step(from: u64, to: u64, step: u64) -> Option<Vec<u64>> {
-    let reached =
-        step > 0 && from <= to && (to - from).is_multiple_of(step) && (to - from) / step < MOST as u64;
+    let reached = step > 0 && from <= to && (to - from) % step == 0 && (to - from) / step < MOST as u64;
     reached.then(|| (0..=(to - from) / step).map(|n| from + n * step).collect())
 }
 

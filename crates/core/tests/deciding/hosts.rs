@@ -36,7 +36,7 @@ fn matching(hosts: usize, number: usize) -> Vec<(usize, usize)> {
     let pairs = (0..even / 2).map(|at| (place(at), place(even - 1 - at)));
     let pairs = pairs.filter(|(a, b)| *a < hosts && *b < hosts);
     let turned = number / (even - 1) % 2;
-    pairs.map(|(a, b)| if (number + a.min(b) + turned).is_multiple_of(2) { (a, b) } else { (b, a) }).collect()
+    pairs.map(|(a, b)| if (number + a.min(b) + turned) % 2 == 0 { (a, b) } else { (b, a) }).collect()
 }
 
 impl Fleet {

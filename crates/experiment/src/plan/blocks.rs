@@ -119,7 +119,7 @@ impl RivalBlock {
 
     /// Does a round beside blocks in turns visit such a case?
     pub fn visited_aside(round: u32) -> bool {
-        round < ASIDE || round.is_multiple_of(ASIDE)
+        round < ASIDE || round % ASIDE == 0
     }
 
     /// Does a round play rivals that are settled?

@@ -105,10 +105,8 @@ impl RunDir {
         // Opened again: a copy of the descriptor would hold the lock for as long as the samples are read.
         let again = open_file(&held.way, SAMPLES)?;
         let mut read = samples::read(path, again, &mut record)?;
-        if read.torn
-            && let Some(start) = read.samples.drop_last_round()
-        {
-            read.whole = start;
+        if read.torn {
+            read.whole = read.samples.drop_last_round().unwrap_or(read.whole);
         }
         let slices = slices::read(&held.way, &mut record)?;
         let profiles = ProfileFile::load(&held.way)?.profiles;

@@ -52,7 +52,9 @@ impl<R: BufRead> KeptLines<R> {
         }
         self.number += 1;
         let mut found = FoundLine::Whole;
-        if self.bytes.pop_if(|byte| *byte == b'\n').is_none() {
+        if self.bytes.ends_with(b"\n") {
+            self.bytes.pop();
+        } else {
             let skipped = if length == self.longest { self.skip_line()? } else { None };
             length += skipped.unwrap_or(0);
             found = if skipped.is_some() { FoundLine::TooLong } else { FoundLine::Torn };

@@ -255,8 +255,10 @@ impl Stored {
                 break;
             }
         }
-        if times && let Err(what) = self.histograms.attach(&self.dir, &mut samples) {
-            let _ = self.trouble.set(what.to_string());
+        if times {
+            if let Err(what) = self.histograms.attach(&self.dir, &mut samples) {
+                let _ = self.trouble.set(what.to_string());
+            }
         }
         samples
     }

@@ -85,7 +85,7 @@ fn fraction(value: f64) -> String {
 fn duration(ns: u64) -> String {
     let (scale, unit) = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")]
         .into_iter()
-        .find(|(scale, _)| ns.is_multiple_of(*scale))
+        .find(|(scale, _)| ns % *scale == 0)
         .unwrap_or((1, "ns"));
     quoted(&format!("{}{unit}", ns / scale))
 }

@@ -388,10 +388,10 @@ impl<'a> RoundDriver<'a> {
             let spoke = silent.iter().zip(ready).find(|(_, ready)| *ready || over);
             if let Some((place, _)) = spoke {
                 let frame = self.listen(roles[*place], &mut workers[*place])?;
-                if let FromWorker::Failed { peer_lost: true, .. } = frame
-                    && let Some(cause) = self.cause_elsewhere(*place, workers)
-                {
-                    return Err(cause);
+                if let FromWorker::Failed { peer_lost: true, .. } = frame {
+                    if let Some(cause) = self.cause_elsewhere(*place, workers) {
+                        return Err(cause);
+                    }
                 }
                 frames[*place] = Some(self.told(roles[*place], frame)?);
             }

@@ -103,10 +103,8 @@ fn collect(folder: &str, all: &mut BTreeMap<String, String>) {
             if !by_device || name == "all" || name == "default" {
                 collect(&path, all);
             }
-        } else if !OURS.contains(&name.as_str())
-            && let Some(value) = read(&path)
-        {
-            all.insert(path, value);
+        } else if !OURS.contains(&name.as_str()) {
+            all.extend(read(&path).map(|value| (path, value)));
         }
     }
 }

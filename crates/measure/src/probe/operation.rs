@@ -160,7 +160,7 @@ pub fn whole_pages(point: &Point, size: IntAxis, flag: &str) -> Result<(), Unava
         reason: format!("{bytes} B is no number of whole pages of {page} B, which are what the kernel maps"),
         remedy: format!("{flag} {}", bytes.next_multiple_of(page)),
     };
-    if bytes.is_multiple_of(page) { Ok(()) } else { Err(refused()) }
+    if bytes % page == 0 { Ok(()) } else { Err(refused()) }
 }
 
 impl Probe for SystemOperation {

@@ -47,7 +47,7 @@ fn install(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
 fn hold_back(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     own::hold_back(false).context("cannot set the signal mask")?;
     checked(round, |number| {
-        let hold = number.is_multiple_of(2);
+        let hold = number % 2 == 0;
         own::hold_back(hold) == Some(!hold)
     })
 }

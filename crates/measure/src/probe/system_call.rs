@@ -18,6 +18,7 @@ use syscost_core::units::Unit;
 use syscost_host::clock;
 use syscost_host::files::Root;
 use syscost_sys::call;
+use syscost_sys::pipe::pipe;
 
 const ID: &str = "system_call";
 const CLOCK_GETTIME: &str = "clock_gettime";
@@ -161,7 +162,7 @@ fn clock_gettime(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
 }
 
 fn pipe_write_read(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
-    let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
+    let (reader, writer) = pipe().context("cannot make a pipe")?;
     let mut sent = 0u8;
     let mut byte = [0];
     checked(round, || {

@@ -114,10 +114,10 @@ fn meanings(headings: &[String], options: &ReadingOptions) -> (Meanings, bool) {
     if is_of_operations && one {
         plain = operations;
     }
-    if !plain.iter().any(|of| is_read(of, &[wanted]))
-        && let Some(of) = plain.iter_mut().flatten().find(|of| of.column == other)
-    {
-        of.column = wanted;
+    if !plain.iter().any(|of| is_read(of, &[wanted])) {
+        if let Some(of) = plain.iter_mut().flatten().find(|of| of.column == other) {
+            of.column = wanted;
+        }
     }
     (plain, is_of_operations)
 }
@@ -236,7 +236,7 @@ fn apart(plan: &mut ColumnPlan, headings: &[String], named: bool) -> Result<(), 
     let unknown: Vec<&String> = unknown.map(|(heading, _)| heading).collect();
     let named = named || plan.operations || matches!(plan.across, Some(Mechanism | Operation));
     let asked = |heading: &str| (ask("mechanism", heading, ""), ask("ignored", heading, ""));
-    if !named && let Some(first) = unknown.first() {
+    if let Some(first) = unknown.first().filter(|_| !named) {
         if unknown.iter().any(|heading| heading.is_empty()) {
             return Err("a column of names has no heading: write one above it".into());
         }

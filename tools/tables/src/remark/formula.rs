@@ -123,9 +123,10 @@ fn proportional(table: &PublishedTable) -> Vec<Remark> {
     let all = [&COUNTERS[..], &[Throughput]].concat();
     for (i, one) in all.iter().enumerate() {
         for other in &all[i + 1..] {
-            if !(told.contains(one) && told.contains(other))
-                && let Some(remark) = multiple(table, *one, *other)
-            {
+            if told.contains(one) && told.contains(other) {
+                continue;
+            }
+            if let Some(remark) = multiple(table, *one, *other) {
                 told.extend([*one, *other]);
                 found.push(remark);
             }

@@ -5,11 +5,13 @@
 //! futex(2), sched_yield(2).
 
 use rustix::event::{EventfdFlags, eventfd};
-use std::io::{self, PipeReader, PipeWriter};
+use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::{Duration, Instant};
 use syscost_sys::call;
+use syscost_sys::pipe::pipe;
 use syscost_sys::shared::SharedWords;
 
 /// How long a sleeping end waits at most where the call can say so.
@@ -42,11 +44,11 @@ pub trait Wire: Sync {
 }
 
 /// A pipe for each direction, and one of its own.
-pub struct Pipes([(PipeReader, PipeWriter); 3]);
+pub struct Pipes([(File, File); 3]);
 
 impl Wire for Pipes {
     fn new(_: bool) -> io::Result<Pipes> {
-        Ok(Pipes([io::pipe()?, io::pipe()?, io::pipe()?]))
+        Ok(Pipes([pipe()?, pipe()?, pipe()?]))
     }
 
     #[inline]

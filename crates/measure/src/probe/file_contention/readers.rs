@@ -11,13 +11,15 @@ use super::super::{Task, Window};
 use super::{FILE_SIZE, PROCESSES};
 use crate::probe::quantities;
 use anyhow::{Context, Result, bail, ensure};
-use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::fs::File;
+use std::io::{Read, Write};
 use std::time::Duration;
 use syscost_core::sample::Quantity;
 use syscost_core::stats;
 use syscost_host::clock::monotonic_ns;
 use syscost_sys::child::{self, Child};
 use syscost_sys::page_cache::Advice;
+use syscost_sys::pipe::pipe;
 use syscost_sys::process;
 
 pub const QUANTITIES: &[Quantity] = quantities! {
@@ -92,8 +94,8 @@ fn window(task: &Task, readers: &mut [ReaderProcess], overhead_ns: f64) -> Resul
 /// One child, and the parent's ends of its pipes.
 struct ReaderProcess {
     file: Blocks,
-    commands: PipeWriter,
-    results: PipeReader,
+    commands: File,
+    results: File,
     child: Child,
 }
 
@@ -111,8 +113,8 @@ impl ReaderProcess {
         let order = own.shuffled(blocks::seed(task).wrapping_add(number as u64));
         own.refuse_read_ahead(&order)?;
         let mut times = vec![0u8; READ_BLOCKS * size_of::<u32>()];
-        let (mut commanded, commands) = std::io::pipe().context("cannot make a pipe")?;
-        let (results, mut told) = std::io::pipe().context("cannot make a pipe")?;
+        let (mut commanded, commands) = pipe().context("cannot make a pipe")?;
+        let (results, mut told) = pipe().context("cannot make a pipe")?;
         // SAFETY: the child reads, writes and looks at the clock; everything it uses was allocated
         // before, and it neither allocates, locks nor unwinds (every index is checked by its loop).
         let child = unsafe { child::fork(|| serve(&mut own, &order, &mut times, &mut commanded, &mut told)) };
@@ -142,13 +144,7 @@ impl ReaderProcess {
 }
 
 /// The child's life: a deadline comes, it reads until then, and says what each read took.
-fn serve(
-    file: &mut Blocks,
-    order: &[u64],
-    times: &mut [u8],
-    commands: &mut PipeReader,
-    results: &mut PipeWriter,
-) -> i32 {
+fn serve(file: &mut Blocks, order: &[u64], times: &mut [u8], commands: &mut File, results: &mut File) -> i32 {
     // Touched before anything is timed: a forked child's memory is copied at its first write.
     times.fill(1);
     let mut next = order.iter().cycle();

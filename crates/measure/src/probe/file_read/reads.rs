@@ -213,7 +213,7 @@ impl FileReader {
                 self.file.verify(pass.blocks)?;
             }
             pass.blocks += 1;
-            if pass.blocks.is_multiple_of(look_every) && monotonic_ns() >= deadline {
+            if pass.blocks % look_every == 0 && monotonic_ns() >= deadline {
                 break;
             }
         }

@@ -160,7 +160,7 @@ mod tests {
 
         fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
             self.turn += 1;
-            if self.turn.is_multiple_of(3) {
+            if self.turn % 3 == 0 {
                 return Err(ErrorKind::Interrupted.into());
             }
             let before = self.taken.len();

@@ -20,13 +20,14 @@ use anyhow::{Context, Result};
 use files::{FileTaker, Gatherer};
 use rustix::pipe::fcntl_setpipe_size;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 use syscost_sys::pass;
+use syscost_sys::pipe::pipe;
 
 pub struct LocalTransfer;
 
@@ -59,11 +60,11 @@ const WAYS: &[Carrier] = &[
         id: "pipe",
         memory_bytes: PIPE_BYTES as u64,
         receive: |channel| {
-            let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
+            let (reader, writer) = pipe().context("cannot make a pipe")?;
             // A user whose pipes together are over fs.pipe-user-pages-soft keeps the size that there is.
             let _ = fcntl_setpipe_size(&reader, PIPE_BYTES);
             pass::send_file(channel, writer.as_fd()).context("cannot pass the pipe")?;
-            Ok(Box::new(FileTaker::new(File::from(OwnedFd::from(reader)))))
+            Ok(Box::new(FileTaker::new(reader)))
         },
         send: |channel, message, per_call| {
             let writer = File::from(pass::receive_file(channel).context("no pipe came")?);

@@ -135,7 +135,7 @@ impl Source for MessageStream {
     }
 
     fn whole(&self) -> Result<()> {
-        if !self.bytes.is_multiple_of(self.message_bytes) {
+        if self.bytes % self.message_bytes != 0 {
             bail!("the stream ended inside a message, after {} bytes", self.bytes);
         }
         Ok(())
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn a_byte_that_is_wrong_at_the_very_end_is_seen() {
         let done = taken(false).expect("nothing is damaged");
-        assert!(done.bytes > 0 && done.bytes.is_multiple_of(MESSAGE));
+        assert!(done.bytes > 0 && done.bytes % MESSAGE == 0);
         let error = taken(true).err().expect("the last byte is damaged").to_string();
         assert!(error.contains("is not what was sent"), "{error}");
     }

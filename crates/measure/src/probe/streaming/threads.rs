@@ -6,7 +6,7 @@ use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{OnceLock, mpsc};
+use std::sync::{RwLock, mpsc};
 use syscost_host::topology::{self, Placement, Topology};
 use syscost_host::{Unavailable, scarce};
 use syscost_sys::process::ProcessUsage;
@@ -64,8 +64,9 @@ pub fn together<'a, T: Send>(
     channel: &mut dyn Channel,
     prepare: impl Fn(usize) -> Result<Ready<'a, T>> + Sync,
 ) -> Result<Vec<T>> {
-    // Holds threads that are set up until every one is; or sends them home.
-    let gate = OnceLock::new();
+    // Holds threads that are set up until every one is; or sends them home. It opens where the lock is dropped.
+    let gate = RwLock::new(false);
+    let mut go = gate.write().expect("nobody else has it yet");
     let (tell, told) = mpsc::channel();
     std::thread::scope(|scope| {
         let mut not_started = None;
@@ -81,7 +82,7 @@ pub fn together<'a, T: Send>(
                     // Whatever went wrong: the others are waited for, and so is this one.
                     let _ = tell.send(prepared.is_ok());
                     let ready = prepared?;
-                    if *gate.wait() { ready().map(Some) } else { Ok(None) }
+                    if gate.read().is_ok_and(|go| *go) { ready().map(Some) } else { Ok(None) }
                 };
                 std::thread::Builder::new()
                     .spawn_scoped(scope, thread)
@@ -91,7 +92,8 @@ pub fn together<'a, T: Send>(
             .collect();
         let all_set_up = not_started.is_none() && (0..cpus.len()).all(|_| told.recv() == Ok(true));
         let started = if all_set_up { channel.ready() } else { Ok(()) };
-        gate.get_or_init(|| all_set_up && started.is_ok());
+        *go = all_set_up && started.is_ok();
+        drop(go);
         let mut done: Vec<Result<Option<T>>> = threads
             .into_iter()
             .map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a data thread panicked"))))

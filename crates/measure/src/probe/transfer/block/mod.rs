@@ -104,7 +104,7 @@ fn turns(block: &BlockTask, timing: Timing) -> Vec<Turn> {
         let turn = |(position, rival)| Turn { phase, rival, pass, position: position as u32, slice_ns };
         turns.extend(order.into_iter().enumerate().map(turn));
         let number = pass as usize / nulls;
-        if phase == Phase::Slices && (pass as usize).is_multiple_of(nulls) && number < 2 * NULL_TURNS {
+        if phase == Phase::Slices && (pass as usize) % nulls == 0 && number < 2 * NULL_TURNS {
             let (rival, slice_ns) = (block.rivals.len(), [STEPPING_NS, 0][number % 2]);
             turns.push(Turn { phase, rival, pass, position: rival as u32, slice_ns });
         }
