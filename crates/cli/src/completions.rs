@@ -2,18 +2,30 @@
 
 use crate::{args, output};
 use anyhow::Result;
+use clap::Command;
 use clap_complete::Shell;
 use syscost_experiment::spec::Spec;
 
 pub fn run(shell: Shell) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut args::command(), "syscost", &mut script);
+    let mut command = shown(&args::command()).version(env!("CARGO_PKG_VERSION"));
+    clap_complete::generate(shell, &mut command, "syscost", &mut script);
     let script = String::from_utf8_lossy(&script);
     output::print(&match shell {
         Shell::Zsh => with_files(&script),
         Shell::Fish => with_names(&script),
         _ => script.into_owned(),
     })
+}
+
+/// The command without what its help hides: some generators offer that too.
+fn shown(command: &Command) -> Command {
+    let arguments = command.get_arguments().filter(|argument| !argument.is_hide_set());
+    let subcommands = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+    Command::new(command.get_name().to_string())
+        .about(command.get_about().cloned().unwrap_or_default())
+        .args(arguments.cloned())
+        .subcommands(subcommands.map(shown))
 }
 
 /// An experiment is a name or a file. The generator offers zsh names alone.
