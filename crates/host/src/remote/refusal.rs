@@ -44,7 +44,7 @@ pub fn no_shell(target: &Target, shell: &NotOpened, without: &NotOpened) -> Unav
     }
     Unavailable {
         reason: format!("{target} has neither a shell nor syscost: {}; {}", shell.words, without.words),
-        remedy: "put the static build into its search path (dist/container makes an image that has it), or, on the machine \
+        remedy: "put the static build into its search path (dist/image makes an image that has it), or, on the machine \
                  where it runs, measure its network from outside: nsenter:PID"
             .into(),
     }
