@@ -2,22 +2,26 @@
 //!
 //! Colours and strokes are classes of the shared style. Layout only.
 
-use super::escape::xml;
+use super::{escape::xml, palette};
 use std::fmt::{Arguments, Write};
 
 /// Colours of the palette; a style beyond them has the same colours with other dashes.
 pub const COLOURS: usize = 8;
 const DASHES: usize = 4;
 
+/// The styles from here on are those of mechanisms.
+pub const FIRST_MECHANISM: usize = COLOURS * DASHES;
+
 /// The colours and the strokes; the page and the standalone files share them.
 pub const STYLE: &str = include_str!("plot.css");
 
 /// The class list of a series or a name.
 pub fn style_class(style: usize) -> String {
-    match (style / COLOURS) % DASHES {
-        0 => format!("s{}", style % COLOURS),
-        dash => format!("s{} d{dash}", style % COLOURS),
-    }
+    let (colour, dash) = match palette::parts(style) {
+        Some((place, variant)) => (format!("hue{place}-{variant}"), variant % DASHES),
+        None => (format!("s{}", style % COLOURS), (style / COLOURS) % DASHES),
+    };
+    if dash == 0 { colour } else { format!("{colour} d{dash}") }
 }
 
 /// What hatches: a mask, so that the hatched keeps its colour. Once on a page, once in a file.
@@ -60,14 +64,18 @@ pub trait SvgDrawing {
         let above = 14.0 + 20.0 * titles.len() as f64 + 18.0 * legend.len() as f64;
         let whole = above + height + 18.0 * notes.len() as f64 + 8.0;
         let mut canvas = Canvas::default();
+        self.draw(&mut canvas);
+        let drawn = std::mem::take(&mut canvas).0;
+        let legends: String = legend.iter().map(|(_, style)| style_class(*style)).collect();
         canvas.put(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 -{above:.0} {width:.0} {whole:.0}\" \
              width=\"{:.0}\" height=\"{:.0}\" role=\"img\" class=\"plot {class} standalone\">\n\
-             <title>{}</title>\n<style>{}</style>{}\n",
+             <title>{}</title>\n<style>{}{}</style>{}\n",
             width * 1.6,
             whole * 1.6,
             xml(spoken.as_deref().unwrap_or(title)),
             STYLE,
+            palette::rules(&(legends + &drawn)),
             HATCH
         ));
         canvas.rect("paper", (0.0, -above), (width, whole));
@@ -86,10 +94,9 @@ pub trait SvgDrawing {
                 canvas.put(format_args!(
                     "<svg x=\"{left}\" width=\"{inner:.0}\" height=\"{height:.0}\" overflow=\"visible\">"
                 ));
-                self.draw(&mut canvas);
-                canvas.0.push_str("</svg>");
+                canvas.0.push_str(&(drawn + "</svg>"));
             }
-            None => self.draw(&mut canvas),
+            None => canvas.0.push_str(&drawn),
         }
         for (line, y) in notes.iter().zip((0..).map(|i| height + 12.0 + 18.0 * f64::from(i))) {
             canvas.text("", (12.0, y), Anchor::Start, line);

@@ -1,6 +1,6 @@
 //! How a run's cases are laid out for reading: what varies, what is held constant, which values make lines of a plot.
 
-use super::Series;
+use super::{Series, palette};
 use std::collections::BTreeSet;
 use syscost_analyze::CellRef;
 use syscost_analyze::cells::{Cells, Pooled};
@@ -30,8 +30,8 @@ pub struct Layout<'a> {
     pub cases: Vec<&'a Case>,
     /// Ids of axes with several values, in column order.
     pub varying: Vec<&'static str>,
-    /// Names of the lines, in order of style.
-    pub series: Vec<String>,
+    /// Names of the lines and their styles.
+    pub series: Vec<(String, usize)>,
     /// Those that are drawn: all, or an even choice of very many.
     pub sizes: Vec<u64>,
     pub threads: Vec<u64>,
@@ -125,13 +125,13 @@ impl<'a> Layout<'a> {
 
     /// A line for each that competes, through the points of its cases.
     pub fn lines(&self, cases: &[&Case], points: impl Fn(&Case) -> Vec<(f64, Estimate)>) -> Vec<Series> {
-        let line = |(style, name): (usize, &String)| {
+        let line = |(name, style): &(String, usize)| {
             let mine = |case: &&&Case| self.series_name(&case.point).as_ref() == Some(name);
             let mut points: Vec<_> = cases.iter().filter(mine).flat_map(|case| points(case)).collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            (!points.is_empty()).then(|| Series::of(name, style, points))
+            (!points.is_empty()).then(|| Series::of(name, *style, points))
         };
-        self.series.iter().enumerate().filter_map(line).collect()
+        self.series.iter().filter_map(line).collect()
     }
 
     /// One of its cases by its index in the plan.
@@ -173,18 +173,22 @@ impl<'a> Layout<'a> {
         self.cases.iter().any(|c| self.cells.cell(c.index, metric).is_some())
     }
 
-    fn make_series(&self) -> Vec<String> {
+    fn make_series(&self) -> Vec<(String, usize)> {
         let order: Vec<&str> = self.axis(SERIES.id).map(|a| a.kind.names()).unwrap_or_default();
-        let mut names: BTreeSet<(usize, Point, String)> = BTreeSet::new();
+        let mut names: BTreeSet<(usize, Point, String, Option<&str>)> = BTreeSet::new();
         for case in &self.cases {
             let Some(name) = self.series_name(&case.point) else { continue };
             let wanted = case.point.text(SERIES);
             let place = order.iter().position(|o| Some(*o) == wanted).unwrap_or(order.len());
             let mut own = case.point.clone();
             own.retain(|id| self.bound.contains(&id));
-            names.insert((place, own, name));
+            names.insert((place, own, name, wanted));
         }
-        names.into_iter().map(|n| n.2).collect()
+        // The first of a mechanism is its plain form.
+        let plain =
+            |id: Option<&str>, own: &Point| names.iter().find(|n| n.3 == id).is_none_or(|n| n.1 == *own);
+        let styles = palette::styles(names.iter().map(|(_, own, _, id)| (*id, plain(*id, own))));
+        names.iter().map(|n| n.2.clone()).zip(styles).collect()
     }
 }
 

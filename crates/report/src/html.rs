@@ -9,16 +9,30 @@ use super::sentence::{self, Targets, prose, sentence};
 use super::text::ending::figure::within;
 use super::{
     Block, Compared, ComparedWith, Diagram, Entry, Layer, Movement, Notice, Plot, PlotRoom, Report, Section,
-    Standing, SvgDrawing, Table, TrustBar, canvas, diagram, policy, svg,
+    Standing, SvgDrawing, Table, TrustBar, canvas, diagram, palette, policy, svg,
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Renders the whole page.
 pub fn page(report: &Report) -> String {
     let targets = Targets::of(report);
-    let style = [canvas::STYLE, include_str!("page.css")].concat();
     let (folded, open): (Vec<&Section>, Vec<&Section>) =
         report.sections.iter().partition(|s| s.folded.is_some());
+    let body = html! { body {
+        (PreEscaped(canvas::HATCH))
+        header {
+            h1 { (visible(&report.title)) }
+            p.subtitle { (visible(&report.subtitle)) }
+        }
+        main {
+            @for error in &report.errors { div.error role="alert" { (notice(error)) } }
+            (trust(&report.trust))
+            (answer(report, &targets))
+            @for section in open { (self::section(section, &targets)) }
+            @for group in folded.chunk_by(|a, b| a.folded == b.folded) { (fold(group, &targets)) }
+        }
+    } };
+    let style = [canvas::STYLE, include_str!("page.css"), &palette::rules(&body.0)].concat();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -30,20 +44,7 @@ pub fn page(report: &Report) -> String {
                 title { (visible(&report.title)) }
                 style { (PreEscaped(&style)) }
             }
-            body {
-                (PreEscaped(canvas::HATCH))
-                header {
-                    h1 { (visible(&report.title)) }
-                    p.subtitle { (visible(&report.subtitle)) }
-                }
-                main {
-                    @for error in &report.errors { div.error role="alert" { (notice(error)) } }
-                    (trust(&report.trust))
-                    (answer(report, &targets))
-                    @for section in open { (self::section(section, &targets)) }
-                    @for group in folded.chunk_by(|a, b| a.folded == b.folded) { (fold(group, &targets)) }
-                }
-            }
+            (body)
         }
     };
     page.into_string()

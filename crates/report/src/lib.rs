@@ -13,6 +13,7 @@ pub use table::*;
 pub mod escape;
 mod shapes;
 mod canvas;
+pub mod palette;
 mod bars;
 pub mod context;
 pub mod material;

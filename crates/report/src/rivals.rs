@@ -1,9 +1,9 @@
 //! What competes at one place, laid out for the figure and the table: ways, sizes, thread counts, and how each way stands
 //! against the control. Decisions are those of the analysis.
 
-use crate::canvas::COLOURS;
 use crate::context::{Layout, SERIES, SIZE};
 use crate::material::Material;
+use crate::palette::{self, SHADES};
 use std::collections::BTreeMap;
 use syscost_analyze::compare::comparisons::{better_side, estimate};
 use syscost_analyze::compare::study::Study;
@@ -11,14 +11,15 @@ use syscost_core::axis::{Point, Value};
 use syscost_core::decide::{Decision, Verdict};
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
-use syscost_measure::mechanism::MESSAGES_PER_CALL;
+use syscost_measure::mechanism::{self, MESSAGES_PER_CALL};
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::{RECEIVER, THREADS};
 
 /// What a way is ranked by first, and what its table shows of it.
 pub const COST: &str = "total_cpu_ns_per_byte";
-/// Ways that one figure draws: as many as there are colours.
-const DRAWN: usize = COLOURS;
+/// Ways that one figure draws, and each of two: of one message a call and of several.
+const DRAWN: usize = SHADES;
+const DRAWN_EACH: usize = 5;
 /// Places that have a figure and a table of their own.
 const PLACES: usize = 6;
 
@@ -44,6 +45,8 @@ pub struct RivalWay {
     pub style: Option<usize>,
     /// Does somebody have to give it one buffer, so that it is no choice for fields?
     pub is_control: bool,
+    /// Does a call take several messages? They wait for one another, so that it is a choice of its own.
+    pub batched: bool,
     own: Point,
 }
 
@@ -68,6 +71,16 @@ impl<'a> RivalField<'a> {
         let Some(study) = study(m, COST).or(m.analysis.ways.first()) else { return Vec::new() };
         let layouts = m.layouts.iter().filter(|layout| layout.probe.compared());
         layouts.flat_map(|layout| fields(study, layout)).take(PLACES).collect()
+    }
+
+    /// The ways of one message a call and those of several, each with its name; without names where there is one kind.
+    pub fn kinds(&self) -> Vec<(&'static str, Vec<usize>)> {
+        let of =
+            |batched: bool| (0..self.ways.len()).filter(|way| self.ways[*way].batched == batched).collect();
+        let kinds: [Vec<usize>; 2] = [of(false), of(true)];
+        let several = kinds.iter().all(|ways| ways.iter().any(|way| *way != self.control));
+        let named = ["one message a call", "several messages a call"].into_iter().zip(kinds);
+        if several { named.collect() } else { vec![("", (0..self.ways.len()).collect())] }
     }
 
     pub fn case(&self, way: usize, size: u64, threads: u64) -> Option<usize> {
@@ -141,11 +154,11 @@ impl<'a> RivalField<'a> {
 
     /// Those that are not significantly worse than the best of those that start from the same as the reader: the control
     /// and its kin have one buffer to begin with, and are no choice for fields.
-    pub fn unbeaten(&self, study: &Study, row: FieldRow) -> Vec<usize> {
+    pub fn unbeaten(&self, study: &Study, row: FieldRow, among: &[usize]) -> Vec<usize> {
         let better = study.comparisons.metric.better;
-        let free: Vec<usize> = (0..self.ways.len()).filter(|way| !self.ways[*way].is_control).collect();
+        let free = among.iter().copied().filter(|way| !self.ways[*way].is_control);
         let value = |way: usize| self.middle(way, study.comparisons.metric.id, row).map(|e| e.value);
-        let known: Vec<(usize, f64)> = free.iter().filter_map(|way| Some((*way, value(*way)?))).collect();
+        let known: Vec<(usize, f64)> = free.filter_map(|way| Some((way, value(way)?))).collect();
         if known.len() < 2 || better == Better::Neither {
             return Vec::new();
         }
@@ -242,6 +255,7 @@ fn field<'a>(layout: &'a Layout<'a>, title: String, members: &[usize]) -> RivalF
                     .map_or("", |m| m.about().title),
                 style: None,
                 is_control: probe.is_control(&case.point),
+                batched: mechanism::per_call(&own) > 1,
                 own,
             });
             ways.len() - 1
@@ -281,33 +295,37 @@ pub fn name(layout: &Layout, own: &Point) -> String {
     name
 }
 
-/// Gives the ways that are drawn their styles: a colour for each mechanism, dashes for its variants. Of too many, those that
-/// nothing beats somewhere come first, then the cheapest.
+/// Gives the ways that are drawn their styles. Of too many of a kind, those that nothing of it beats somewhere come first,
+/// then the cheapest.
 fn choose(field: &mut RivalField, study: &Study) {
     let rows: Vec<FieldRow> = field.scopes().first().map(|scope| field.rows(*scope)).unwrap_or_default();
-    let mut wins = vec![0usize; field.ways.len()];
-    for row in &rows {
-        field.unbeaten(study, *row).into_iter().for_each(|way| wins[way] += 1);
-    }
     let cost = |way: usize| {
         let found: Vec<f64> =
             rows.iter().filter_map(|row| Some(field.ratio(study, way, *row)?.0.value.ln())).collect();
         if found.is_empty() { f64::INFINITY } else { found.iter().sum::<f64>() / found.len() as f64 }
     };
-    let mut order: Vec<usize> = (0..field.ways.len()).filter(|way| *way != field.control).collect();
-    if order.len() > DRAWN {
-        let keys: Vec<f64> = (0..field.ways.len()).map(cost).collect();
-        order.sort_by(|a, b| wins[*b].cmp(&wins[*a]).then(keys[*a].total_cmp(&keys[*b])));
+    let kinds = field.kinds();
+    let most = if kinds.len() > 1 { DRAWN_EACH } else { DRAWN };
+    let mut drawn: Vec<usize> = Vec::new();
+    for (_, ways) in &kinds {
+        let mut order: Vec<usize> = ways.iter().copied().filter(|way| *way != field.control).collect();
+        if order.len() > most {
+            let mut keys: BTreeMap<usize, (usize, f64)> =
+                order.iter().map(|way| (*way, (rows.len(), cost(*way)))).collect();
+            for way in rows.iter().flat_map(|row| field.unbeaten(study, *row, ways)) {
+                keys.entry(way).and_modify(|key| key.0 -= 1);
+            }
+            order.sort_by(|a, b| keys[a].0.cmp(&keys[b].0).then(keys[a].1.total_cmp(&keys[b].1)));
+        }
+        drawn.extend(order.into_iter().take(most));
     }
-    let mut colours: Vec<(String, usize)> = Vec::new();
-    for way in order.into_iter().take(DRAWN) {
-        let mechanism = field.ways[way].own.text(SERIES).unwrap_or_default().to_string();
-        let colour = colours.iter().position(|(known, _)| *known == mechanism).unwrap_or_else(|| {
-            colours.push((mechanism, 0));
-            colours.len() - 1
-        });
-        field.ways[way].style = Some(colour + COLOURS * colours[colour].1);
-        colours[colour].1 += 1;
+    let line = |way: &usize| {
+        let RivalWay { name, own, .. } = &field.ways[*way];
+        (own.text(SERIES), own.text(SERIES) == Some(name.as_str()))
+    };
+    let styles = palette::styles(drawn.iter().map(line));
+    for (way, style) in drawn.into_iter().zip(styles) {
+        field.ways[way].style = Some(style);
     }
 }
 

@@ -6,7 +6,7 @@
 use super::canvas::{Anchor, Area, COLOURS, Canvas, Frame, MARGIN, SvgDrawing, WHOLE, style_class};
 use super::marks::{self, TOP};
 use super::ticks::{AxisScale, linear_ticks, log_ticks, ratio_ticks};
-use super::{Plot, PlotAxis, PlotRoom, Report, Scale, Series};
+use super::{Plot, PlotAxis, PlotRoom, Report, Scale, Series, palette};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{self, Unit};
 
@@ -360,7 +360,8 @@ pub fn with_interval(e: &Estimate) -> String {
 
 /// Eight shapes, so that colour is never the only difference.
 fn marker(canvas: &mut Canvas, style: usize, (x, y): (f64, f64)) {
-    let path = match (style + style / COLOURS) % 8 {
+    let shape = palette::parts(style).map_or(style + style / COLOURS, |(place, variant)| place + variant);
+    let path = match shape % 8 {
         0 => "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z",
         1 => "M-3.6-3.6h7.2v7.2h-7.2Z",
         2 => "M0-4.8L4.6 3.4H-4.6Z",

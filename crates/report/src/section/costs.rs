@@ -16,8 +16,6 @@ use syscost_core::units::{Unit, short_bytes};
 const COLUMNS: usize = 7;
 /// Sizes of one table.
 const PLACES: usize = 8;
-/// Ways that are rows of a table that is not folded.
-const ROWS: usize = 10;
 
 /// A tab: its title, the metric, and the one whose comparisons are its own.
 struct CostTab {
@@ -136,13 +134,22 @@ impl CostTable<'_> {
     fn by_way(&self) -> Vec<Block> {
         let drawn = |way: &usize| *way == self.field.control || self.field.ways[*way].style.is_some();
         let (shown, rest): (Vec<usize>, Vec<usize>) = self.ways().into_iter().partition(drawn);
-        let (shown, more) = shown.split_at(shown.len().min(ROWS));
-        let rest: Vec<usize> = more.iter().copied().chain(rest).collect();
-        let mut blocks: Vec<Block> = self.of_ways(shown, "").map(Block::Table).into_iter().collect();
+        let mut blocks: Vec<Block> = Vec::new();
+        let kinds = self.field.kinds();
+        for (at, (name, _)) in kinds.iter().enumerate() {
+            let of: Vec<usize> = shown.iter().copied().filter(|way| self.kind_of(*way) == at).collect();
+            let table = self.of_ways(&of, &["", "-batched"][at]);
+            blocks.extend(table.map(|table| Block::Table(table.titled(*name))));
+        }
         let title = format!("{} more", super::plural(rest.len(), "way"));
         let folded = self.of_ways(&rest, "-more").filter(|table| !table.rows.is_empty());
         blocks.extend(folded.map(|table| Block::Folded { title, blocks: vec![Block::Table(table)] }));
         blocks
+    }
+
+    /// Which of the field's kinds a way is of.
+    fn kind_of(&self, way: usize) -> usize {
+        self.field.kinds().iter().position(|(_, ways)| ways.contains(&way)).unwrap_or_default()
     }
 
     fn of_ways(&self, ways: &[usize], suffix: &str) -> Option<Table> {
@@ -178,7 +185,9 @@ impl CostTable<'_> {
 
     /// One for each of these ways.
     fn entries(&self, ways: &[usize], row: FieldRow) -> Vec<Entry> {
-        let unbeaten = self.study.map(|study| self.field.unbeaten(study, row)).unwrap_or_default();
+        let kinds = self.field.kinds();
+        let of = |study| kinds.iter().flat_map(move |(_, kind)| self.field.unbeaten(study, row, kind));
+        let unbeaten: Vec<usize> = self.study.into_iter().flat_map(of).collect();
         ways.iter().map(|way| self.entry(*way, row, &unbeaten)).collect()
     }
 

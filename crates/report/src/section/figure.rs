@@ -40,11 +40,16 @@ fn figure(study: &Study, field: &RivalField, at: usize) -> Vec<Block> {
         return Vec::new();
     }
     let panel = Panel { study, field, at };
-    let drawn = panel.drawn();
+    let kinds = field.kinds();
+    let (drawn, batched) =
+        (panel.drawn(&kinds[0].1), kinds.get(1).map(|(name, ways)| (*name, panel.drawn(ways))));
     let close = panel.close(&drawn, first);
-    let mut top: Vec<Plot> = panel.plot("all ways", &drawn, first, PlotRoom::Half).into_iter().collect();
+    let name = if batched.is_some() { kinds[0].0 } else { "all ways" };
+    let mut top: Vec<Plot> = panel.plot(name, &drawn, first, PlotRoom::Half).into_iter().collect();
     let apart = close.len() > 1 && close.len() < drawn.len();
-    if apart {
+    if let Some((name, ways)) = batched {
+        top.extend(panel.plot(name, &ways, first, PlotRoom::Half));
+    } else if apart {
         top.extend(panel.plot("the close race, on its own scale", &close, first, PlotRoom::Half));
     }
     let counts: Vec<FieldScope> = scopes.iter().copied().filter(|scope| *scope != FieldScope::Over).collect();
@@ -73,8 +78,8 @@ struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    fn drawn(&self) -> Vec<usize> {
-        (0..self.field.ways.len()).filter(|way| self.field.ways[*way].style.is_some()).collect()
+    fn drawn(&self, ways: &[usize]) -> Vec<usize> {
+        ways.iter().copied().filter(|way| self.field.ways[*way].style.is_some()).collect()
     }
 
     /// Those that stay near the best at every place.

@@ -300,7 +300,7 @@ impl<'a> LatencyView<'a> {
 
     /// The first value of the axis at which each that competes is saturated.
     fn ends(&self, axis: &str, cases: &[(&'a Case, &'a Distribution)]) -> Vec<(String, u64)> {
-        let end = |name: &String| {
+        let end = |(name, _): &(String, usize)| {
             let mine = cases.iter().filter(|(case, times)| {
                 times.kept() == RateKept::No && self.layout.series_name(&case.point).as_ref() == Some(name)
             });

@@ -5,7 +5,7 @@ use super::figure_column::{COLUMNS, FigureColumn};
 use super::grid::{CaseKind, CourseGrid, GridPlace, IMPLEMENTATIONS};
 use crate::CoursePicture;
 use syscost_core::units::Unit;
-use syscost_report::{Block, Plot, PlotAxis, Scale, Series};
+use syscost_report::{Block, Plot, PlotAxis, Scale, Series, palette};
 
 /// What a plot of a modelled cache says of itself.
 pub const MODELLED: &str = "modelled cache, emulated CPU";
@@ -56,7 +56,10 @@ fn lines(
     let line = |(way, implementation): (usize, &super::grid::Implementation)| {
         let point = |at: u64| Some((at as f64, column.estimate(grid, &place(way, at)).ok()?));
         let points: Vec<_> = along.clone().filter_map(point).filter(|(_, e)| e.value > 0.0).collect();
-        (points.len() > 1).then(|| Series::of(implementation.name, way, points))
+        (points.len() > 1).then(|| {
+            let style = palette::style(grid.mechanisms[way], 0).unwrap_or(way);
+            Series::of(implementation.name, style, points)
+        })
     };
     let lines: Vec<Series> = IMPLEMENTATIONS.iter().enumerate().filter_map(line).collect();
     (!lines.is_empty()).then_some(lines)
