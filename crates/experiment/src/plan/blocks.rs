@@ -184,11 +184,18 @@ pub(super) fn groups(cases: &[Case]) -> Vec<Vec<&Case>> {
     groups
 }
 
-/// Where this is, whatever the user chooses and whatever is measured together.
+/// Where this is, whatever the user chooses and whatever is measured together, and whatever comes with its value only (the
+/// reap batch of one mechanism).
 fn place(probe: &dyn Probe, point: &Point) -> Point {
     let mut place = probe.coordinates(point, false);
     let about = probe.about();
-    place.retain(|axis| ![about.together, about.adjacent].contains(&Some(axis)));
+    let mut usual = point.clone();
+    let adjacent = about.adjacent.and_then(|id| probe.axes().into_iter().find(|axis| axis.id == id));
+    let default = adjacent.and_then(|axis| Some((axis.id, axis.default().first()?.clone())));
+    default.into_iter().for_each(|(id, value)| usual.set(id, value));
+    place.retain(|axis| {
+        ![about.together, about.adjacent].contains(&Some(axis)) && probe.applies(axis, &usual)
+    });
     place
 }
 
@@ -310,6 +317,23 @@ mod tests {
         assert_eq!(ids.len(), blocks.len());
         let own: usize = blocks.iter().map(|block| block.own.len()).sum();
         assert_eq!(own, plan.cases.len());
+    }
+
+    #[test]
+    fn mechanisms_whose_latency_is_compared_are_visited_one_after_the_other() {
+        let plan = Plan::make_within(&Spec::named("latency").unwrap(), None).unwrap();
+        let blocks = plan.blocks();
+        let mechanisms = |block: &RivalBlock| {
+            let of = |case: &usize| plan.cases[*case].point.text_at("mechanism");
+            block.cases.iter().filter_map(of).collect::<std::collections::BTreeSet<_>>().len()
+        };
+        assert!(
+            blocks
+                .iter()
+                .all(|block| block.visit == BlockVisit::Adjacent && block.cases.len() == mechanisms(block))
+        );
+        assert!(blocks.iter().any(|block| block.cases.len() > 4), "with the one that has a reap batch");
+        assert_eq!(blocks.iter().map(|block| block.cases.len()).sum::<usize>(), plan.cases.len());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::transfer::{Transfer, far, held};
 use super::{
     Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, Window,
 };
-use crate::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
+use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
@@ -47,6 +47,7 @@ impl Probe for TcpLatency {
             source: "Tene, \"How NOT to measure latency\" and HdrHistogram; tcp(7)",
             roles: &[RECEIVER, SENDER],
             far_role: Some(RECEIVER),
+            adjacent: Some(MECHANISM.id),
             axis_rules: Some(&TcpLatency),
             alternatives: Some(&TcpLatency),
             ..ProbeAbout::DEFAULTS
