@@ -101,6 +101,17 @@ fn run(mut command: Command, text: &str, dir: &Path) -> Output {
     child.wait_with_output().expect("it ends")
 }
 
+/// As many as the data has, and each of some kind.
+fn every_problem_is_told(answer: &str, dir: &Path) {
+    let text = fs::read_to_string(dir.join("findings.json")).expect("the findings");
+    let findings: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let count = findings["problems"].as_array().expect("a list").len();
+    let numbers = answer.lines().map(|line| line.split(' ').next().and_then(|word| word.parse().ok()));
+    let numbers: Vec<usize> = numbers.map(|number| number.expect("a count")).collect();
+    assert!(count > 100 && numbers[0] == count, "{count}: {answer}");
+    assert_eq!(numbers[1..].iter().sum::<usize>(), count, "{answer}");
+}
+
 #[test]
 fn every_snippet_of_the_cookbook_runs() {
     let page = fs::read_to_string(root().join("docs/cookbook.md")).expect("the page");
@@ -117,7 +128,9 @@ fn every_snippet_of_the_cookbook_runs() {
         assert!(output.status.success(), "{text}\n{}", said(&output));
         let answer = String::from_utf8(output.stdout).expect("text");
         assert!(words[1] == "gate" || !answer.trim().is_empty(), "it prints nothing: {text}");
-        if let Some(question) = words.get(2) {
+        if words.get(2).is_some_and(|question| question == "careful") {
+            every_problem_is_told(&answer, dir.path());
+        } else if let Some(question) = words.get(2) {
             answers.entry(question.clone()).or_default().push(answer);
         }
     }
