@@ -1,22 +1,25 @@
 //! From the command line to a spec.
 
 use crate::experiment_args::ExperimentArgs;
-use crate::{axes, text_file};
+use crate::{axes, own_code, text_file};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
 use std::path::Path;
 use syscost_core::units::{parse_duration, parse_fraction};
-use syscost_experiment::spec::{self, BUILT_IN, Spec};
+use syscost_experiment::spec::{self, BUILT_IN, ProbeSpec, Spec};
 use syscost_host::remote::consent;
-use syscost_measure::probe::transfer::axes::PATH;
+use syscost_measure::own::OWN_OPERATION;
+use syscost_measure::probe::transfer::axes::{MECHANISM, PATH};
 
+/// The option that names operations.
+const OPERATION: &str = "operation";
 /// A few lines are usual; every value of every axis written out is some hundred kilobytes.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The experiment asked for, with every flag applied.
 pub fn spec(asked: &ExperimentArgs, matches: &ArgMatches) -> Result<Spec> {
     let mut spec = match &asked.experiment {
-        None => Spec::named(spec::DEFAULT)?,
+        None => unnamed(matches)?,
         Some(name) => experiment(name)?,
     };
     if asked.quick {
@@ -41,8 +44,23 @@ pub fn spec(asked: &ExperimentArgs, matches: &ArgMatches) -> Result<Spec> {
     if asked.experiment.is_none() {
         spec.leave_out_rulers(&axes::given(matches).collect::<Vec<_>>());
     }
+    spec.own = own_code::of_spec(&spec);
     spec.validate()?;
     Ok(spec)
+}
+
+/// Where no experiment is named: the default study, or the user's own operations, or both.
+fn unnamed(matches: &ArgMatches) -> Result<Spec> {
+    let given: Vec<&str> = axes::given(matches).collect();
+    if !given.contains(&OPERATION) {
+        return Ok(Spec::named(spec::DEFAULT)?);
+    }
+    if !given.contains(&MECHANISM.id) {
+        return Ok(Spec::named(OWN_OPERATION.id)?);
+    }
+    let mut both = Spec::named(spec::DEFAULT)?;
+    both.probes.push(ProbeSpec::of(OWN_OPERATION.id));
+    Ok(both)
 }
 
 pub fn time_limit_ns(text: &str) -> Result<u64> {

@@ -142,7 +142,7 @@ fn value_name(axis: &Axis) -> &'static str {
         Kind::Bytes { .. } => "BYTES,..",
         Kind::Int { .. } => "N,..",
         Kind::Switch => "on|off",
-        Kind::Name { .. } | Kind::NameOr { .. } => "NAME,..",
+        Kind::Name { .. } | Kind::Listed(_) | Kind::NameOr { .. } => "NAME,..",
         Kind::Text { .. } => "TEXT",
         Kind::Parts { .. } => "PART,..",
     }

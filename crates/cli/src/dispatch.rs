@@ -6,7 +6,7 @@ use crate::args::{Cli, CliCommand};
 use crate::output::{Color, Paint};
 use crate::{
     analyse, args, audit, axes, check, columns, compare, completions, course, doctor, explain, fleet, gate,
-    history, lab, list, man, output, plan, profile, repeat, report, run, shorthand,
+    history, lab, list, man, output, own_code, plan, profile, repeat, report, run, shorthand,
 };
 use anyhow::Context;
 use clap::FromArgMatches;
@@ -22,10 +22,20 @@ const USAGE: u8 = 2;
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     signals::survive_file_size_limit();
     let mut arguments: Vec<OsString> = arguments.collect();
+    let mut typed = words(&arguments);
+    match own_code::taken_in(&arguments) {
+        Ok(taken) => arguments = taken,
+        Err(error) => {
+            let json = typed.iter().any(|word| word == "--json");
+            output::fail(&causes(&error), Paint::stderr(Color::Auto), json);
+            return ExitCode::from(USAGE);
+        }
+    }
     let mut parsed = args::command().try_get_matches_from(&arguments);
     let is_unknown = parsed.as_ref().is_err_and(|error| unknown_command(error).is_some());
     if let Some(asked) = is_unknown.then(|| shorthand::asked(&arguments)).flatten() {
         arguments = asked;
+        typed = words(&arguments);
         parsed = args::command().try_get_matches_from(&arguments);
     }
     let matches = match parsed {
@@ -52,8 +62,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).expect("parsed by the same definitions");
     let (_, matches) = matches.subcommand().expect("clap requires a subcommand");
     let paint = Paint::stderr(cli.global.color);
-    let command = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
-    let done = dispatch(&cli, matches, command);
+    let done = dispatch(&cli, matches, typed);
     // A run has it among its warnings.
     if done.is_err() || !matches!(cli.command, CliCommand::Run(_)) {
         for copy in remote::copies() {
@@ -68,6 +77,11 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             ExitCode::from(USAGE)
         }
     }
+}
+
+/// The command line, for a record.
+fn words(arguments: &[OsString]) -> Vec<String> {
+    arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
 /// The word that stands where a command should.

@@ -18,6 +18,7 @@ mod args;
 mod compare;
 mod text_file;
 mod analyse;
+mod own_code;
 mod asked;
 mod label;
 mod plan;
@@ -54,7 +55,7 @@ use syscost_host::remote::agent;
 use syscost_host::{cleaner, namespaces};
 use syscost_lab::guest;
 use syscost_measure::probe::transfer::far;
-use syscost_measure::worker::child;
+use syscost_measure::worker::{child, describe};
 use syscost_sys::signals;
 
 /// The main process of a container that others enter: it waits until it is told to end, and reaps processes without a parent.
@@ -64,6 +65,7 @@ const IDLE: &str = "idle";
 type Role = (&'static str, fn() -> i32);
 const ROLES: &[Role] = &[
     (launch::WORKER_SUBCOMMAND, child::main),
+    (describe::SUBCOMMAND, describe::main),
     (namespaces::HOLDER_SUBCOMMAND, namespaces::holder_main),
     (agent::SUBCOMMAND, || agent::main(launch::WORKER_SUBCOMMAND, far::allows)),
     (cleaner::SUBCOMMAND, cleaner::main),

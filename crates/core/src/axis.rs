@@ -96,6 +96,8 @@ pub enum Kind {
     /// One of a list of names, computed so that registries stay the only list; with aliases
     /// (alias, name) that the command line accepts.
     Name { names: fn() -> Vec<&'static str>, aliases: fn() -> Vec<(&'static str, &'static str)> },
+    /// One of these names: what a user's own code says of its axes is read when it is known.
+    Listed(&'static [&'static str]),
     /// One of a list of names, or text of the given form, checked by the function.
     NameOr {
         names: fn() -> Vec<&'static str>,
@@ -120,6 +122,7 @@ impl Kind {
     pub fn names(self) -> Vec<&'static str> {
         match self {
             Kind::Name { names, .. } | Kind::NameOr { names, .. } => names(),
+            Kind::Listed(names) => names.to_vec(),
             Kind::Switch => vec!["on", "off"],
             Kind::Bytes { .. } | Kind::Int { .. } | Kind::Text { .. } | Kind::Parts { .. } => Vec::new(),
         }
@@ -179,6 +182,7 @@ impl Axis {
             Kind::Bytes { .. } => Unit::Bytes,
             Kind::Int { .. } => Unit::Count,
             Kind::Switch
+            | Kind::Listed(_)
             | Kind::Name { .. }
             | Kind::NameOr { .. }
             | Kind::Text { .. }
@@ -300,6 +304,10 @@ impl Axis {
                 }
                 Err(bad(suggest(&wanted, &names(), &aliases())))
             }
+            Kind::Listed(names) => match names.iter().find(|name| **name == text) {
+                Some(name) => Ok(Value::text(*name)),
+                None => Err(bad(suggest(text, names, &[]))),
+            },
             Kind::Text { check } => check(text).map(|()| Value::text(text)).map_err(bad),
             Kind::Parts { canonical } => canonical(text).map(Value::text).map_err(bad),
         }
@@ -310,7 +318,8 @@ impl Axis {
         if let Kind::Parts { .. } = self.kind {
             return text.split(BETWEEN_PARTS).map(|part| self.parse(part)).collect();
         }
-        let named = matches!(self.kind, Kind::Name { .. } | Kind::NameOr { .. } | Kind::Switch);
+        let named =
+            matches!(self.kind, Kind::Name { .. } | Kind::Listed(_) | Kind::NameOr { .. } | Kind::Switch);
         if named && text.trim() == "all" {
             return Ok(self.kind.names().into_iter().map(Value::text).collect());
         }

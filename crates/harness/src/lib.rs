@@ -14,6 +14,7 @@ mod resuming;
 mod counting;
 mod forecast;
 pub mod profile;
+pub mod own;
 pub mod rights;
 mod schedule;
 mod session;
@@ -41,6 +42,8 @@ use syscost_sys::signals;
 
 /// A round that takes this much longer than its windows is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The same where code of the user's own runs: it may hang, and the rest has a minute.
+const OWN_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the machine is looked at before anything is measured: a tick of steal is 10 ms.
 const WATCH: Duration = Duration::from_millis(200);
 /// At most this part of a short run's time.

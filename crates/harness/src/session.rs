@@ -11,7 +11,7 @@ use super::audit::{self, Auditor};
 use super::calendar::Calendar;
 use super::counting::CountingSchedule;
 use super::schedule::{MOST_VISITS_PER_ROUND, RoundSchedule};
-use super::{Event, PATIENCE, forecast};
+use super::{Event, OWN_PATIENCE, PATIENCE, forecast};
 use crate::worker::path::{Paths, another_host};
 use crate::worker::{self, RoundError, RoundOptions, RoundResult};
 use anyhow::Result;
@@ -33,7 +33,7 @@ use syscost_host::conditions::{Conditions, ConditionsWatch};
 use syscost_host::scratch::Scratch;
 use syscost_host::settings::clock_counts_instructions;
 use syscost_host::{clock, noise};
-use syscost_measure::probe::Timing;
+use syscost_measure::probe::{self, Timing};
 use syscost_sys::{baton::Baton, signals, sleep::sleep};
 
 /// How far past the time limit a last round may run before it is cut off.
@@ -331,6 +331,10 @@ impl<'a> Session<'a> {
             }
             Err(error) => {
                 self.note_failure(index, round, &error);
+                // Code that has never worked is the user's to mend: the others take turns without it.
+                if probe::own_code(&case.point).is_some() && !self.schedule.has_rounds(index) {
+                    self.schedule.give_up(index);
+                }
                 self.spend(|spent| &mut spent.failed_ns, before.0.elapsed());
             }
         }
@@ -365,8 +369,9 @@ impl<'a> Session<'a> {
     }
 
     /// Of a round that begins now and may wait for something else for so long.
-    fn terms(&self, timing: Timing, beside: Duration) -> RoundOptions<'static> {
-        let patience = PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE) + beside;
+    fn terms(&self, timing: Timing, beside: Duration, own: bool) -> RoundOptions<'static> {
+        let patience = if own { OWN_PATIENCE } else { PATIENCE };
+        let patience = patience.min(self.end.saturating_duration_since(Instant::now()) + GRACE) + beside;
         RoundOptions { tsc_hz: self.tsc_hz, ..RoundOptions::of(timing, patience, &signals::caught) }
     }
 
@@ -376,7 +381,10 @@ impl<'a> Session<'a> {
     }
 
     fn round(&mut self, case: &Case, counting: Option<u32>) -> Result<RoundResult, RoundError> {
-        let terms = RoundOptions { counting, ..self.terms(self.spec.timing, Duration::ZERO) };
+        let terms = RoundOptions {
+            counting,
+            ..self.terms(self.spec.timing, Duration::ZERO, probe::own_code(&case.point).is_some())
+        };
         worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples)
     }
 

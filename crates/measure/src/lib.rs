@@ -4,6 +4,7 @@
 
 pub mod ledger;
 pub mod message;
+pub mod own;
 pub mod mechanism;
 pub mod receiver;
 pub mod probe;

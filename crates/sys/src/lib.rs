@@ -25,6 +25,7 @@ pub mod epoll;
 pub mod ethtool;
 pub mod icmp;
 pub mod library;
+pub mod own_object;
 pub mod limit;
 pub mod namespace;
 pub mod mount;

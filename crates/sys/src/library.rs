@@ -7,7 +7,7 @@ use super::c_library;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::NonNull;
 
-const IS_STATIC: &str = "this syscost is a static build, which loads no shared library";
+const IS_STATIC: &str = "this syscost is a static build, which loads no shared library: use the ordinary one, which `cargo install` and the Debian package give";
 
 pub struct Library {
     handle: NonNull<c_void>,

@@ -4,12 +4,14 @@
 
 use crate::optional::{DIE_WITH_PARENT, OWN_GROUP, by_sandbox};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, set_parent_process_death_signal,
     test_kill_process, waitid,
 };
 use rustix::thread::set_current_timer_slack;
+use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -148,6 +150,18 @@ pub fn inherit_on_exec(command: &mut Command, number: std::os::fd::RawFd) {
     };
     // SAFETY: between fork and exec only fcntl is called, with numbers.
     unsafe { command.pre_exec(keep) };
+}
+
+/// Returns what standard output was; from now on what is written there goes to standard error, and is lost where nobody
+/// reads it in time.
+pub fn keep_output_apart() -> io::Result<File> {
+    let output = io::stdout().as_fd().try_clone_to_owned()?;
+    rustix::fs::fcntl_setfl(io::stderr(), OFlags::NONBLOCK)?;
+    // SAFETY: both are open in every process of ours; what is in the buffer of standard output was written with its frame.
+    if unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(File::from(output))
 }
 
 /// Ends the process at once, without running destructors (from a thread that is not the main one).

@@ -43,8 +43,13 @@ pub fn named(name: &str, more_folders: &[&str]) -> Option<PathBuf> {
 
 /// SHA-256 of the binary: figures of two runs compare only if their code was the same.
 pub fn sha256() -> io::Result<String> {
+    sha256_of(&path()).map_err(without_proc)
+}
+
+/// The same of another file.
+pub fn sha256_of(file: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
-    io::copy(&mut fs::File::open(path()).map_err(without_proc)?, &mut hasher)?;
+    io::copy(&mut fs::File::open(file)?, &mut hasher)?;
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

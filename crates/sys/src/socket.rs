@@ -332,6 +332,18 @@ pub fn unacknowledged(socket: RawFd) -> io::Result<u64> {
     if result == 0 { Ok(bytes as u64) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Bytes that were handed over to be sent on this connection; `None` where they keep changing. The handshake may count as one.
+pub fn handed_over(socket: RawFd) -> io::Result<Option<u64>> {
+    for _ in 0..100 {
+        let acknowledged = info(socket)?.tcpi_bytes_acked;
+        let left = unacknowledged(socket)?;
+        if info(socket)?.tcpi_bytes_acked == acknowledged {
+            return Ok(Some(acknowledged + left));
+        }
+    }
+    Ok(None)
+}
+
 /// Sleeps this long, or until the connection fails, which is an error: nothing that is waited for comes
 /// any more.
 pub fn sleep_while_connected(socket: RawFd, time: Duration) -> io::Result<()> {

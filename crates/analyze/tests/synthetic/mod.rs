@@ -306,6 +306,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         timing,
         quick: false,
         rsh: None,
+        own: Vec::new(),
         refine: None,
     };
     let record = Record {

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use syscost_core::axis::Name;
 use syscost_core::sample::Sample;
 use syscost_core::units::count;
+use syscost_measure::own;
 use syscost_sys::optional::{SYNC_DATA, synced};
 
 /// Largest `run.json` that is read: tens of thousands of cases stay far below.
@@ -306,6 +307,7 @@ fn read_record(dir: &Path) -> Result<Record, LoadError> {
     }
     let mut record = read.map_err(|e| damaged(unreadable(&e)))?;
     consistent(&record).map_err(damaged)?;
+    own::register(&record.spec.own);
     record.audits = std::mem::take(&mut record.audits).into_iter().map(Audit::as_seen).collect();
     Ok(record)
 }

@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use syscost_core::axis::{Axis, Point, Value, suggest};
 use syscost_core::stats::random::Random;
 use syscost_host::remote::transport::rsh;
+use syscost_measure::own::OwnObject;
 use syscost_measure::probe::{self, Timing};
 
 /// One probe of a spec and the values asked for on its axes. Axes that are not named take the
@@ -86,6 +87,9 @@ pub struct Spec {
     /// What starts processes elsewhere on paths that begin with `rsh:`; `None`: ssh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rsh: Option<String>,
+    /// The user's own code, in the shared objects that hold it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnObject>,
     /// Narrows the grid where the answer changes; `None`: the grid is measured as it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refine: Option<Refine>,
@@ -165,6 +169,7 @@ impl Spec {
             timing: TIMING,
             quick: false,
             rsh: None,
+            own: Vec::new(),
             refine: None,
         }
     }

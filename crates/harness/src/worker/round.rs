@@ -6,6 +6,7 @@ use super::moments::{RoundMoments, forget_other_clocks, place_slices, stamp};
 use super::path::{Paths, another_host};
 use super::result::{BlockResult, RoundResult};
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 use std::time::{Duration, Instant};
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
@@ -13,6 +14,7 @@ use syscost_experiment::plan::Case;
 use syscost_experiment::run::{OUT_OF_MEMORY, SENT_BY_OTHERS, STOOD_STILL};
 use syscost_host::scratch::Scratch;
 use syscost_host::{Unavailable, allowance, counters, scarce};
+use syscost_measure::own::OwnCode;
 use syscost_measure::probe::{self, BlockTask, Probe, RoleReport, Task, Timing};
 use syscost_measure::worker::child::STOPPED;
 use syscost_measure::worker::protocol::{self, Deadline, FromWorker, ToWorker};
@@ -141,18 +143,33 @@ fn declared(probe: &dyn Probe, samples: &[Sample]) -> Result<(), RoundError> {
 /// A process that is being killed closes its connections before it can be seen to have ended.
 const POST_MORTEM: Duration = Duration::from_millis(200);
 
+/// The role whose worker a signal ended, within a moment.
+fn killed<'r>(roles: &[&'r str], workers: &[Worker]) -> Option<(&'r str, i32)> {
+    let until = Instant::now() + POST_MORTEM;
+    loop {
+        let found = roles.iter().zip(workers).find_map(|(role, worker)| Some((*role, worker.killed_by()?)));
+        if found.is_some() || Instant::now() > until {
+            return found;
+        }
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn ended_by(role: &str, signal: i32) -> String {
+    let name = process::signal_name(signal).map(|name| format!(" ({name})")).unwrap_or_default();
+    format!("signal {signal}{name} ended the {role}")
+}
+
+/// What went wrong in a round that called code of the user's own.
+fn in_own_code(own: &[String], why: String) -> String {
+    let told = own.join(", ");
+    if why.contains(&told) { why } else { format!("with {told}: {why}") }
+}
+
 /// Names the worker that was killed where one was: the others can only say that it went away.
 fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before: Option<u64>) -> RoundError {
     let RoundError::Failed(message) = error else { return error };
-    let until = Instant::now() + POST_MORTEM;
-    let killed = loop {
-        let found = roles.iter().zip(workers).find_map(|(role, worker)| Some((role, worker.killed_by()?)));
-        if found.is_some() || Instant::now() > until {
-            break found;
-        }
-        sleep(Duration::from_millis(5));
-    };
-    let Some((role, signal)) = killed else { return RoundError::Failed(message) };
+    let Some((role, signal)) = killed(roles, workers) else { return RoundError::Failed(message) };
     let oom_kills =
         allowance::oom_kills().zip(oom_kills_before).map_or(0, |(now, then)| now.saturating_sub(then));
     RoundError::Failed(match (signal, oom_kills) {
@@ -212,7 +229,26 @@ impl<'a> RoundDriver<'a> {
         let oom_kills = allowance::oom_kills();
         let mut workers = self.start(paths)?;
         let played = self.play(&mut workers, paths, observe);
-        played.map_err(|error| blame(error, self.probe.roles(), &workers, oom_kills))
+        played.map_err(|error| {
+            let own: Vec<String> = self.own_code().map(|code| code.told()).collect();
+            match error {
+                RoundError::Failed(message) if !own.is_empty() => {
+                    let ended =
+                        killed(self.probe.roles(), &workers).map(|(role, signal)| ended_by(role, signal));
+                    RoundError::Failed(short(in_own_code(&own, ended.unwrap_or(message))))
+                }
+                error => blame(error, self.probe.roles(), &workers, oom_kills),
+            }
+        })
+    }
+
+    /// What of the user's own these cases call, each once.
+    fn own_code(&self) -> impl Iterator<Item = &'static OwnCode> {
+        let points = self.block.map_or(slice::from_ref(&self.case.point), |block| &block.rivals);
+        let mut codes: Vec<&OwnCode> = points.iter().filter_map(probe::own_code).collect();
+        codes.sort_by_key(|code| code.name());
+        codes.dedup_by_key(|code| code.name());
+        codes.into_iter()
     }
 
     /// What the roles report of one case, joined and verified.
@@ -322,6 +358,7 @@ impl<'a> RoundDriver<'a> {
                 ports: seat.ports,
                 peer: offers.last().cloned(),
                 files: self.files.clone(),
+                own: self.own_code().map(|code| code.object.clone()).collect(),
             };
             let task = ToWorker::Task { task: Box::new(task) };
             self.tell(role, worker, &task)?;

@@ -25,6 +25,8 @@ pub enum Packing {
     ByKernel,
     /// Nobody: the message lies in one piece before the clock starts.
     Beforehand,
+    /// A user's own code, which nobody sees.
+    Unseen,
 }
 
 /// How bytes enter the kernel.
@@ -38,6 +40,8 @@ pub enum Handover {
     Referenced,
     /// Large pieces are referred to, small ones copied.
     BySize,
+    /// As a user's own code has it.
+    Unseen,
 }
 
 /// Who owns the memory of a message while it is sent, and when the sender may write it again.
@@ -51,9 +55,14 @@ pub enum Reuse {
     WhenRead,
     /// The page cache's: the sender only names the file.
     File,
+    /// As a user's own code has it: free when it says so.
+    Unseen,
 }
 
 impl Sending {
+    /// Of a user's own code: it belongs to no class, and promises no copies.
+    pub const UNSEEN: Sending = Sending::of(Packing::Unseen, Handover::Unseen, Reuse::Unseen);
+
     pub const fn of(packing: Packing, handover: Handover, reuse: Reuse) -> Sending {
         Sending { packing, handover, reuse }
     }
@@ -62,7 +71,8 @@ impl Sending {
     pub fn class(self) -> Option<Class> {
         match (self.packing, self.handover) {
             (_, Handover::Referenced | Handover::BySize) => Some(Class::ZeroCopy),
-            (_, Handover::Encrypted) | (Packing::Beforehand, Handover::Copied) => None,
+            (_, Handover::Encrypted | Handover::Unseen)
+            | (Packing::Beforehand | Packing::Unseen, Handover::Copied) => None,
             (Packing::Packed | Packing::PerField, Handover::Copied) => Some(Class::TwoCopy),
             (Packing::ByKernel, Handover::Copied) => Some(Class::OneCopy),
         }
@@ -74,7 +84,7 @@ impl Sending {
         match self.handover {
             Handover::Copied => Some(in_user_space + 1.0),
             Handover::Referenced => Some(in_user_space),
-            Handover::Encrypted | Handover::BySize => None,
+            Handover::Encrypted | Handover::BySize | Handover::Unseen => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Ways to send a message over TCP: one file each, one visible list.
+//! Ways to send a message over TCP: one file each, one visible list, and those of a user's own ([`own`]).
 //!
 //! A mechanism is named by its interface, never by a claim about copies. It owns what happens
 //! between a filled message and the socket; the harness owns the clock, the loop count, pinning
@@ -15,6 +15,7 @@ mod connections;
 mod facts;
 mod ktls;
 mod lent_ring;
+mod own;
 mod page_cache;
 mod uring;
 mod zerocopy_ring;
@@ -73,6 +74,8 @@ pub struct Tally {
     pub completions_copied: u64,
     /// Times the kernel refused for want of buffers (ENOBUFS) and the sender had to wait.
     pub enobufs: u64,
+    /// The system calls are not known: a user's own code did not count them.
+    pub uncounted: bool,
     /// Completion queue entries reaped, of whatever kind (io_uring).
     pub queue_entries: u64,
     /// Bytes that went out beside the payload, inside TCP (the framing of encrypted records).
@@ -83,6 +86,7 @@ impl std::iter::Sum for Tally {
     fn sum<I: Iterator<Item = Tally>>(tallies: I) -> Tally {
         tallies.fold(Tally::default(), |a, b| Tally {
             system_calls: a.system_calls + b.system_calls,
+            uncounted: a.uncounted || b.uncounted,
             completions: a.completions + b.completions,
             completions_copied: a.completions_copied + b.completions_copied,
             enobufs: a.enobufs + b.enobufs,
@@ -191,7 +195,12 @@ pub fn control() -> &'static dyn Mechanism {
 }
 
 pub fn find(id: &str) -> Option<&'static dyn Mechanism> {
-    ALL.iter().copied().find(|m| m.about().id == id)
+    ALL.iter().copied().find(|m| m.about().id == id).or_else(|| own::find(id))
+}
+
+/// Every mechanism, and those of a user's own that this process knows.
+pub fn known() -> impl Iterator<Item = &'static dyn Mechanism> {
+    ALL.iter().copied().chain(own::all())
 }
 
 /// Messages per call at this point; 1 for a mechanism without the axis.

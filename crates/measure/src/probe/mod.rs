@@ -5,6 +5,7 @@
 //! of one process). The harness owns processes, rounds, order, time limits; a role owns nothing
 //! but the operation. [`batch`] is the timing loop of most operations and [`cost`] their metrics.
 
+use crate::own::{self, OwnCode};
 use std::time::Duration;
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::Sample;
@@ -209,6 +210,7 @@ syscost_core::registry! {
         pub program_start::PROGRAM_START,
         pub file_name::FILE_NAME,
         pub primitive::PRIMITIVE,
+        pub own_operation::OwnOperations,
     ];
 }
 
@@ -219,6 +221,12 @@ pub fn trap() -> prediction::RowRef {
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
+}
+
+/// The user's own code that a case calls.
+pub fn own_code(point: &Point) -> Option<&'static OwnCode> {
+    let mechanism = point.text(transfer::axes::MECHANISM).and_then(|name| own::find(true, name));
+    mechanism.or_else(|| own::find(false, point.text(own::OWN_OPERATION)?))
 }
 
 /// The control among ways of doing one thing: of several that are one, that with the fewest settings that are not the usual.

@@ -1,5 +1,6 @@
 //! What a role is told, and what it says: the round's task, its windows and its report.
 
+use crate::own::OwnObject;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
@@ -87,6 +88,9 @@ pub struct Task {
     pub peer: Option<serde_json::Value>,
     /// The files that [`Needs::files`](super::Needs) asked for, in its order: paths to open.
     pub files: Vec<String>,
+    /// Objects of the user's own that the case calls: the worker opens them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnObject>,
 }
 
 #[cfg(test)]
@@ -108,6 +112,7 @@ impl Task {
             ports: None,
             peer: None,
             files: Vec::new(),
+            own: Vec::new(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! parent, and its standard input closes.
 
 use super::protocol::{self, FromWorker, ToWorker};
+use crate::own;
 use crate::probe::rights::{COUNT_ON_DEBIAN, LOW_PORTS, Rights};
 use crate::probe::{self, Channel, Missing, RoleReport, Task};
 use anyhow::{Context, Result, bail, ensure};
@@ -11,6 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::OnceLock;
 use std::sync::mpsc::{self, Receiver};
 use syscost_host::{Unavailable, counters, scarce, topology};
 use syscost_sys::{capability, optional, process, signals};
@@ -67,8 +69,25 @@ fn peer_lost(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| lost.contains(&e.kind()))
 }
 
+/// Where the harness hears this worker, once a user's own code may print.
+static APART: OnceLock<File> = OnceLock::new();
+
+fn tell(frame: &FromWorker) -> io::Result<()> {
+    match APART.get() {
+        Some(mut line) => protocol::write(&mut line, frame),
+        None => protocol::write(&mut io::stdout().lock(), frame),
+    }
+}
+
+/// What a user's own code prints is no frame.
+fn speak_apart() -> Result<()> {
+    let line = process::keep_output_apart().context("cannot keep what your code prints apart")?;
+    let _ = APART.set(line);
+    Ok(())
+}
+
 fn said(frame: FromWorker) -> i32 {
-    match protocol::write(&mut io::stdout().lock(), &frame) {
+    match tell(&frame) {
         Ok(()) => 0,
         Err(_) => ORPHANED,
     }
@@ -80,6 +99,10 @@ fn play() -> Result<RoleReport> {
             ToWorker::Task { task } => task,
             ToWorker::Go => bail!("the harness said go before giving a task"),
         };
+    if !task.own.is_empty() {
+        own::register(&task.own);
+        speak_apart()?;
+    }
     let probe = probe::find(&task.probe).with_context(|| format!("no probe {}", task.probe))?;
     ensure!(probe.roles().contains(&task.role.as_str()), "{} has no role {}", task.probe, task.role);
     let _found = find_files(&mut task);
@@ -148,12 +171,12 @@ impl StdioChannel {
 
 impl Channel for StdioChannel {
     fn offer(&mut self, offer: serde_json::Value) -> Result<()> {
-        protocol::write(&mut io::stdout().lock(), &FromWorker::Offer { offer })?;
+        tell(&FromWorker::Offer { offer })?;
         Ok(())
     }
 
     fn ready(&mut self) -> Result<()> {
-        protocol::write(&mut io::stdout().lock(), &FromWorker::Ready)?;
+        tell(&FromWorker::Ready)?;
         match self.hear().context("the harness closed before the start")? {
             ToWorker::Go => Ok(()),
             ToWorker::Task { .. } => bail!("the harness gave a second task"),

@@ -196,6 +196,9 @@ pub fn window(
     put("messages", messages);
     let sending = after.tally.system_calls - before.tally.system_calls;
     put("system_calls", sending + after.receive_calls - before.receive_calls);
+    if after.tally.uncounted {
+        window.quantities.insert("system_calls".into(), None);
+    }
     window
 }
 

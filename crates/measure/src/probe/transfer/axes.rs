@@ -89,7 +89,7 @@ fn path_names() -> Vec<&'static str> {
 pub const COMMON: &[Axis] = &[
     MECHANISM
         .of_kind(Kind::Name {
-            names: || mechanism::ALL.iter().map(|m| m.about().id).collect(),
+            names: || mechanism::known().map(|m| m.about().id).collect(),
             aliases: mechanism_aliases,
         })
         .help("how the sender moves a message")

@@ -53,8 +53,7 @@ impl Probe for Transfer {
 
     fn axes(&self) -> Vec<Axis> {
         let mut axes = axes::COMMON.to_vec();
-        let own = mechanism::ALL
-            .iter()
+        let own = mechanism::known()
             .flat_map(|m| m.about().axes)
             .chain(receivers::ALL.iter().flat_map(|r| r.about().axes));
         for axis in own {

@@ -1,0 +1,189 @@
+//! Code of the user's own on the command line: `--mechanism ./mine.so:name` becomes the name that plans and records hold,
+//! before anything else is read, since its axes are options too.
+
+use anyhow::{Result, anyhow, bail, ensure};
+use std::ffi::OsString;
+use syscost_experiment::spec::Spec;
+use syscost_harness::own as objects;
+use syscost_measure::own::{self, OWN_OPERATION, OwnCode, OwnEntry, OwnObject};
+use syscost_measure::probe::transfer::axes::MECHANISM;
+use syscost_measure::{mechanism, probe};
+
+/// Options whose values may be objects: does what they name send?
+const OPTIONS: [(&str, Option<bool>); 3] =
+    [("--mechanism", Some(true)), ("--operation", Some(false)), ("--own", None)];
+
+/// The command line with names in place of objects, all of which are known from here on.
+pub fn taken_in(arguments: &[OsString]) -> Result<Vec<OsString>> {
+    let mut taken = Vec::new();
+    let mut asked: Vec<OwnObject> = Vec::new();
+    let mut option = None;
+    for argument in arguments {
+        let text = argument.to_string_lossy();
+        let joined = OPTIONS.iter().find_map(|(name, sends)| {
+            Some((*name, *sends, text.strip_prefix(name)?.strip_prefix('=')?.to_string()))
+        });
+        if let Some((name, sends, values)) = joined {
+            taken.push(format!("{name}={}", named(&values, sends, &mut asked)?).into());
+        } else if let Some(sends) = option.take() {
+            taken.push(named(&text, sends, &mut asked)?.into());
+        } else {
+            option = OPTIONS.iter().find(|(name, _)| text == *name).map(|(_, sends)| *sends);
+            taken.push(argument.clone());
+        }
+    }
+    own::register(&asked);
+    Ok(taken)
+}
+
+/// Does this text name a file?
+fn is_object(text: &str) -> bool {
+    text.contains('/') || text.ends_with(".so") || text.contains(".so:")
+}
+
+/// The values with names in place of objects.
+fn named(values: &str, sends: Option<bool>, asked: &mut Vec<OwnObject>) -> Result<String> {
+    let mut names = Vec::new();
+    for value in values.split(',') {
+        if !is_object(value) {
+            names.push(value.to_string());
+            continue;
+        }
+        let object = described(value, sends)?;
+        names.extend(object.codes.iter().map(|code| code.name.clone()));
+        let known = asked.iter().flat_map(|object| object.codes.iter().map(move |code| (object, code)));
+        let new = |code: &&OwnEntry| {
+            let same =
+                known.clone().find(|(_, other)| (&other.name, other.sends) == (&code.name, code.sends));
+            match same {
+                Some((other, _)) if other.sha256 != object.sha256 => Err(anyhow!(
+                    "{} and {} both offer {}: give each a name of its own, as in old={}",
+                    other.path,
+                    object.path,
+                    code.name,
+                    other.path
+                )),
+                same => Ok(same.is_none()),
+            }
+        };
+        let mut codes = Vec::new();
+        for code in &object.codes {
+            if new(&code)? {
+                codes.push(code.clone());
+            }
+        }
+        asked.push(OwnObject { codes, ..object });
+    }
+    Ok(names.join(","))
+}
+
+/// `[LABEL=]FILE[:NAME]`: the file's object, with those of its codes that are meant.
+fn described(value: &str, sends: Option<bool>) -> Result<OwnObject> {
+    let (label, rest) = match value.split_once('=') {
+        Some((label, rest)) if !label.contains(['/', '.']) => (Some(label), rest),
+        _ => (None, value),
+    };
+    let (file, name) = match rest.rsplit_once(':') {
+        Some((file, name)) if !name.contains('/') => (file, Some(name)),
+        _ => (rest, None),
+    };
+    let mut object = objects::describe(file).map_err(|why| anyhow!(why))?;
+    let offered: Vec<String> = object.codes.iter().map(|code| code.name.clone()).collect();
+    object.codes.retain(|code| {
+        sends.is_none_or(|sends| sends == code.sends) && name.is_none_or(|name| name == code.name)
+    });
+    if object.codes.is_empty() {
+        let kind = if sends == Some(false) { "operation" } else { "mechanism" };
+        let wanted = name.map(|name| format!(" {name}")).unwrap_or_default();
+        bail!("{file} has no {kind}{wanted}: it offers {}", offered.join(", "));
+    }
+    if let Some(label) = label {
+        let [code] = object.codes.as_mut_slice() else {
+            bail!(
+                "{file} offers {}: say which one is {label}, as in {label}={file}:{}",
+                offered.join(", "),
+                offered[0]
+            );
+        };
+        code.name = label.to_string();
+    }
+    object.codes.iter().try_for_each(usable)?;
+    Ok(object)
+}
+
+/// Can plans and records call it so, and its axes?
+fn usable(code: &OwnEntry) -> Result<()> {
+    let OwnEntry { name, sends, .. } = code;
+    ensure!(
+        is_plain(name),
+        "the name {name:?} of your code needs a lower-case letter, then letters, digits and _"
+    );
+    let is_mechanism = |known: &&dyn mechanism::Mechanism| {
+        let about = known.about();
+        about.id == name || about.aliases.iter().any(|alias| alias.replace('-', "_") == *name)
+    };
+    let taken =
+        *sends && mechanism::ALL.iter().any(|known| is_mechanism(known)) || !sends && name == "nothing";
+    ensure!(!taken, "{name} is built in: call yours by a name of its own, as in my_{name}=FILE:{name}");
+    for axis in &code.axes {
+        ensure!(
+            is_plain(&axis.name),
+            "the axis {:?} of {name} needs lower-case letters, digits and _",
+            axis.name
+        );
+        let clashes = probe::ALL
+            .iter()
+            .flat_map(|probe| probe.axes())
+            .any(|known| known.id == axis.name || known.flag == axis.name.replace('_', "-"));
+        ensure!(!clashes, "the axis {} of {name} is one of syscost's: give it another name", axis.name);
+    }
+    Ok(())
+}
+
+fn is_plain(name: &str) -> bool {
+    const LONGEST: usize = 40;
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.len() <= LONGEST
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// The objects that a spec's values name.
+pub fn of_spec(spec: &Spec) -> Vec<OwnObject> {
+    let names = |code: &&&OwnCode| {
+        let axis = if code.entry.sends { MECHANISM.id } else { OWN_OPERATION.id };
+        let values = spec.probes.iter().filter_map(|probe| probe.axes.get(axis)).flatten();
+        values.into_iter().any(|value| value.as_text() == Some(code.name()))
+    };
+    let known = [own::all(true), own::all(false)].concat();
+    let mut objects: Vec<OwnObject> = Vec::new();
+    for code in known.iter().filter(names) {
+        match objects.iter_mut().find(|object| object.path == code.object.path) {
+            Some(object) => object.codes.push(code.entry.clone()),
+            None => objects.push(OwnObject { codes: vec![code.entry.clone()], ..code.object.clone() }),
+        }
+    }
+    objects
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_names_no_file_stays_as_it_is() {
+        let given: Vec<OsString> =
+            ["syscost", "run", "--mechanism", "send,one-copy", "--operation=copy", "--size", "./x.so"]
+                .map(OsString::from)
+                .to_vec();
+        assert_eq!(taken_in(&given).unwrap(), given);
+        let missing = ["syscost", "run", "--mechanism", "send,./nowhere.so"].map(OsString::from);
+        assert!(taken_in(&missing).unwrap_err().to_string().contains("cannot open ./nowhere.so"));
+    }
+
+    #[test]
+    fn names_are_those_that_a_plan_can_hold() {
+        assert!(
+            is_plain("my_send2") && !is_plain("My") && !is_plain("2a") && !is_plain("a-b") && !is_plain("")
+        );
+    }
+}

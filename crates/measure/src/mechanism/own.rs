@@ -1,0 +1,120 @@
+//! A user's own way to send: calls into the object that it comes from, once a batch.
+//!
+//! What it does between its fields and the socket is not seen. The bytes that it hands over are counted at first, and the
+//! receiver verifies them as it does those of every mechanism.
+
+use super::{About, Mechanism, Sender, SenderSetup, Sending, Tally};
+use crate::message;
+use crate::own::{self, OwnCode};
+use std::io;
+use std::os::fd::RawFd;
+use syscost_core::axis::Point;
+use syscost_sys::own_object::OwnConnection;
+use syscost_sys::socket;
+
+/// Times that a sender settles before its bytes are no more counted: the calls would be part of its cost.
+const COUNTED: u32 = 3;
+
+pub fn find(name: &str) -> Option<&'static dyn Mechanism> {
+    own::find(true, name).map(|code| code as &'static dyn Mechanism)
+}
+
+pub fn all() -> impl Iterator<Item = &'static dyn Mechanism> {
+    own::all(true).into_iter().map(|code| code as &'static dyn Mechanism)
+}
+
+impl Mechanism for OwnCode {
+    fn about(&self) -> About<Sending> {
+        About {
+            id: &self.entry.name,
+            title: &self.entry.name,
+            summary: &self.entry.summary,
+            source: &self.object.path,
+            axes: self.axes,
+            ..About::of(Sending::UNSEEN)
+        }
+    }
+
+    /// A packed copy of its message, as most have.
+    fn messages_held(&self, _: &Point) -> u64 {
+        2
+    }
+
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
+        let SenderSetup { socket, message, point } = setup;
+        let library = self.open().map_err(io::Error::other)?;
+        let bytes = message.len() as u64;
+        let before = socket::handed_over(socket).ok().flatten();
+        let connection =
+            library.mechanism(&self.entry.called, socket, message.into_fields(), &self.settings(point))?;
+        Ok(Box::new(OwnSender {
+            connection,
+            socket,
+            bytes,
+            before,
+            messages: 0,
+            settled: 0,
+            name: self.name(),
+        }))
+    }
+}
+
+struct OwnSender {
+    connection: OwnConnection,
+    socket: RawFd,
+    /// In a message.
+    bytes: u64,
+    /// Handed over before the first message; `None`: this kernel does not count it.
+    before: Option<u64>,
+    messages: u64,
+    settled: u32,
+    name: &'static str,
+}
+
+impl OwnSender {
+    /// Receivers wait for what was promised: one that never sends it would only stand still.
+    fn has_sent_all(&self) -> io::Result<()> {
+        let Some((before, now)) = self.before.zip(socket::handed_over(self.socket).ok().flatten()) else {
+            return Ok(());
+        };
+        let (sent, whole) = (now.saturating_sub(before), self.messages * self.bytes);
+        if sent == whole {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "your mechanism {} was to send {} messages of {} B, which is {whole} B, and handed over {sent} B",
+            self.name, self.messages, self.bytes
+        )))
+    }
+}
+
+impl Sender for OwnSender {
+    #[inline]
+    fn send(&mut self, messages: u64) -> io::Result<()> {
+        let copied = self.connection.counts.copied_bytes;
+        self.connection.send(messages)?;
+        self.messages += messages;
+        message::count_copied(self.connection.counts.copied_bytes.wrapping_sub(copied));
+        Ok(())
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        self.connection.flush()?;
+        if self.settled < COUNTED {
+            self.settled += 1;
+            self.has_sent_all()?;
+        }
+        Ok(())
+    }
+
+    fn tally(&self) -> Tally {
+        let counts = self.connection.counts;
+        Tally {
+            system_calls: counts.system_calls,
+            uncounted: counts.system_calls == 0 && self.messages > 0,
+            completions: counts.completions,
+            completions_copied: counts.completions_copied,
+            ..Tally::default()
+        }
+    }
+}

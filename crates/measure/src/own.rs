@@ -1,0 +1,190 @@
+//! A user's own code: what its shared object offers, as data that plans and records hold, and the list of what is known
+//! in this process.
+//!
+//! Only a worker opens the object, and the process that asks what is in it. Everybody else knows its description.
+
+use serde::{Deserialize, Serialize};
+use std::sync::{PoisonError, RwLock};
+use syscost_core::axis::{Axis, DefaultValues, IntAxis, Kind, NameAxis, Point};
+use syscost_sys::own_object::{OfferedAxis, OfferedCode, OwnLibrary};
+use syscost_sys::program;
+
+/// The axis of a user's operations. What else they share with other probes is nothing.
+pub const OWN_OPERATION: NameAxis = NameAxis::new("own_operation");
+
+/// A shared object, as `run.json` describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnObject {
+    /// Absolute.
+    pub path: String,
+    pub sha256: String,
+    /// Of its linker; `None`: it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    pub codes: Vec<OwnEntry>,
+}
+
+/// One operation or way to send of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnEntry {
+    /// What plans and records call it.
+    pub name: String,
+    /// What the object calls it.
+    pub called: String,
+    /// A way to send; else an operation.
+    pub sends: bool,
+    pub summary: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<OwnAxis>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnAxis {
+    pub name: String,
+    pub help: String,
+    pub values: Vec<String>,
+}
+
+impl OwnEntry {
+    pub fn of(offered: OfferedCode) -> OwnEntry {
+        let OfferedCode { sends, name, summary, axes } = offered;
+        let axis = |OfferedAxis { name, help, values }| OwnAxis { name, help, values };
+        OwnEntry { called: name.clone(), name, sends, summary, axes: axes.into_iter().map(axis).collect() }
+    }
+}
+
+impl OwnObject {
+    /// Is the file what it was when it was described?
+    pub fn is_unchanged(&self) -> Result<(), String> {
+        match program::sha256_of(self.path.as_ref()) {
+            Ok(now) if now == self.sha256 => Ok(()),
+            Ok(_) => Err(format!(
+                "{} is not the file that the run began with (its SHA-256 was {}..): figures of both would be mixed; another \
+                 build is a run of its own",
+                self.path,
+                self.sha256.get(..12).unwrap_or(&self.sha256)
+            )),
+            Err(error) => Err(format!("{} cannot be read: {error}", self.path)),
+        }
+    }
+}
+
+/// Code that is known in this process, for the rest of its life.
+#[derive(Debug)]
+pub struct OwnCode {
+    pub object: &'static OwnObject,
+    pub entry: &'static OwnEntry,
+    pub axes: &'static [Axis],
+}
+
+impl OwnCode {
+    pub fn name(&self) -> &'static str {
+        &self.entry.name
+    }
+
+    /// Opens the object, in a worker; refuses another file than the one that was described.
+    pub fn open(&self) -> Result<OwnLibrary, String> {
+        self.object.is_unchanged()?;
+        OwnLibrary::open(&self.object.path).map_err(|why| format!("{}: {why}", self.object.path))
+    }
+
+    /// What its own axes say at this point.
+    pub fn settings(&self, point: &Point) -> Vec<(String, String)> {
+        let said = |axis: &Axis| Some((axis.id.to_string(), point.get(axis.id)?.to_string()));
+        self.axes.iter().filter_map(said).collect()
+    }
+
+    /// `your mechanism mine (/home/me/mine.so)`
+    pub fn told(&self) -> String {
+        let kind = if self.entry.sends { "mechanism" } else { "operation" };
+        format!("your {kind} {} ({})", self.entry.name, self.object.path)
+    }
+}
+
+static KNOWN: RwLock<Vec<&'static OwnCode>> = RwLock::new(Vec::new());
+
+/// Makes everything of these objects known. Of two of one name the first stays: a comparison reads runs of several builds.
+pub fn register(objects: &[OwnObject]) {
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    for object in objects {
+        let is_new = |entry: &OwnEntry| !known.iter().any(|code| is(code, entry.sends, &entry.name));
+        if object.codes.iter().any(is_new) {
+            let object: &'static OwnObject = Box::leak(Box::new(object.clone()));
+            for entry in &object.codes {
+                if !known.iter().any(|code| is(code, entry.sends, &entry.name)) {
+                    let axes = entry.axes.iter().map(OwnAxis::axis).collect::<Vec<_>>().leak();
+                    known.push(Box::leak(Box::new(OwnCode { object, entry, axes })));
+                }
+            }
+        }
+    }
+}
+
+fn is(code: &OwnCode, sends: bool, name: &str) -> bool {
+    code.entry.sends == sends && code.entry.name == name
+}
+
+/// Ways to send, or operations.
+pub fn all(sends: bool) -> Vec<&'static OwnCode> {
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    known.iter().copied().filter(|code| code.entry.sends == sends).collect()
+}
+
+pub fn find(sends: bool, name: &str) -> Option<&'static OwnCode> {
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    known.iter().copied().find(|code| is(code, sends, name))
+}
+
+impl OwnAxis {
+    /// Numbers where all values are, else names.
+    fn axis(&'static self) -> Axis {
+        let numbers: Option<Vec<u64>> = self.values.iter().map(|value| value.parse().ok()).collect();
+        let axis = match numbers {
+            Some(numbers) if !numbers.is_empty() => {
+                let ends = numbers.iter().copied().fold((u64::MAX, 0), |(a, b), n| (a.min(n), b.max(n)));
+                let axis = IntAxis { id: &self.name }.count(ends.0, ends.1);
+                axis.default_on(DefaultValues::Ints(numbers.leak()))
+            }
+            _ => {
+                let names: &'static [&'static str] =
+                    self.values.iter().map(String::as_str).collect::<Vec<_>>().leak();
+                NameAxis { id: &self.name }.of_kind(Kind::Listed(names))
+            }
+        };
+        let flag: &'static str = self.name.replace('_', "-").leak();
+        axis.flag(flag, &self.name).help(&self.help)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_core::axis::Value;
+
+    fn object(name: &str, values: &[&str]) -> OwnObject {
+        let values = values.iter().map(|value| value.to_string()).collect();
+        let axis = OfferedAxis { name: "own_depth".into(), help: "how deep".into(), values };
+        let offered =
+            OfferedCode { sends: true, name: name.into(), summary: "sends".into(), axes: vec![axis] };
+        let (path, codes) = ("/nowhere/mine.so".into(), vec![OwnEntry::of(offered)]);
+        OwnObject { path, sha256: "00".repeat(32), build_id: None, codes }
+    }
+
+    #[test]
+    fn what_is_described_is_known_with_its_axes_and_never_opened() {
+        register(&[object("own_test_numbers", &["1", "16"]), object("own_test_names", &["fast", "16"])]);
+        let numbers = find(true, "own_test_numbers").unwrap();
+        assert_eq!(numbers.axes[0].default(), [Value::Int(1), Value::Int(16)]);
+        assert!(numbers.axes[0].parse("17").is_err());
+        let names = find(true, "own_test_names").unwrap().axes[0];
+        assert_eq!(names.default(), [Value::text("fast"), Value::text("16")]);
+        assert_eq!((names.flag, names.parse("fast")), ("own-depth", Ok(Value::text("fast"))));
+        assert!(names.parse("slow").unwrap_err().to_string().contains("fast"));
+        assert!(find(false, "own_test_names").is_none());
+        let mut point = Point::default();
+        point.set("own_depth", Value::Int(16));
+        assert_eq!(numbers.settings(&point), [("own_depth".to_string(), "16".to_string())]);
+        let refused = numbers.open().err().unwrap();
+        assert!(refused.contains("/nowhere/mine.so cannot be read"), "{refused}");
+    }
+}

@@ -1,0 +1,425 @@
+//! A user's own code in a shared object, as `include/syscost.h` declares it: what it offers, and calls into it.
+//!
+//! Opening it runs its initialisers: only a worker, or the process that asks what is in it, may do so. It stays open,
+//! since what it started may run on.
+
+use crate::buffer::Buffer;
+use crate::library::Library;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::io;
+use std::os::fd::RawFd;
+use std::ptr;
+
+/// What `syscost new header` prints.
+pub const HEADER: &str = include_str!("../include/syscost.h");
+const VERSION: u32 = 1;
+/// Of what it says of itself: nobody reads more.
+const LONGEST: usize = 400;
+const MOST: usize = 64;
+
+#[repr(C)]
+struct RawAxis {
+    name: *const c_char,
+    help: *const c_char,
+    values: *const *const c_char,
+}
+
+#[repr(C)]
+struct RawSetting {
+    axis: *const c_char,
+    value: *const c_char,
+}
+
+#[repr(C)]
+struct RawCase {
+    size: usize,
+    settings: *const RawSetting,
+    setting_count: usize,
+}
+
+/// What an operation says that it did.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnDone {
+    pub operations: u64,
+    pub bytes: u64,
+}
+
+#[repr(C)]
+struct RawOperation {
+    size: usize,
+    name: *const c_char,
+    summary: *const c_char,
+    axes: *const RawAxis,
+    axis_count: usize,
+    setup: Option<unsafe extern "C" fn(*const RawCase) -> *mut c_void>,
+    run: Option<unsafe extern "C" fn(*mut c_void, u64, *mut OwnDone) -> c_int>,
+    check: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    teardown: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
+#[repr(C)]
+struct RawPiece {
+    data: *const c_void,
+    bytes: usize,
+}
+
+#[repr(C)]
+struct RawMessage {
+    size: usize,
+    pieces: *const RawPiece,
+    piece_count: usize,
+    bytes: usize,
+    flags: c_int,
+    settings: *const RawSetting,
+    setting_count: usize,
+}
+
+/// What a way to send says of itself.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnCounts {
+    pub system_calls: u64,
+    pub completions: u64,
+    pub completions_copied: u64,
+    pub copied_bytes: u64,
+}
+
+#[repr(C)]
+struct RawMechanism {
+    size: usize,
+    name: *const c_char,
+    summary: *const c_char,
+    axes: *const RawAxis,
+    axis_count: usize,
+    open: Option<unsafe extern "C" fn(c_int, *const RawMessage) -> *mut c_void>,
+    send: Option<unsafe extern "C" fn(*mut c_void, u64, *mut OwnCounts) -> c_int>,
+    flush: Option<unsafe extern "C" fn(*mut c_void, *mut OwnCounts) -> c_int>,
+    close: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
+#[repr(C)]
+struct RawExports {
+    version: u32,
+    size: u32,
+    operations: *const *const RawOperation,
+    operation_count: usize,
+    mechanisms: *const *const RawMechanism,
+    mechanism_count: usize,
+}
+
+/// One operation or way to send, as the object describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfferedCode {
+    pub sends: bool,
+    pub name: String,
+    pub summary: String,
+    pub axes: Vec<OfferedAxis>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfferedAxis {
+    pub name: String,
+    pub help: String,
+    pub values: Vec<String>,
+}
+
+/// An object that is open for the rest of this process's life.
+pub struct OwnLibrary {
+    exports: &'static RawExports,
+}
+
+impl OwnLibrary {
+    /// `path` needs a slash: the loader would look elsewhere.
+    pub fn open(path: &str) -> Result<OwnLibrary, String> {
+        let library = Library::open(&[path])?;
+        // SAFETY: `dlsym` gives the address of the variable, which the header declares with this type.
+        let exports: *const RawExports = unsafe { library.function(c"syscost_object") }.map_err(|why| {
+            format!("it defines no syscost_object (extern const syscost_exports syscost_object): {why}")
+        })?;
+        // SAFETY: a variable of at least eight bytes by the header; the library is never closed.
+        let [version, size] = unsafe { *exports.cast::<[u32; 2]>() };
+        if version != VERSION {
+            return Err(format!(
+                "it was compiled with version {version} of syscost.h, and this syscost has version {VERSION}: write the header \
+                 again with `syscost new header`, and compile"
+            ));
+        }
+        if (size as usize) < size_of::<RawExports>() {
+            return Err(format!(
+                "its syscost_object says a size of {size} B: set it to sizeof(syscost_exports)"
+            ));
+        }
+        // SAFETY: it is as large as it has to be, constant by its declaration, and the library is never closed.
+        Ok(OwnLibrary { exports: unsafe { &*exports } })
+    }
+
+    fn operations(&self) -> Result<Vec<&'static RawOperation>, String> {
+        // SAFETY: the header declares a list of so many pointers.
+        let all = unsafe { list(self.exports.operations, self.exports.operation_count) }?;
+        let sized = |raw: *const RawOperation| checked(raw, |raw| raw.size, "syscost_operation");
+        all.iter().map(|raw| sized(*raw)).collect()
+    }
+
+    fn mechanisms(&self) -> Result<Vec<&'static RawMechanism>, String> {
+        // SAFETY: the header declares a list of so many pointers.
+        let all = unsafe { list(self.exports.mechanisms, self.exports.mechanism_count) }?;
+        let sized = |raw: *const RawMechanism| checked(raw, |raw| raw.size, "syscost_mechanism");
+        all.iter().map(|raw| sized(*raw)).collect()
+    }
+
+    /// Everything that it offers.
+    pub fn offered(&self) -> Result<Vec<OfferedCode>, String> {
+        let mut all = Vec::new();
+        for raw in self.operations()? {
+            let name = text(raw.name, "an operation's name")?;
+            raw.run.ok_or_else(|| format!("its operation {name} has no run()"))?;
+            let (summary, axes) = (text(raw.summary, "a summary")?, axes(raw.axes, raw.axis_count)?);
+            all.push(OfferedCode { sends: false, name, summary, axes });
+        }
+        for raw in self.mechanisms()? {
+            let name = text(raw.name, "a mechanism's name")?;
+            if raw.open.is_none() || raw.send.is_none() {
+                return Err(format!("its mechanism {name} lacks open() or send()"));
+            }
+            let (summary, axes) = (text(raw.summary, "a summary")?, axes(raw.axes, raw.axis_count)?);
+            all.push(OfferedCode { sends: true, name, summary, axes });
+        }
+        Ok(all)
+    }
+
+    /// Sets up the operation of this name.
+    pub fn operation(&self, name: &str, settings: &[(String, String)]) -> io::Result<OwnOperation> {
+        let found = self.operations().map_err(io::Error::other)?;
+        let found = found.into_iter().find(|raw| text(raw.name, "").is_ok_and(|own| own == name));
+        let raw = found.ok_or_else(|| io::Error::other(format!("the object has no operation {name}")))?;
+        let settings = OwnSettings::of(settings)?;
+        let case = RawCase {
+            size: size_of::<RawCase>(),
+            settings: settings.raw.as_ptr(),
+            setting_count: settings.raw.len(),
+        };
+        let context = match raw.setup {
+            // SAFETY: the argument is as the header says, and the object's code is trusted to be what it says.
+            Some(setup) => made(|| unsafe { setup(&raw const case) }, "setup")?,
+            None => ptr::null_mut(),
+        };
+        Ok(OwnOperation { raw, context, _settings: settings })
+    }
+
+    /// Opens the way of this name on a connected socket, with a message of these fields.
+    pub fn mechanism(
+        &self,
+        name: &str,
+        socket: RawFd,
+        fields: Vec<Buffer>,
+        settings: &[(String, String)],
+    ) -> io::Result<OwnConnection> {
+        let found = self.mechanisms().map_err(io::Error::other)?;
+        let found = found.into_iter().find(|raw| text(raw.name, "").is_ok_and(|own| own == name));
+        let raw = found.ok_or_else(|| io::Error::other(format!("the object has no mechanism {name}")))?;
+        let settings = OwnSettings::of(settings)?;
+        let piece = |field: &Buffer| RawPiece { data: field.as_ptr().cast(), bytes: field.len() };
+        let pieces: Vec<RawPiece> = fields.iter().map(piece).collect();
+        let message = Box::new(RawMessage {
+            size: size_of::<RawMessage>(),
+            pieces: pieces.as_ptr(),
+            piece_count: pieces.len(),
+            bytes: fields.iter().map(|field| field.len()).sum(),
+            flags: libc::MSG_NOSIGNAL,
+            settings: settings.raw.as_ptr(),
+            setting_count: settings.raw.len(),
+        });
+        let (Some(open), Some(send)) = (raw.open, raw.send) else {
+            return Err(io::Error::other(format!("its mechanism {name} lacks open() or send()")));
+        };
+        // SAFETY: the message and all that it points to live as long as the connection.
+        let context = made(|| unsafe { open(socket, &raw const *message) }, "open")?;
+        let held = (fields, pieces, message, settings);
+        Ok(OwnConnection { raw, send, context, counts: OwnCounts::default(), _held: held })
+    }
+}
+
+/// Pointers of a list that the object describes.
+///
+/// # Safety
+/// A list that is not null has to have so many entries, for the rest of this process's life.
+unsafe fn list<T>(first: *const *const T, count: usize) -> Result<&'static [*const T], String> {
+    match (first.is_null(), count) {
+        (_, 0) => Ok(&[]),
+        (false, 1..=MOST) => {
+            // SAFETY: as the caller says.
+            Ok(unsafe { std::slice::from_raw_parts(first, count) })
+        }
+        (true, _) => Err(format!("it counts {count} entries of a list that is NULL")),
+        (false, _) => Err(format!("it counts {count} entries of a list: at most {MOST} are read")),
+    }
+}
+
+/// A descriptor that is as large as this version of the header has it.
+fn checked<T>(raw: *const T, size: fn(&T) -> usize, what: &str) -> Result<&'static T, String> {
+    if raw.is_null() {
+        return Err(format!("a {what} of its lists is NULL"));
+    }
+    // SAFETY: not null, and the header says that such a descriptor is there and constant.
+    let said = size(unsafe { &*raw });
+    if said < size_of::<T>() {
+        return Err(format!("a {what} says a size of {said} B: set it to sizeof({what})"));
+    }
+    // SAFETY: as above; the library is never closed.
+    Ok(unsafe { &*raw })
+}
+
+fn text(from: *const c_char, what: &str) -> Result<String, String> {
+    if from.is_null() {
+        return Err(format!("{what} is NULL"));
+    }
+    // SAFETY: not null, hence a C string by the header.
+    let text = unsafe { CStr::from_ptr(from) }.to_str().map_err(|_| format!("{what} is not UTF-8"))?;
+    let printable = text.len() <= LONGEST && !text.chars().any(char::is_control);
+    if printable {
+        Ok(text.into())
+    } else {
+        Err(format!("{what} is longer than {LONGEST} B or not one line"))
+    }
+}
+
+fn axes(first: *const RawAxis, count: usize) -> Result<Vec<OfferedAxis>, String> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    if first.is_null() || count > MOST {
+        return Err(format!("it counts {count} axes, and its list is NULL or longer than {MOST}"));
+    }
+    // SAFETY: not null, and the header declares so many entries.
+    let all = unsafe { std::slice::from_raw_parts(first, count) };
+    let axis = |raw: &RawAxis| {
+        let (name, help) = (text(raw.name, "an axis's name")?, text(raw.help, "an axis's help")?);
+        Ok(OfferedAxis { values: values(raw.values, &name)?, name, help })
+    };
+    all.iter().map(axis).collect()
+}
+
+fn values(first: *const *const c_char, axis: &str) -> Result<Vec<String>, String> {
+    let mut all = Vec::new();
+    while !first.is_null() && all.len() <= MOST {
+        // SAFETY: the header says that the list ends with NULL, which has not come yet.
+        let value = unsafe { *first.add(all.len()) };
+        if value.is_null() {
+            break;
+        }
+        all.push(text(value, "a value")?);
+    }
+    let few = (1..=MOST).contains(&all.len());
+    if few { Ok(all) } else { Err(format!("its axis {axis} has no value, or more than {MOST}")) }
+}
+
+/// The values of an object's own axes, in memory that it may keep pointers to.
+struct OwnSettings {
+    raw: Vec<RawSetting>,
+    _texts: Vec<CString>,
+}
+
+impl OwnSettings {
+    fn of(settings: &[(String, String)]) -> io::Result<OwnSettings> {
+        let (mut raw, mut texts) = (Vec::new(), Vec::new());
+        for (axis, value) in settings {
+            let (axis, value) = (CString::new(axis.as_str())?, CString::new(value.as_str())?);
+            raw.push(RawSetting { axis: axis.as_ptr(), value: value.as_ptr() });
+            texts.extend([axis, value]);
+        }
+        Ok(OwnSettings { raw, _texts: texts })
+    }
+}
+
+/// A context, or why there is none.
+fn made(make: impl FnOnce() -> *mut c_void, what: &str) -> io::Result<*mut c_void> {
+    // SAFETY: the address of this thread's errno is valid.
+    unsafe { *libc::__errno_location() = 0 };
+    let context = make();
+    if !context.is_null() {
+        return Ok(context);
+    }
+    let error = io::Error::last_os_error();
+    Err(match error.raw_os_error() {
+        Some(0) | None => io::Error::other(format!("{what}() returned NULL and set no errno")),
+        Some(_) => error,
+    })
+}
+
+fn succeeded(status: c_int, what: &str) -> io::Result<()> {
+    match status {
+        0 => Ok(()),
+        1.. => Err(io::Error::from_raw_os_error(status)),
+        _ => Err(io::Error::other(format!("{what}() returned {status}, which is no errno value"))),
+    }
+}
+
+/// An operation that is set up, used by one thread.
+pub struct OwnOperation {
+    raw: &'static RawOperation,
+    context: *mut c_void,
+    _settings: OwnSettings,
+}
+
+impl OwnOperation {
+    #[inline]
+    pub fn run(&mut self, iterations: u64, done: &mut OwnDone) -> io::Result<()> {
+        let Some(run) = self.raw.run else { return Err(io::Error::other("it has no run()")) };
+        // SAFETY: the context is the object's own, and `done` is live and exclusively borrowed.
+        succeeded(unsafe { run(self.context, iterations, done) }, "run")
+    }
+
+    /// `None`: it has no check.
+    pub fn check(&mut self) -> Option<io::Result<()>> {
+        // SAFETY: the context is the object's own.
+        self.raw.check.map(|check| succeeded(unsafe { check(self.context) }, "check"))
+    }
+}
+
+impl Drop for OwnOperation {
+    fn drop(&mut self) {
+        if let Some(teardown) = self.raw.teardown {
+            // SAFETY: the context is the object's own, and is not used again.
+            unsafe { teardown(self.context) };
+        }
+    }
+}
+
+type Send = unsafe extern "C" fn(*mut c_void, u64, *mut OwnCounts) -> c_int;
+
+/// A user's way to send on one connection, used by one thread.
+pub struct OwnConnection {
+    raw: &'static RawMechanism,
+    send: Send,
+    context: *mut c_void,
+    /// As the object has added to it.
+    pub counts: OwnCounts,
+    /// What it was given pointers to.
+    _held: (Vec<Buffer>, Vec<RawPiece>, Box<RawMessage>, OwnSettings),
+}
+
+impl OwnConnection {
+    #[inline]
+    pub fn send(&mut self, messages: u64) -> io::Result<()> {
+        // SAFETY: the context is the object's own; the counts are live and exclusively borrowed.
+        succeeded(unsafe { (self.send)(self.context, messages, &raw mut self.counts) }, "send")
+    }
+
+    #[inline]
+    pub fn flush(&mut self) -> io::Result<()> {
+        // SAFETY: as in `send`.
+        self.raw
+            .flush
+            .map_or(Ok(()), |flush| succeeded(unsafe { flush(self.context, &raw mut self.counts) }, "flush"))
+    }
+}
+
+impl Drop for OwnConnection {
+    fn drop(&mut self) {
+        if let Some(close) = self.raw.close {
+            // SAFETY: the context is the object's own, and is not used again.
+            unsafe { close(self.context) };
+        }
+    }
+}
