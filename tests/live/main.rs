@@ -20,6 +20,7 @@ mod mechanisms;
 mod local_transfers;
 mod namespaces;
 mod nightly;
+mod own_code;
 mod receivers;
 mod reliability;
 mod remote;

@@ -8,6 +8,7 @@ use crate::export::RunExportArgs;
 use crate::fleet_args::{FLEET_EXAMPLES, FleetArgs};
 use crate::history_args::{HISTORY_EXAMPLES, HistoryArgs};
 use crate::lab_args::{LAB_EXAMPLES, LabArgs};
+use crate::new_args::NewArgs;
 use crate::output::Color;
 use crate::side_args::{COMPARE_EXAMPLES, CompareArgs, GATE_EXAMPLES, GateArgs, NameArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -113,6 +114,9 @@ pub enum CliCommand {
     /// plots, a report to complete
     #[command(after_help = COURSE_EXAMPLES)]
     Course(CourseArgs),
+    /// Write a folder with an operation or a mechanism of your own that
+    /// compiles, or print syscost.h
+    New(NewArgs),
     /// List every axis that an experiment can vary: option, values, default
     Axes,
     /// Explain the columns of a run's files, or the axes, quantities and metrics in them

@@ -6,7 +6,7 @@ use crate::args::{Cli, CliCommand};
 use crate::output::{Color, Paint};
 use crate::{
     analyse, args, audit, axes, check, columns, compare, completions, course, doctor, explain, fleet, gate,
-    history, lab, list, man, output, own_code, plan, profile, repeat, report, run, shorthand,
+    history, lab, list, man, new, output, own_code, plan, profile, repeat, report, run, shorthand,
 };
 use anyhow::Context;
 use clap::FromArgMatches;
@@ -125,6 +125,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
     match &cli.command {
         CliCommand::List(args) => list::run(args, global)?,
         CliCommand::Plan(args) => plan::run(args, matches, global)?,
+        CliCommand::New(args) => new::run(args)?,
         CliCommand::Axes => output::print(&axes::help())?,
         CliCommand::Columns { of } => columns::run(*of, global)?,
         CliCommand::Completions { shell } => completions::run(*shell)?,

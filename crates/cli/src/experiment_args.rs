@@ -24,6 +24,9 @@ pub struct ExperimentArgs {
     /// place, or ssh, srun, kubectl, docker, podman or nsenter [default: ssh]
     #[arg(long, value_name = "COMMAND")]
     pub rsh: Option<String>,
+    /// Know the code of this shared object, for an experiment's file that names it; may be given several times
+    #[arg(long, value_name = "FILE.so", hide_short_help = true)]
+    pub own: Vec<String>,
     /// Order of the cases in each round [default: from the clock; always recorded]
     #[arg(long, value_name = "N")]
     pub seed: Option<String>,

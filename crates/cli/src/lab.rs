@@ -42,6 +42,9 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     };
     asked.experiment.get_or_insert_with(|| usual.to_string());
     let mut spec = asked::spec(&asked, matches)?;
+    if let Some(object) = spec.own.first() {
+        bail!("{} is not in the guest: code of your own is measured by `syscost run`", object.path);
+    }
     if counting && caches.is_none() {
         // A guest that counts has one CPU.
         spec.set_default("placement", "same");

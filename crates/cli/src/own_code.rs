@@ -140,7 +140,7 @@ fn usable(code: &OwnEntry) -> Result<()> {
     Ok(())
 }
 
-fn is_plain(name: &str) -> bool {
+pub fn is_plain(name: &str) -> bool {
     const LONGEST: usize = 40;
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.len() <= LONGEST

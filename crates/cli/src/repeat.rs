@@ -236,7 +236,12 @@ impl Repeated<'_> {
         }
         // Builds from before it have no such option.
         let known = |argument: &&OsString| variant.binary.is_none() || *argument != "--allow-commands";
-        command.args(self.arguments.iter().filter(known)).arg("--out").arg(out).envs(&variant.env);
+        command
+            .args(self.arguments.iter().filter(known))
+            .args(&variant.arguments)
+            .arg("--out")
+            .arg(out)
+            .envs(&variant.env);
         command.arg(format!("--group={}", self.group_name));
         command.args(turn.iter().map(|turn| format!("--turn={turn}")));
         let label = Some(&variant.label).filter(|label| !label.is_empty());

@@ -24,6 +24,9 @@ pub struct Variant {
     pub binary: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// More options of the run: another build of the user's own code, for one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
     /// Shell commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
@@ -36,7 +39,8 @@ impl Variant {
     pub fn commands(&self) -> Vec<String> {
         let env = self.env.iter().map(|(name, value)| words::shown(&[format!("{name}={value}")]));
         let binary = self.binary.iter().map(|binary| words::shown(&[binary.display().to_string()]));
-        env.chain(binary).chain(self.before.clone()).chain(self.after.clone()).collect()
+        let arguments = self.arguments.iter().cloned();
+        env.chain(binary).chain(arguments).chain(self.before.clone()).chain(self.after.clone()).collect()
     }
 }
 

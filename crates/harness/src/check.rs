@@ -1,13 +1,13 @@
 //! A check: every case once, every byte verified, nothing timed and nothing written.
 
-use super::{Event, PATIENCE};
+use super::{Event, OWN_PATIENCE, PATIENCE};
 use crate::worker::path::Paths;
 use crate::worker::{self, RoundError, RoundOptions};
 use anyhow::{Context, Result};
 use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{Failure, State};
 use syscost_host::scratch::Scratch;
-use syscost_measure::probe::Timing;
+use syscost_measure::probe::{self, Timing};
 use syscost_sys::{random, signals};
 
 const TIMING: Timing = Timing { warmup_ns: 1_000_000, window_ns: 2_000_000, windows: 1 };
@@ -40,7 +40,9 @@ impl UnfinishedCases {
 /// Runs every case once, verifying every byte; times nothing and writes nothing.
 pub fn check(plan: &Plan, watch: &mut Watch<'_>) -> Result<UnfinishedCases> {
     each_case(plan, |_| true, watch, &mut |case, paths, scratch, watch| {
-        let options = RoundOptions::of(TIMING, PATIENCE, &signals::caught);
+        let own = probe::own_code(&case.point).is_some();
+        let patience = if own { OWN_PATIENCE } else { PATIENCE };
+        let options = RoundOptions::of(TIMING, patience, &signals::caught);
         let options = RoundOptions { verify_all: true, ..options };
         worker::round(case, &options, paths, scratch)?;
         watch(&Event::CaseDone { case, rounds: 1, metric: "", estimate: None });

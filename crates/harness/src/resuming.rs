@@ -4,7 +4,7 @@ use super::RunOptions;
 use super::begin::{sweep, tool, warn_of_no_lock};
 use super::calendar::{Calendar, Moment};
 use crate::worker::path::another_host;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeSet;
 use syscost_experiment::plan::Plan;
 use syscost_experiment::run::directory::OpenDirectory;
@@ -13,6 +13,7 @@ use syscost_experiment::run::{Record, ResumedSession, Run, State};
 use syscost_host::remote::consent;
 use syscost_host::remote::transport::rsh;
 use syscost_host::{Fact, fingerprint, identity};
+use syscost_measure::own::OwnObject;
 use syscost_sys::clock::monotonic_ns;
 use syscost_sys::place;
 
@@ -22,6 +23,7 @@ pub fn resume(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
     same_machine(&run.record, &now)?;
     let hosts = planned_hosts(&run.record.plan);
     own_hosts(dir.directory(), &hosts, place::is_ours)?;
+    same_objects(dir.directory(), &run.record.spec.own, place::is_ours)?;
     rsh::set(run.record.spec.rsh.as_deref());
     hosts.into_iter().try_for_each(consent::to_path).map_err(consent::refused)?;
     sweep(&run.record.plan);
@@ -59,6 +61,22 @@ fn value_of(facts: &[Fact]) -> impl Fn(&str) -> Option<String> {
 
 fn planned_hosts(plan: &Plan) -> BTreeSet<&str> {
     plan.cases.iter().filter_map(|case| another_host(&case.point)).collect()
+}
+
+/// The user's own code as it was, and of a directory of the user's own: another one's would have us run what it names.
+fn same_objects(dir: &OpenDirectory, objects: &[OwnObject], is_own: impl Fn(u32) -> bool) -> Result<()> {
+    if objects.is_empty() {
+        return Ok(());
+    }
+    if let Some(owner) = dir.stranger(is_own).context("cannot see whose the run's directory is")? {
+        bail!(
+            "the run's directory belongs to another user (id {owner}), and to continue it would run code of {}; if that is what \
+             you want, make it yours: cp -r {} OWN_DIR; syscost run --resume OWN_DIR",
+            objects[0].path,
+            dir.path().display()
+        );
+    }
+    objects.iter().try_for_each(|object| object.is_unchanged().map_err(|why| anyhow!(why)))
 }
 
 /// A directory of somebody else's does not decide which host we log in to, with our keys.

@@ -120,6 +120,13 @@ fn values(side: &[RunFigures]) -> Values {
         if let Some(revision) = &run.record.names.revision {
             add("revision", "revision", revision);
         }
+        for object in &run.record.spec.own {
+            let build = object.sha256.get(..12).unwrap_or(&object.sha256);
+            let offered = object.codes.iter();
+            offered.for_each(|code| {
+                add(&format!("own_{}", code.name), &format!("object of your {}", code.name), build)
+            });
+        }
         for fact in &run.record.host {
             let measured = in_force(&run.record, &fact.id);
             measured.iter().for_each(|value| add(&fact.id, &fact.title, value));

@@ -4,9 +4,11 @@ use super::{ProbeSpec, Spec, axis_of};
 use std::fmt::Write;
 use syscost_core::axis::{Kind, Value};
 use syscost_core::units::{parse_fraction, short_bytes};
+use syscost_measure::own::OwnObject;
 
 pub fn toml(spec: &Spec) -> String {
-    let mut text = String::new();
+    let known = |object: &OwnObject| format!("# with --own {}\n", object.path);
+    let mut text: String = spec.own.iter().map(known).collect();
     let mut line = |key: &str, value: String| {
         // A key in brackets begins a table.
         let _ =

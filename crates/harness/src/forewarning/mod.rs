@@ -2,6 +2,7 @@
 
 pub mod packet_sockets;
 mod cores;
+mod own_code;
 mod settings;
 
 use syscost_experiment::plan::Plan;
@@ -13,6 +14,7 @@ use syscost_measure::probe::transfer::{far, planted};
 pub fn of(record: &Record) -> Vec<Warning> {
     let plan = &record.plan;
     let mut warnings = planned(plan);
+    warnings.extend(own_code::unseen(plan));
     warnings.extend(emulated(record));
     warnings.extend(copied_to_hosts());
     warnings.extend(both_elsewhere(plan));

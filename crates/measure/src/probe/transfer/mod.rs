@@ -20,7 +20,7 @@ use super::streaming;
 use super::{
     Alternatives, AxisRules, Channel, Copies, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing,
 };
-use crate::mechanism::{CONNECTIONS, Handover, Packing, all_connections, connections};
+use crate::mechanism::{CONNECTIONS, Handover, Packing, Sending, all_connections, connections};
 use crate::message::{self, Alignment, FIELDS, MessageShape};
 use crate::probe::transfer::axes::{
     CONGESTION_CONTROL, MECHANISM, MESSAGE_BYTES, MTU, NODELAY, OFFLOADS, PATH, PLACEMENT, RECEIVER,
@@ -71,6 +71,13 @@ impl Probe for Transfer {
             // Where a side is elsewhere, that place says.
             if !far::both(point) {
                 m.available()?;
+            } else if m.about().facts == Sending::UNSEEN {
+                return Err(Unavailable {
+                    reason:
+                        "code of your own is opened on this host, and both ends of this path are elsewhere"
+                            .into(),
+                    remedy: "name a path whose sender is here, such as ssh://HOST".into(),
+                });
             }
             m.fits(point)?;
         }
