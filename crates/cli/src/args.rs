@@ -2,6 +2,7 @@
 //! page are generated from it; the flags of the axes are added from the probes.
 
 use crate::axes::{self, OpenNames};
+use crate::cmp_args::{CMP_EXAMPLES, CmpArgs};
 use crate::course_args::{COURSE_EXAMPLES, CourseArgs};
 use crate::experiment_args::ExperimentArgs;
 use crate::export::RunExportArgs;
@@ -90,6 +91,9 @@ pub enum CliCommand {
     /// zero-copy is really not copied
     #[command(after_help = LAB_EXAMPLES)]
     Lab(Box<LabArgs>),
+    /// Decide which of several commands is faster: fresh processes that take turns
+    #[command(after_help = CMP_EXAMPLES)]
+    Cmp(CmpArgs),
     /// Rebuild the report of a run from its recorded samples
     Report(ReportArgs),
     /// Compare runs with runs: what got worse, better, or stayed the same

@@ -5,8 +5,8 @@
 use crate::args::{Cli, CliCommand};
 use crate::output::{Color, Paint};
 use crate::{
-    analyse, args, audit, axes, check, columns, compare, completions, course, doctor, explain, fleet, gate,
-    history, lab, list, man, new, output, own_code, plan, profile, repeat, report, run, shorthand,
+    analyse, args, audit, axes, check, cmp, columns, compare, completions, course, doctor, explain, fleet,
+    gate, history, lab, list, man, new, output, own_code, plan, profile, repeat, report, run, shorthand,
 };
 use anyhow::Context;
 use clap::FromArgMatches;
@@ -141,6 +141,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
             };
         }
         CliCommand::Lab(args) => return lab::run(args, matches, global, command),
+        CliCommand::Cmp(args) => return cmp::run(args, global),
         CliCommand::Report(args) => return report::run(args, global),
         CliCommand::Compare(args) => return compare::run(args, global),
         CliCommand::Gate(args) => return gate::run(args, global),

@@ -33,6 +33,8 @@ mod run;
 mod one_pass;
 mod audit;
 mod check;
+mod cmp;
+mod cmp_args;
 mod columns;
 mod completions;
 mod course;

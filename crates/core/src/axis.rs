@@ -7,7 +7,7 @@
 mod few;
 mod key;
 mod name;
-mod range;
+pub mod range;
 
 pub use few::{Few, Point};
 pub use key::{IntAxis, NameAxis};

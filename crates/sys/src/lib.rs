@@ -16,6 +16,8 @@ pub mod chase;
 pub mod clock;
 pub mod process;
 pub mod child;
+pub mod command;
+pub mod call_count;
 pub mod cpuid;
 pub mod disk;
 pub mod socket;
