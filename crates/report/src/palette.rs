@@ -26,6 +26,8 @@ fn family(facts: Sending) -> Family {
         (Packing::PerField, ..) => ((245.0, 245.0), (0.13, 0.13)),
         (Packing::ByKernel, ..) => ((165.0, 125.0), (0.11, 0.12)),
         (Packing::Beforehand, ..) => ((255.0, 265.0), (0.02, 0.07)),
+        // Of objects that users bring, which stand in no list: they have the colours of the page.
+        (Packing::Unseen, ..) => ((20.0, 20.0), (0.12, 0.12)),
     };
     Family { hues, chroma }
 }
