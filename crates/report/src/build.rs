@@ -18,8 +18,8 @@ pub fn report(run: &Run, analysis: &Analysis) -> Report {
 /// The same with figures from elsewhere beside the run's own.
 pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Report {
     // Where nobody named figures from elsewhere, the published report's own.
-    let published = section::published::of(analysis).filter(|_| beside.is_empty());
-    let material = Material::of(run, analysis, published.as_ref().map_or(beside, std::slice::from_ref));
+    let published = if beside.is_empty() { section::published::of(run, analysis) } else { Vec::new() };
+    let material = Material::of(run, analysis, if beside.is_empty() { &published } else { beside });
     let verdict = section::answer::statements(&material);
     // In sight: the figure, the table, why it is so, what people ask.
     let mut sections: Vec<Section> = [

@@ -184,6 +184,7 @@ fn block(block: &Block, targets: &Targets) -> Markup {
 /// The grid of plots that are read against each other.
 fn row_of(plots: &[Plot]) -> &'static str {
     match plots.first().map(|plot| plot.room) {
+        Some(PlotRoom::Quarter) if plots.len() == 3 => "row small three",
         Some(PlotRoom::Quarter) => "row small",
         _ => "row",
     }
@@ -317,7 +318,7 @@ fn entry(entry: &Entry, head: bool, numeric: bool) -> Markup {
         Entry::Estimate { estimate, cell, standing } => {
             let id = cell.as_ref().map(sentence::id);
             html! {
-                td.n.off[*standing == Standing::Off].best[matches!(standing, Standing::Best | Standing::Same | Standing::Undecided)] id=[id] { (estimate.unit.format(estimate.value)) " " small { (within(estimate)) } }
+                td.n.off[*standing == Standing::Off].best[matches!(standing, Standing::Best | Standing::Same)] id=[id] { (estimate.unit.format(estimate.value)) " " small { (within(estimate)) } }
             }
         }
     }

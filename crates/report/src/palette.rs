@@ -20,7 +20,7 @@ struct Family {
 fn family(facts: Sending) -> Family {
     let (hues, chroma) = match (facts.packing, facts.handover, facts.reuse) {
         (_, Handover::Encrypted, _) => ((195.0, 215.0), (0.08, 0.09)),
-        (.., Reuse::File) => ((80.0, 98.0), (0.11, 0.11)),
+        (.., Reuse::File) => ((70.0, 100.0), (0.11, 0.11)),
         (_, Handover::Referenced | Handover::BySize, _) => ((345.0, 280.0), (0.15, 0.15)),
         (Packing::Packed, ..) => ((45.0, 45.0), (0.14, 0.14)),
         (Packing::PerField, ..) => ((245.0, 245.0), (0.13, 0.13)),
@@ -83,7 +83,7 @@ fn colours(place: usize, variant: usize) -> [String; 2] {
     let share = before as f64 / (all - 1).max(1) as f64;
     let between = |(from, to): (f64, f64)| from + (to - from) * share;
     // Neighbours of a family differ in lightness too.
-    let step = variant as f64 + 1.5 * (before % 2) as f64;
+    let step = variant as f64 + 3.5 * (before % 2) as f64;
     let greyer = 1.0 - 0.05 * variant as f64;
     let at = |lightness: f64| hex(lightness, between(chroma) * greyer, between(hues).to_radians());
     let grey = f64::from(u8::from(chroma.0 < 0.05));

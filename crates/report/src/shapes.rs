@@ -11,6 +11,8 @@ pub enum Scale {
     Log10,
     /// From zero.
     Linear,
+    /// One in so many is beyond: laid out as decades, labelled as the quantile that this is.
+    Quantile,
 }
 
 #[derive(Clone, Debug, PartialEq)]

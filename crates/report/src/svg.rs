@@ -271,7 +271,8 @@ fn point(canvas: &mut Canvas, (x, y): (f64, f64), told: &str, style: usize) {
 fn labelled(x: AxisScale, xs: &[f64]) -> Vec<f64> {
     let step = WHOLE / X_LABELS as f64;
     let mut kept: Vec<f64> = Vec::new();
-    for value in xs {
+    let named = |value: &&f64| x.scale != Scale::Quantile || QUANTILES.contains(value);
+    for value in xs.iter().filter(named) {
         if kept.last().is_none_or(|last| x.at(*value) - x.at(*last) >= step * 0.99) {
             kept.push(*value);
         }
@@ -290,7 +291,13 @@ fn axis_title(axis: &PlotAxis) -> String {
     format!("{} ({unit})", axis.title)
 }
 
+/// Those that people ask for, as one in so many.
+const QUANTILES: [f64; 6] = [2.0, 10.0, 100.0, 1e3, 1e4, 1e5];
+
 fn x_label(axis: &PlotAxis, value: f64) -> String {
+    if axis.scale == Scale::Quantile {
+        return format!("p{}", (1e5 - 1e5 / value).round() / 1e3);
+    }
     if axis.unit == Unit::Bytes && value >= 0.0 && value.fract() == 0.0 {
         return units::short_bytes(value as u64);
     }
@@ -322,13 +329,22 @@ fn y_values(plot: &Plot) -> (f64, f64) {
     if low.is_finite() && high.is_finite() { (low, high) } else { (0.0, 1.0) }
 }
 
+/// Ticks that a small plot has room for.
+const SMALL_TICKS: usize = 5;
+
 fn y_ticks(plot: &Plot) -> Vec<f64> {
+    let ticks = all_y_ticks(plot);
+    let step = if plot.room == PlotRoom::Quarter { ticks.len().div_ceil(SMALL_TICKS) } else { 1 };
+    if plot.y.unit == Unit::Ratio { ticks } else { ticks.into_iter().step_by(step.max(1)).collect() }
+}
+
+fn all_y_ticks(plot: &Plot) -> Vec<f64> {
     let (low, high) = y_values(plot);
     match plot.y.scale {
         Scale::Linear => linear_ticks(high),
         _ if plot.y.unit == Unit::Ratio && low > 0.0 => ratio_ticks(low, high),
-        Scale::Log2 | Scale::Log10 if low > 0.0 => log_ticks(low, high),
-        Scale::Log2 | Scale::Log10 => linear_ticks(high),
+        Scale::Log2 | Scale::Log10 | Scale::Quantile if low > 0.0 => log_ticks(low, high),
+        _ => linear_ticks(high),
     }
 }
 
@@ -337,7 +353,7 @@ fn y_range(plot: &Plot, ticks: &[f64]) -> (f64, f64) {
     let top = ticks.last().copied().unwrap_or(high).max(high);
     match plot.y.scale {
         Scale::Linear => (0.0, top),
-        Scale::Log2 | Scale::Log10 => {
+        _ => {
             let low = if low > 0.0 { low } else { top / 1000.0 };
             let air = (high / low).powf(0.04).max(1.004);
             (low / air, high * air)

@@ -17,8 +17,6 @@ pub enum Standing {
     Best,
     /// Among the best, which are the same within the margin.
     Same,
-    /// Nothing is significantly better, and more rounds may tell.
-    Undecided,
     /// A ratio whose whole interval lies outside what was foreseen.
     Off,
 }

@@ -64,7 +64,7 @@ impl AxisScale {
     pub fn at(&self, value: f64) -> f64 {
         let place = |v: f64| match self.scale {
             Scale::Linear => v,
-            Scale::Log2 | Scale::Log10 => v.max(f64::MIN_POSITIVE).log10(),
+            Scale::Log2 | Scale::Log10 | Scale::Quantile => v.max(f64::MIN_POSITIVE).log10(),
         };
         let (low, high) = (place(self.low), place(self.high));
         let share = if high > low { ((place(value) - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 };

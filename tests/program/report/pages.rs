@@ -3,11 +3,12 @@
 
 use crate::report::common::{self, Shape, begins, section};
 use std::collections::BTreeSet;
+use std::path::Path;
 use syscost_analyze::sides::{RunFigures, compared_metric};
 use syscost_analyze::whole::Analysis;
-use syscost_experiment::run::{Run, State};
+use syscost_experiment::run::{Run, RunDir, State};
 use syscost_report::terminal::{self, TerminalLook};
-use syscost_report::{Report, build, csv, html, side_page};
+use syscost_report::{Block, Report, build, csv, html, palette, side_page};
 
 const PLAIN: TerminalLook = TerminalLook { width: 80, colour: false };
 
@@ -17,6 +18,35 @@ fn report(run: &Run) -> Report {
 
 fn page(run: &Run) -> String {
     html::page(&report(run))
+}
+
+/// Of recorded runs: whose ways have batches, whose lines are latencies, and the plainest.
+#[test]
+fn a_figure_has_a_colour_for_each_way_and_no_batch_stands_beside_single_messages() {
+    let recorded =
+        |name: &str| RunDir::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/runs").join(name));
+    let is_batch = |name: &str| name.rsplit_once(" x").is_some_and(|(_, n)| n.parse::<u64>().is_ok());
+    let (mut batched, mut single) = (0, 0);
+    for name in ["default", "ways", "latency"] {
+        let run = recorded(name).expect(name);
+        let report = report(&run);
+        let plots = report.blocks().flat_map(|block| match block {
+            Block::Panels(plots) => plots.as_slice(),
+            Block::Plot(plot) => std::slice::from_ref(plot),
+            _ => &[],
+        });
+        for plot in plots {
+            let styles: BTreeSet<usize> = plot.series.iter().map(|series| series.style).collect();
+            assert_eq!(styles.len(), plot.series.len(), "{name}: {}", plot.title);
+            let batches = plot.series.iter().filter(|series| is_batch(&series.name)).count();
+            assert!(batches == 0 || batches == plot.series.len(), "{name}: {}", plot.title);
+            (batched, single) = (batched + batches, single + plot.series.len() - batches);
+            for series in plot.series.iter().filter(|series| palette::style(&series.name, 0).is_some()) {
+                assert_eq!(Some(series.style), palette::style(&series.name, 0), "{name}: {}", series.name);
+            }
+        }
+    }
+    assert!(batched > 5 && single > 20, "{batched} {single}");
 }
 
 #[test]

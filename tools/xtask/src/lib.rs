@@ -7,6 +7,7 @@ pub mod deciding;
 pub mod figure;
 pub mod documents;
 pub mod program;
+pub mod published;
 pub mod reports;
 
 use anyhow::{Context, Result};
@@ -33,7 +34,7 @@ type Files = fn(&Tree) -> Result<Vec<Generated>>;
 
 /// Every kind of generated file.
 pub const KINDS: &[Files] =
-    &[documents::files, figure::files, reports::files, answers::files, program::files];
+    &[published::files, documents::files, figure::files, reports::files, answers::files, program::files];
 
 impl Tree {
     fn load(&self, run: &str) -> Result<Run> {

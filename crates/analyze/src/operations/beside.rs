@@ -46,6 +46,12 @@ pub struct Beside {
     rows: Vec<Theirs>,
 }
 
+/// Column titles and tables, newest first.
+pub const PUBLISHED: &[(&str, &str)] = &[
+    ("EPYC guest, 2026", include_str!("epyc-2026.csv")),
+    ("CSE 221, 2023", include_str!("cse221-2023.csv")),
+];
+
 /// Theirs in our unit, and ours over theirs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Match {
@@ -65,14 +71,21 @@ pub struct BesideRow {
 }
 
 impl Beside {
-    /// The published table that runs of the same operations are shown beside: a course report whose method the
-    /// rows follow.
-    pub fn published() -> Beside {
-        let text = include_str!("cse221-2023.csv");
+    /// The published tables that runs of the same operations are shown beside: the recorded run of a current machine, unless
+    /// it is this run, and a course report whose method the rows follow.
+    pub fn published(run: &Run) -> Vec<Beside> {
+        PUBLISHED
+            .iter()
+            .filter(|(_, text)| !text.contains(&run.record.id))
+            .map(|(name, text)| Beside::read(name, text))
+            .collect()
+    }
+
+    fn read(name: &str, text: &str) -> Beside {
         let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
         let rows = reader.deserialize().collect::<Result<_, _>>().expect("a test reads it");
         let comments = text.lines().map_while(|line| line.strip_prefix('#'));
-        Beside::table("CSE 221, 2023", comments.map(str::trim), rows)
+        Beside::table(name, comments.map(str::trim), rows)
     }
 
     /// A published table: the comments above its rows say where they are from.
@@ -225,7 +238,8 @@ mod tests {
 
     #[test]
     fn the_published_table_reads() {
-        let table = Beside::published();
+        let (name, text) = PUBLISHED[1];
+        let table = Beside::read(name, text);
         assert_eq!(table.machine.clock_hertz(), Some(3.1e9));
         assert_eq!(table.machine.says("compiled").as_deref(), Some("gcc -O0"));
         assert!(table.rows.len() > 25 && table.about.contains("San Diego"));

@@ -10,6 +10,7 @@ use crate::{AnswerCard, Statement, TrustBar};
 use syscost_analyze::CellRef;
 use syscost_analyze::compare::study::ALONG;
 use syscost_analyze::finding::Says;
+use syscost_analyze::operations::accuracy::Fits;
 use syscost_analyze::trust::TrustLevel;
 use syscost_core::axis::Value;
 use syscost_experiment::plan::Case;
@@ -48,7 +49,8 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     cards.extend(one_question(m));
     cards.extend(layers(m));
     cards.extend(situations.map(card));
-    cards.extend(latency_changes(m));
+    let limits = text::latency::statements(latency, &Words::of(m.run));
+    cards.extend(latency_changes(m, limits));
     cards.extend(placement(m));
     // What holds at the same place is said of the first.
     for i in (1..cards.len()).rev() {
@@ -57,22 +59,13 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
         }
     }
     // Beside advice the costs of rulers are details.
-    let confidence = m.run.record.spec.confidence;
-    let costs = if m.compared() { Vec::new() } else { costs::statements(&m.analysis.operations, confidence) };
-    let words = Words::of(m.run);
-    let limits = text::latency::statements(latency, &words);
-    let shown = m.analysis.answers.iter().flat_map(|answer| &answer.shown);
-    let mut dear = shown.filter_map(|shown| match &shown.says {
-        Says::Expensive(expense) => {
-            Some(Statement { text: text::expensive::opening(expense), cells: shown.cells.clone() })
-        }
-        Says::HeldSize(room) => {
-            Some(Statement { text: text::held_size::headline(room), cells: shown.cells.clone() })
-        }
-        _ => None,
-    });
+    let (operations, confidence) = (&m.analysis.operations, m.run.record.spec.confidence);
+    let rows = if m.compared() { &[][..] } else { operations };
+    let costs = costs::groups(rows).into_iter();
+    cards.extend(costs.map(|cost| AnswerCard { shown: vec![cost], ..AnswerCard::default() }));
+    let mut dear = text::dear(m).into_iter();
     let headlines: Vec<Statement> = dear.next().into_iter().collect();
-    let found: Vec<Statement> = limits.into_iter().chain(dear).chain(costs).collect();
+    let found: Vec<Statement> = dear.chain(costs::predictions(&Fits::of(rows, confidence))).collect();
     if !found.is_empty() || !headlines.is_empty() {
         cards.push(folded(AnswerCard { headlines, ..AnswerCard::default() }, found));
     }
@@ -108,7 +101,7 @@ fn one_question(m: &Material) -> Option<AnswerCard> {
 }
 
 /// Where every case has a partner with another value, that is what the run is about.
-fn asks_of_layers(m: &Material) -> bool {
+pub fn asks_of_layers(m: &Material) -> bool {
     let shown = m.analysis.answers.iter().flat_map(|answer| &answer.shown);
     let places: usize =
         shown.map(|shown| if let Says::Layers(cost) = &shown.says { cost.places.len() } else { 0 }).sum();
@@ -128,9 +121,9 @@ fn layers(m: &Material) -> Option<AnswerCard> {
     (asks_of_layers(m) && !said.statements.is_empty()).then(|| folded(card, said.statements))
 }
 
-/// How latency changes along what was varied.
-fn latency_changes(m: &Material) -> Option<AnswerCard> {
-    let mut told = text::latency_along::opening(m).into_iter();
+/// How latency changes along what was varied, and which rates each way keeps up with.
+fn latency_changes(m: &Material, limits: Vec<Statement>) -> Option<AnswerCard> {
+    let mut told = text::latency_along::opening(m).into_iter().chain(limits);
     let headlines = vec![told.next()?];
     let title = "How latency changes".into();
     Some(folded(AnswerCard { title, headlines, ..AnswerCard::default() }, told.collect()))
@@ -160,8 +153,9 @@ fn empty(m: &Material) -> Option<Statement> {
 /// The first advice of a situation with its ranges; of the other metrics and thread counts the headlines.
 fn card(of: &[AdviceText]) -> AnswerCard {
     let mut headlines = of.iter().map(|advice| advice.headline.clone());
+    let batched = of.first().and_then(|advice| advice.batched.clone());
     let card = AnswerCard {
-        headlines: headlines.next().into_iter().collect(),
+        headlines: batched.into_iter().chain(headlines.next()).collect(),
         note: of.first().map(|advice| advice.scope.clone()).unwrap_or_default(),
         ..AnswerCard::default()
     };

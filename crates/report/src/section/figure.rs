@@ -1,11 +1,16 @@
 //! The one figure: what each way costs relative to the control, all ways and the close race, then by thread counts.
 
+use super::answer::asks_of_layers;
 use super::{threads, unless_empty};
-use crate::context::spread;
+use crate::context::{SERIES, SIZE, spread};
 use crate::material::Material;
 use crate::rivals::{COST, FieldRow, FieldScope, RivalField, study};
-use crate::{Block, Plot, PlotAxis, PlotRoom, Scale, Section, Series};
+use crate::text::words::Words;
+use crate::text::{self, LAYERS};
+use crate::{Block, ForestPlot, ForestRow, Plot, PlotAxis, PlotRoom, Scale, Section, Series, palette};
 use syscost_analyze::compare::study::Study;
+use syscost_analyze::finding::Says;
+use syscost_analyze::finding::layers::{LayerCost, LayerPlace};
 use syscost_core::decide::Verdict;
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
@@ -15,11 +20,16 @@ use syscost_measure::probe::transfer::axes::THREADS;
 const PANELS: usize = 4;
 /// A race is close where nobody in it costs more than this much of the best.
 const CLOSE: f64 = 1.4;
+/// Rows of the figure of layers.
+const LAYERS_DRAWN: usize = 10;
+/// What is called the same.
+const SAME: f64 = 1.03;
 /// An interval stretches a panel no further than this beyond its point.
 const REACH: f64 = 1.12;
 
 pub fn section(m: &Material) -> Option<Section> {
     let study = study(m, COST)?;
+    let layers = if asks_of_layers(m) { layers(m) } else { None };
     let fields = RivalField::all(m);
     let mut tabs: Vec<(String, Vec<Block>)> = Vec::new();
     for field in &fields {
@@ -29,8 +39,45 @@ pub fn section(m: &Material) -> Option<Section> {
         }
     }
     let control = fields.first().map(|field| field.ways[field.control].name.clone()).unwrap_or_default();
-    let blocks = Block::tabs("places", tabs);
+    let mut blocks = Block::tabs("places", tabs);
+    if let Some(plot) = layers {
+        blocks.insert(0, Block::Forest(plot));
+    }
     unless_empty("figure", &format!("CPU per message, relative to {control}"), blocks)
+}
+
+/// What each layer makes of the cost of the control, where the run is about that.
+fn layers(m: &Material) -> Option<ForestPlot> {
+    let words = Words::of(m.run);
+    let answer = m.analysis.answers.iter().find(|answer| answer.question == LAYERS)?;
+    let costs = answer.shown.iter().filter_map(|shown| match &shown.says {
+        Says::Layers(cost) => Some(cost),
+        _ => None,
+    });
+    let row = |cost: &LayerCost, LayerPlace { place, without, added, verdict }: &LayerPlace| {
+        let size = place.get(SIZE.id).map(|size| words.value(SIZE.id, size)).unwrap_or_default();
+        let told = text::layers::change(added, *verdict);
+        ForestRow {
+            label: format!("{}, {size}", words.value(&cost.axis, &cost.layer)),
+            ratio: 1.0 + added.value / without,
+            interval: Some((1.0 + added.low / without, 1.0 + added.high / without)),
+            style: place
+                .text(SERIES)
+                .filter(|_| *verdict != Verdict::Undecided)
+                .and_then(|id| palette::style(id, 0)),
+            detail: told.clone(),
+            told,
+        }
+    };
+    let all: Vec<&LayerCost> = costs.collect();
+    let beside = &all.first()?.beside;
+    let shown = all.iter().filter(|cost| cost.beside == *beside);
+    let rows: Vec<ForestRow> = shown
+        .flat_map(|cost| text::layers::of_control(cost).map(move |place| row(cost, place)))
+        .take(LAYERS_DRAWN)
+        .collect();
+    let title = format!("CPU of a message, relative to {}", words.value(&all[0].axis, beside));
+    (rows.len() > 1).then(|| ForestPlot { id: "layers".into(), title, same: (1.0 / SAME, SAME), rows })
 }
 
 fn figure(study: &Study, field: &RivalField, at: usize) -> Vec<Block> {

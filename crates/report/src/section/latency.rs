@@ -1,11 +1,13 @@
-//! Latency: the distributions in figures and curves, over rates and over threads that share one load.
+//! Latency: p50, p99 and p99.9 along the rate, then the distributions in curves and figures, and along threads that share one load.
 
 use super::{capital, plural, unless_empty};
 use crate::context::{Layout, SERIES, SIZE, spread};
 use crate::material::Material;
 use crate::text::latency::stalled;
-use crate::{Block, Entry, Mark, MarkShape, Plot, PlotAxis, Scale, Section, Series, Standing, Table};
-use std::collections::BTreeMap;
+use crate::{
+    Block, Entry, Mark, MarkShape, Plot, PlotAxis, PlotRoom, Scale, Section, Series, Standing, Table,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use syscost_analyze::compare::study::Study;
 use syscost_analyze::compare::winners::Outcome;
 use syscost_analyze::latency::{ACHIEVED, Distribution, Latency, RANKED, RateKept};
@@ -20,8 +22,10 @@ use syscost_measure::probe::transfer::axes::THREADS;
 const ROWS: usize = 120;
 const PLOTS: usize = 4;
 /// Rows in sight.
-const SHOWN: usize = 8;
-const CURVES: &str = "10: p90, 100: p99, 1000: p99.9. Median of rounds with its interval. Green below: nothing is significantly better.";
+const SHOWN: usize = 5;
+/// Quantiles that are drawn along the rate.
+const BY_RATE: [&str; 3] = ["latency_p50", "latency_p99", "latency_p999"];
+const GREEN: &str = "Green: significantly better than every other, or the same within 3 % as the best.";
 /// Depths of a curve: one in so many is slower.
 const DEPTHS: &[f64] = &[
     2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0, 300.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5,
@@ -37,16 +41,22 @@ const OPEN: &str = "An open loop's latency runs from the moment at which a messa
     host and read one clock (CLOCK_MONOTONIC), on every path of this run; between hosts only a round trip could be given. \
     The rate is that of all threads together: each of n threads sends one n-th of it.";
 
-/// How much slower one in so many is, then the figures.
+/// What each rate does to p50, p99 and p99.9, then every quantile, then the figures.
 pub fn section(m: &Material) -> Option<Section> {
     let mut blocks = Vec::new();
     for view in views(m) {
         let curves = view.curves();
+        if let Some((heading, by_rate)) = view.by_rate() {
+            let legend = Block::Legend(legend(&by_rate));
+            blocks.extend([Block::Heading(heading), legend, Block::Panels(by_rate)]);
+        }
         if !curves.is_empty() {
             blocks.push(Block::Panels(curves));
-            blocks.push(Block::Note(CURVES.into()));
         }
-        for of_open in [false, true] {
+        if !blocks.is_empty() {
+            blocks.push(Block::Note(view.note()));
+        }
+        for of_open in [true, false] {
             blocks.extend(view.table(of_open).map(in_sight).unwrap_or_default());
         }
     }
@@ -54,15 +64,25 @@ pub fn section(m: &Material) -> Option<Section> {
     unless_empty("latency", "Latency", blocks)
 }
 
-/// Along rates and thread counts, and how it was timed.
+/// The names of the lines of several plots, each once.
+fn legend(plots: &[Plot]) -> Vec<(String, usize)> {
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for series in plots.iter().flat_map(|plot| &plot.series) {
+        if !names.iter().any(|(name, _)| *name == series.name) {
+            names.push((series.name.clone(), series.style));
+        }
+    }
+    names
+}
+
+/// Along thread counts, and how it was timed.
 pub fn details(m: &Material) -> Option<Section> {
     let views = views(m);
     let mut blocks = Vec::new();
     for view in &views {
-        for plots in [view.along(RATE.id, Scale::Log10), view.along(THREADS.id, Scale::Log2)] {
-            if !plots.is_empty() {
-                blocks.push(Block::Panels(plots));
-            }
+        let plots = view.along(THREADS.id, Scale::Log2, &RANKED);
+        if !plots.is_empty() {
+            blocks.push(Block::Panels(plots));
         }
     }
     if !views.is_empty() {
@@ -71,7 +91,7 @@ pub fn details(m: &Material) -> Option<Section> {
     if views.iter().any(|view| view.cases.iter().any(|(case, _)| open(case))) {
         blocks.push(Block::Text(OPEN.into()));
     }
-    unless_empty("latency-details", "Latency by rate and threads, and how it was timed", blocks)
+    unless_empty("latency-details", "Latency by threads, and how it was timed", blocks)
 }
 
 fn views<'a>(m: &'a Material<'a>) -> Vec<LatencyView<'a>> {
@@ -237,25 +257,57 @@ impl<'a> LatencyView<'a> {
             DEPTHS.iter().filter_map(at).collect::<Vec<_>>()
         };
         let series = self.series(cases, |_, times| points(times));
-        let title = self.title("Latency by quantile", key);
-        let x = PlotAxis { title: "one in so many is slower".into(), unit: Unit::Count, scale: Scale::Log10 };
+        let title = self.title("Quantiles", key);
+        let x =
+            PlotAxis { title: "quantile of all messages".into(), unit: Unit::Count, scale: Scale::Quantile };
         let y = PlotAxis { title: "latency".into(), unit: Unit::Nanoseconds, scale: Scale::Log10 };
         Plot::of(&format!("{} {title}", self.layout.probe.about().id), title, (x, y), series)
     }
 
-    /// p99 and p50 along an axis, where it has several values; of what kept up with its rate.
-    fn along(&self, axis: &'static str, scale: Scale) -> Vec<Plot> {
+    /// The quantiles that matter along the rate at one place, the first that has several rates: small, on one scale; and where
+    /// that is.
+    fn by_rate(&self) -> Option<(String, Vec<Plot>)> {
+        let (place, cases) = self.ladders(RATE.id).into_iter().next()?;
+        let plot = |metric: &&str| self.line_plot(RATE.id, Scale::Log10, metric, &place, &cases);
+        let mut plots: Vec<Plot> = BY_RATE.iter().filter_map(plot).collect();
+        let values =
+            || plots.iter().flat_map(|plot| plot.series.iter().flat_map(|s| &s.points)).map(|(_, e)| e.value);
+        let span = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        for plot in &mut plots {
+            plot.title = std::mem::replace(&mut plot.y.title, "latency".into());
+            (plot.room, plot.span) = (PlotRoom::Quarter, Some(span));
+            plot.marks.clear();
+        }
+        Some((self.title("Latency by rate", &place), plots))
+    }
+
+    /// How many rounds the figures stand on, and what is not said by the plots.
+    fn note(&self) -> String {
+        let rounds = self.cases.iter().map(|(_, times)| times.rounds.len());
+        let (least, most) = (rounds.clone().min().unwrap_or(0), rounds.max().unwrap_or(0));
+        let rounds = if least == most {
+            plural(most, "round")
+        } else {
+            format!("{least} to {}", plural(most, "round"))
+        };
+        format!("Median of {rounds}; band: its interval. A line ends where its way is saturated. {GREEN}")
+    }
+
+    /// The sets of cases that have several values of an axis.
+    fn ladders(&self, axis: &'static str) -> Vec<(Point, Vec<(&'a Case, &'a Distribution)>)> {
         let several = |cases: &[(&Case, &Distribution)]| {
-            let mut values: Vec<u64> = cases.iter().filter_map(|(c, _)| c.point.int_at(axis)).collect();
-            values.sort_unstable();
-            values.dedup();
+            let values: BTreeSet<u64> = cases.iter().filter_map(|(c, _)| c.point.int_at(axis)).collect();
             values.len() > 1
         };
-        let sets: Vec<(Point, Vec<_>)> =
-            self.sets(Some(axis)).into_iter().filter(|(_, cases)| several(cases)).collect();
+        self.sets(Some(axis)).into_iter().filter(|(_, cases)| several(cases)).collect()
+    }
+
+    /// Quantiles along an axis, where it has several values; of what kept up with its rate.
+    fn along(&self, axis: &'static str, scale: Scale, metrics: &[&str]) -> Vec<Plot> {
+        let sets = self.ladders(axis);
         let chosen = spread(&sets.iter().collect::<Vec<_>>(), PLOTS);
         let plots = |(key, cases): &&(Point, Vec<(&'a Case, &'a Distribution)>)| {
-            RANKED.iter().filter_map(|id| self.line_plot(axis, scale, id, key, cases)).collect::<Vec<_>>()
+            metrics.iter().filter_map(|id| self.line_plot(axis, scale, id, key, cases)).collect::<Vec<_>>()
         };
         chosen.iter().flat_map(plots).collect()
     }
@@ -328,7 +380,6 @@ fn standing(study: &Study, case: usize) -> Standing {
         match &winner.outcome {
             Outcome::Wins(best) if *best == case => return Standing::Best,
             Outcome::Same(cases) if cases.contains(&case) => return Standing::Same,
-            Outcome::Undecided(cases) if cases.contains(&case) => return Standing::Undecided,
             _ => {}
         }
     }

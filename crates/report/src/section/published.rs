@@ -1,5 +1,5 @@
-//! What an operation costs: the rows of the published table, in the columns of a system-measurement report (base hardware,
-//! software overhead, predicted, measured), beside that report's own figures; then the curves.
+//! What an operation costs: the rows of the published tables by what they are of, measured first, then predicted, then the
+//! figures of other machines; then the curves. The parts of a prediction are below, by probe.
 
 use super::{drawings, plural, unless_empty};
 use crate::context::Layout;
@@ -15,19 +15,24 @@ use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::operations::machine::{ComparedMachine, MACHINE};
 use syscost_analyze::whole::Analysis;
 use syscost_core::stats::Estimate;
+use syscost_experiment::run::Run;
 
 /// Rows of the table in sight: what is printed on one page.
 const ROWS: usize = 48;
-/// So many rows of the published table make a run one of the same kind.
+/// So many rows of one probe have its name above them.
+const HEADED: usize = 3;
+/// So many rows of a published table make a run one of the same kind.
 const ENOUGH: usize = 8;
-/// Curves that are not folded away.
-const DRAWINGS: usize = 2;
+/// Curves that are not folded away: a row of them.
+const DRAWINGS: usize = 3;
 
 /// The published figures that a run of the same operations is shown beside.
-pub fn of(analysis: &Analysis) -> Option<Beside> {
-    let beside = Beside::published();
-    let found = analysis.operations.iter().filter(|o| o.measured.is_some() && beside.find(o).is_some());
-    (found.count() >= ENOUGH).then_some(beside)
+pub fn of(run: &Run, analysis: &Analysis) -> Vec<Beside> {
+    let found = |beside: &Beside| {
+        let measured = analysis.operations.iter().filter(|o| o.measured.is_some());
+        measured.filter(|o| beside.find(o).is_some()).count() >= ENOUGH
+    };
+    Beside::published(run).into_iter().filter(found).collect()
 }
 
 pub fn section(m: &Material) -> Option<Section> {
@@ -75,29 +80,35 @@ fn rows(m: &Material) -> Option<Block> {
     let published = measured.iter().copied().filter(|o| o.row.published.is_some()).collect::<Vec<_>>();
     let shown = if published.is_empty() { &measured } else { &published };
     let mut columns =
-        ["operation", "base hardware", "software", "predicted", "measured", "measured / predicted"]
-            .map(String::from)
-            .to_vec();
+        ["operation", "measured", "predicted", "measured / predicted"].map(String::from).to_vec();
     for beside in m.beside {
         columns.extend([beside.name.clone(), "here / theirs".into()]);
     }
-    let rows: Vec<Vec<Entry>> = shown.iter().take(ROWS).map(|o| row(m, o)).collect();
-    let left = measured.len() - rows.len();
+    let shown = &shown[..shown.len().min(ROWS)];
+    let left = measured.len() - shown.len();
+    let group = |of: &[&Operation]| {
+        // A few of a kind need no heading.
+        let headed = of.len() >= HEADED;
+        let blank = |text: &str| vec![Entry::Text(text.into()); columns.len()];
+        let mut heading = blank("");
+        heading[0] = Entry::Text(capital(of[0].title));
+        let rows = of.iter().map(|o| row(m, o, headed)).collect::<Vec<_>>();
+        headed.then_some(heading).into_iter().chain(rows).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<Entry>> = shown.chunk_by(|a, b| a.probe == b.probe).flat_map(group).collect();
     let note = (left > 0).then(|| format!("{} below, by probe.", plural(left, "more row")));
     let mut table = Table { id: "operations-rows".into(), columns, rows, note, ..Table::default() };
     without_empty_columns(&mut table);
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 
-fn row(m: &Material, o: &Operation) -> Vec<Entry> {
-    let cost = o.prediction.as_ref().map(|p| &p.cost);
+fn row(m: &Material, o: &Operation, headed: bool) -> Vec<Entry> {
     let part = |value: Option<f64>| value.map_or(none(), |value| Entry::Number(value, o.metric.unit));
+    let name = if headed { format!("\u{2003}{}", o.row.label) } else { capital(&o.name()) };
     let mut row = vec![
-        Entry::Text(capital(&o.name())),
-        part(cost.and_then(|a| a.base_hardware)),
-        part(cost.and_then(|a| a.software_overhead)),
-        part(o.predicted()),
+        Entry::Text(name),
         measured(o, None),
+        part(o.predicted()),
         o.ratio.map_or(none(), |ratio| off(m, ratio)),
     ];
     for beside in m.beside {
@@ -126,7 +137,12 @@ pub fn off(m: &Material, ratio: Estimate) -> Entry {
 
 /// A rate has no cycles, and its parts no sum: what applies to no row is no column.
 pub fn without_empty_columns(table: &mut Table) {
-    let says = |column: usize| table.rows.iter().any(|row| row.get(column).is_some_and(|e| *e != none()));
+    let says = |column: usize| {
+        table
+            .rows
+            .iter()
+            .any(|row| row.get(column).is_some_and(|e| *e != none() && *e != Entry::Text(String::new())))
+    };
     let kept: Vec<bool> = (0..table.columns.len()).map(says).collect();
     let mut keep = kept.iter();
     table.columns.retain(|_| keep.next() == Some(&true));

@@ -6,6 +6,7 @@ use syscost_analyze::finding::layers::{LayerCost, LayerPlace};
 use syscost_analyze::finding::{Answer, Says};
 use syscost_core::axis::{Point, Value};
 use syscost_core::decide::Verdict;
+use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 use syscost_measure::mechanism;
 use syscost_measure::probe::transfer::Transfer;
@@ -35,7 +36,7 @@ fn headline_of_axis(all: &[&LayerCost], words: &Words) -> Option<String> {
     let first = of_controls().find(is_decided).or(all().find(is_decided)).or(of_controls().next())?;
     let there = |cost: &&LayerCost| {
         let place = cost.places.iter().find(|place| place.place == first.place)?;
-        Some(format!("{} {}", words.value(&cost.axis, &cost.layer), change(place)))
+        Some(format!("{} {}", words.value(&cost.axis, &cost.layer), change(&place.added, place.verdict)))
     };
     let parts: Vec<String> = beside.iter().filter_map(there).collect();
     let way = words.way(&Transfer, &first.place, MECHANISM.id);
@@ -59,7 +60,7 @@ fn with(cost: &LayerCost, value: &Value, words: &Words) -> String {
 }
 
 /// Places of the control, where it was measured.
-fn of_control(cost: &LayerCost) -> impl Iterator<Item = &LayerPlace> {
+pub fn of_control(cost: &LayerCost) -> impl Iterator<Item = &LayerPlace> {
     let control = mechanism::control().about().id;
     let has = cost.places.iter().any(|place| place.place.text(MECHANISM) == Some(control));
     cost.places.iter().filter(move |place| !has || place.place.text(MECHANISM) == Some(control))
@@ -94,10 +95,11 @@ pub fn sentence(cost: &LayerCost, words: &Words) -> String {
     told
 }
 
-fn change(place: &LayerPlace) -> String {
-    match place.verdict {
-        Verdict::More => format!("adds {}", time(place.added.value)),
-        Verdict::Less => format!("saves {}", time(-place.added.value)),
+/// `adds 1.8 us`
+pub fn change(added: &Estimate, verdict: Verdict) -> String {
+    match verdict {
+        Verdict::More => format!("adds {}", time(added.value)),
+        Verdict::Less => format!("saves {}", time(-added.value)),
         Verdict::Same => "costs the same".into(),
         Verdict::Undecided => "is undecided".into(),
     }

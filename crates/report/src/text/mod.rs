@@ -2,6 +2,7 @@
 //! file of sentences.
 
 use crate::Statement;
+use crate::material::Material;
 use crate::text::words::{Words, and, count};
 use std::mem::discriminant;
 use syscost_analyze::answer::{AnswerVerdict, Caveat, Lack};
@@ -94,6 +95,17 @@ fn told(answer: &Answer, words: &Words) -> Vec<Statement> {
         Says::Latency(_) => latency_along::statements(&answer.shown, words),
         _ => answer.shown.iter().filter(alike).map(each).collect(),
     }
+}
+
+/// What operations cost more than they must, and what would change it.
+pub fn dear(m: &Material) -> Vec<Statement> {
+    let shown = m.analysis.answers.iter().flat_map(|answer| &answer.shown);
+    let text = |shown: &Shown| match &shown.says {
+        Says::Expensive(expense) => Some(expensive::opening(expense)),
+        Says::HeldSize(room) => Some(held_size::headline(room)),
+        _ => None,
+    };
+    shown.filter_map(|shown| Some(Statement { text: text(shown)?, cells: shown.cells.clone() })).collect()
 }
 
 /// What is told one by one.

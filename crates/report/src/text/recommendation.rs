@@ -1,5 +1,7 @@
 //! What to use, in words: a headline for each situation, then a sentence a range; each under 25 words.
 
+mod batching;
+
 use crate::Statement;
 use crate::text::words::{Words, and, capital, count, percent};
 use std::collections::BTreeSet;
@@ -9,7 +11,7 @@ use syscost_analyze::compare::study::{HEADLINES, RIVALS};
 use syscost_analyze::compare::winners::Sure;
 use syscost_analyze::latency::RANKED;
 use syscost_analyze::recommend::advice::{Advice, AdviceGain, AdviceRange, WayAt};
-use syscost_analyze::recommend::batching::{BatchingAdvice, BatchingRange, BatchingVerdict};
+use syscost_analyze::recommend::batching::{BatchingAdvice, BatchingRange};
 use syscost_analyze::recommend::line::Way;
 use syscost_analyze::recommend::situation::Situation;
 use syscost_analyze::recommend::{Recommendation, SituationAdvice};
@@ -17,7 +19,7 @@ use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Better;
 use syscost_core::units::significant;
 use syscost_experiment::run::Run;
-use syscost_measure::mechanism::{self, MSG_MORE};
+use syscost_measure::mechanism::MSG_MORE;
 use syscost_measure::probe;
 use syscost_measure::probe::tcp_latency::axes::RATE;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -35,6 +37,8 @@ const HELD_BACK: &str = "MSG_MORE holds back what does not fill a segment, for u
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdviceText {
     pub situation: Situation,
+    /// What to use where messages may wait for one another, if that was measured and helps.
+    pub batched: Option<Statement>,
     pub headline: Statement,
     /// A sentence a range, and what else is to be known.
     pub details: Vec<Statement>,
@@ -53,8 +57,9 @@ pub struct RecommendationText {
 impl RecommendationText {
     /// In the order of reading.
     pub fn statements(&self) -> Vec<Statement> {
-        let advice = self.advice.iter().flat_map(|one| std::iter::once(&one.headline).chain(&one.details));
-        advice.chain(&self.notes).cloned().collect()
+        let headlines = |one: &'_ AdviceText| one.batched.clone().into_iter().chain([one.headline.clone()]);
+        let advice = self.advice.iter().flat_map(|one| headlines(one).chain(one.details.clone()));
+        advice.chain(self.notes.clone()).collect()
     }
 }
 
@@ -70,7 +75,8 @@ pub fn recommendation(run: &Run, found: &Recommendation, along: &'static str) ->
         BatchingAdvice::NotMeasured { command } => Some(command),
         BatchingAdvice::Measured(_) => None,
     });
-    let batching = unmeasured.map(|command| format!("Batching was not measured: `{command}`."));
+    let waits = batching::waits(batching());
+    let batching = unmeasured.map(|command| format!("Batching was not measured: `{command}`.")).or(waits);
     let notes = batching.into_iter().chain(found.caveats.iter().map(super::caveat));
     let notes = notes.map(|text| Statement { text, cells: cells.clone() }).collect();
     RecommendationText { advice, notes }
@@ -185,6 +191,7 @@ impl AdviceWords<'_> {
         }
         AdviceText {
             situation,
+            batched: self.batched(&format!("If {}{need}{place}", condition(situation)), advice),
             headline: statement(self.headline(&lead, advice)),
             details,
             scope: scope.to_string(),
@@ -433,24 +440,6 @@ impl AdviceWords<'_> {
             return format!("{same}{}", at_some("Undecided", &others(&some))).trim_start().into();
         }
         format!("{place} {name} {cost}.{gain}{same}{open}")
-    }
-
-    fn batching(&self, advice: &Advice, range: &BatchingRange) -> String {
-        let id = advice.metric;
-        let sizes = self.words.sizes(self.along, &advice.scope.held).range(range.from, range.to);
-        let n = mechanism::per_call(&range.batched);
-        let name = range.batched.text(RIVALS).unwrap_or_default();
-        let up_to = if range.from == range.to { "" } else { "up to " };
-        let by = format!("{up_to}{} {}", self.by(id, range.gain.ratio.value), self.comparative(id));
-        match range.verdict {
-            BatchingVerdict::MattersMost => {
-                format!("Batching matters more than the mechanism at {sizes}: {n} a call by {name}, {by}.")
-            }
-            BatchingVerdict::Helps => format!("Batching helps at {sizes}: {n} a call by {name}, {by}."),
-            BatchingVerdict::Costs => format!("Batching costs more at {sizes}: send one message a call."),
-            BatchingVerdict::Same => format!("Batching changes nothing at {sizes} (within 3 %)."),
-            BatchingVerdict::Undecided => format!("Whether batching helps at {sizes} is undecided."),
-        }
     }
 }
 

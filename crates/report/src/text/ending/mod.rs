@@ -51,8 +51,9 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
     let answers =
         compared || of_layers || !analysis.latency.cases.is_empty() || !analysis.operations.is_empty();
     // Of rows that nobody compares: what is dear, and what would change it.
-    let sentences = if compared || analysis.operations.is_empty() { 1 } else { OF_ROWS };
-    let told: Vec<&str> = verdict.iter().take(sentences).map(|statement| statement.text.as_str()).collect();
+    let dear = if compared { Vec::new() } else { super::dear(m) };
+    let told = dear.iter().take(OF_ROWS).chain(verdict.iter().take(usize::from(dear.is_empty())));
+    let told: Vec<&str> = told.map(|statement| statement.text.as_str()).collect();
     let answer = (answers && !told.is_empty()).then(|| told.join(" "));
     let changes = super::latency_along::opening(m);
     let changes: Vec<&str> = changes.iter().map(|statement| statement.text.as_str()).collect();
