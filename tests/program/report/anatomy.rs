@@ -150,11 +150,11 @@ fn the_page_of_a_default_run_is_small() {
     assert!(page.len() < BYTES, "{} bytes", page.len());
 }
 
-/// What is folded is not printed: of an `os` run, the published table and the curves.
+/// What is folded is not printed, and questions are: of an `os` run, the published table, the curves and those.
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn recorded_runs_are_few_pages_when_printed() {
-    for (name, pages) in [("docs/runs/os", 2), ("docs/runs/default", 3), ("docs/runs/ways", 3)] {
+    for (name, pages) in [("docs/runs/os", 3), ("docs/runs/default", 3), ("docs/runs/ways", 3)] {
         let scratch = tempfile::tempdir().expect("a directory");
         let (path, pdf) = (scratch.path().join("report.html"), scratch.path().join("report.pdf"));
         fs::write(&path, page(name)).expect("written");

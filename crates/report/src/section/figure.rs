@@ -70,7 +70,7 @@ fn layers(m: &Material) -> Option<ForestPlot> {
         }
     };
     let all: Vec<&LayerCost> = costs.collect();
-    let beside = &all.first()?.beside;
+    let beside = &all.last()?.beside;
     let shown = all.iter().filter(|cost| cost.beside == *beside);
     let rows: Vec<ForestRow> = shown
         .flat_map(|cost| text::layers::of_control(cost).map(move |place| row(cost, place)))
