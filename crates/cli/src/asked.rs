@@ -8,7 +8,7 @@ use std::path::Path;
 use syscost_core::units::{parse_duration, parse_fraction};
 use syscost_experiment::spec::{self, BUILT_IN, ProbeSpec, Spec};
 use syscost_host::remote::consent;
-use syscost_measure::own::OWN_OPERATION;
+use syscost_measure::probe::own_operation::OWN_OPERATION;
 use syscost_measure::probe::transfer::axes::{MECHANISM, PATH};
 
 /// The option that names operations.

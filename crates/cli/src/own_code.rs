@@ -5,7 +5,8 @@ use anyhow::{Result, anyhow, bail, ensure};
 use std::ffi::OsString;
 use syscost_experiment::spec::Spec;
 use syscost_harness::own as objects;
-use syscost_measure::own::{self, OWN_OPERATION, OwnCode, OwnEntry, OwnObject};
+use syscost_measure::own::{self, OwnCode, OwnEntry, OwnObject};
+use syscost_measure::probe::own_operation::OWN_OPERATION;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 use syscost_measure::{mechanism, probe};
 

@@ -9,9 +9,6 @@ use syscost_core::axis::{Axis, DefaultValues, IntAxis, Kind, NameAxis, Point};
 use syscost_sys::own_object::{OfferedAxis, OfferedCode, OwnLibrary};
 use syscost_sys::program;
 
-/// The axis of a user's operations. What else they share with other probes is nothing.
-pub const OWN_OPERATION: NameAxis = NameAxis::new("own_operation");
-
 /// A shared object, as `run.json` describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnObject {

@@ -386,12 +386,12 @@ impl Drop for OwnOperation {
     }
 }
 
-type Send = unsafe extern "C" fn(*mut c_void, u64, *mut OwnCounts) -> c_int;
+type SendFunction = unsafe extern "C" fn(*mut c_void, u64, *mut OwnCounts) -> c_int;
 
 /// A user's way to send on one connection, used by one thread.
 pub struct OwnConnection {
     raw: &'static RawMechanism,
-    send: Send,
+    send: SendFunction,
     context: *mut c_void,
     /// As the object has added to it.
     pub counts: OwnCounts,

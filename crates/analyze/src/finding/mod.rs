@@ -114,6 +114,7 @@ pub enum Says {
     Layers(layers::LayerCost),
     Placement(placement::PlacementCost),
     HeldSize(held_size::HeldRoom),
+    OwnOperations(own_operations::OwnRatio),
 }
 
 /// A question and what the run says to it.
@@ -179,6 +180,7 @@ pub fn paths_of(run: &Run) -> String {
 syscost_core::registry! {
     /// Every finding, in the order of reports.
     pub static ALL: dyn Finding = [
+        pub own_operations::OwnRivals,
         pub expensive::Expensive,
         pub layers::Layers,
         pub scatter_gather::ScatterGather,

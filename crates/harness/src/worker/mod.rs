@@ -5,6 +5,7 @@
 //! behind ssh. [`round`] starts one worker per role, carries offers from one to the next, starts
 //! them together and collects their reports.
 
+mod blame;
 mod gate;
 pub mod launch;
 mod moments;

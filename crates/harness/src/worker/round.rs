@@ -1,5 +1,6 @@
 //! One round of one case: a fresh worker per role, started together, joined into samples.
 
+use super::blame::{self, POST_MORTEM, short};
 use super::gate::{self, ReportGate};
 use super::launch::Worker;
 use super::moments::{RoundMoments, forget_other_clocks, place_slices, stamp};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
 use syscost_experiment::plan::Case;
-use syscost_experiment::run::{OUT_OF_MEMORY, SENT_BY_OTHERS, STOOD_STILL};
+use syscost_experiment::run::STOOD_STILL;
 use syscost_host::scratch::Scratch;
 use syscost_host::{Unavailable, allowance, counters, scarce};
 use syscost_measure::own::OwnCode;
@@ -20,7 +21,6 @@ use syscost_measure::worker::child::STOPPED;
 use syscost_measure::worker::protocol::{self, Deadline, FromWorker, ToWorker};
 use syscost_sys::clock::monotonic_ns;
 use syscost_sys::process;
-use syscost_sys::sleep::sleep;
 
 /// Why a round gave no samples.
 #[derive(Debug, thiserror::Error)]
@@ -140,51 +140,6 @@ fn declared(probe: &dyn Probe, samples: &[Sample]) -> Result<(), RoundError> {
     }
 }
 
-/// A process that is being killed closes its connections before it can be seen to have ended.
-const POST_MORTEM: Duration = Duration::from_millis(200);
-
-/// The role whose worker a signal ended, within a moment.
-fn killed<'r>(roles: &[&'r str], workers: &[Worker]) -> Option<(&'r str, i32)> {
-    let until = Instant::now() + POST_MORTEM;
-    loop {
-        let found = roles.iter().zip(workers).find_map(|(role, worker)| Some((*role, worker.killed_by()?)));
-        if found.is_some() || Instant::now() > until {
-            return found;
-        }
-        sleep(Duration::from_millis(5));
-    }
-}
-
-fn ended_by(role: &str, signal: i32) -> String {
-    let name = process::signal_name(signal).map(|name| format!(" ({name})")).unwrap_or_default();
-    format!("signal {signal}{name} ended the {role}")
-}
-
-/// What went wrong in a round that called code of the user's own.
-fn in_own_code(own: &[String], why: String) -> String {
-    let told = own.join(", ");
-    if why.contains(&told) { why } else { format!("with {told}: {why}") }
-}
-
-/// Names the worker that was killed where one was: the others can only say that it went away.
-fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before: Option<u64>) -> RoundError {
-    let RoundError::Failed(message) = error else { return error };
-    let Some((role, signal)) = killed(roles, workers) else { return RoundError::Failed(message) };
-    let oom_kills =
-        allowance::oom_kills().zip(oom_kills_before).map_or(0, |(now, then)| now.saturating_sub(then));
-    RoundError::Failed(match (signal, oom_kills) {
-        (libc::SIGKILL, 1..) => format!(
-            "the {role} was killed by signal {signal}: {OUT_OF_MEMORY} (the control group counts {oom_kills} such \
-             kills in this round): give it more memory, or choose fewer threads or smaller sizes"
-        ),
-        _ => format!(
-            "signal {signal}{}, {SENT_BY_OTHERS}, ended the {role} (if nobody here did: dmesg has the kernel's \
-             reason): {message}",
-            process::signal_name(signal).map(|name| format!(" ({name})")).unwrap_or_default()
-        ),
-    })
-}
-
 struct RoundDriver<'a> {
     probe: &'static dyn Probe,
     case: &'a Case,
@@ -230,15 +185,9 @@ impl<'a> RoundDriver<'a> {
         let mut workers = self.start(paths)?;
         let played = self.play(&mut workers, paths, observe);
         played.map_err(|error| {
-            let own: Vec<String> = self.own_code().map(|code| code.told()).collect();
-            match error {
-                RoundError::Failed(message) if !own.is_empty() => {
-                    let ended =
-                        killed(self.probe.roles(), &workers).map(|(role, signal)| ended_by(role, signal));
-                    RoundError::Failed(short(in_own_code(&own, ended.unwrap_or(message))))
-                }
-                error => blame(error, self.probe.roles(), &workers, oom_kills),
-            }
+            let RoundError::Failed(message) = error else { return error };
+            let (roles, own) = (self.probe.roles(), self.own_code().map(|code| code.told()));
+            RoundError::Failed(blame::told(message, roles, &workers, oom_kills, own.collect()))
         })
     }
 
@@ -517,14 +466,4 @@ impl<'a> RoundDriver<'a> {
     fn unexpected(&self, role: &str, frame: &FromWorker) -> RoundError {
         RoundError::Failed(short(format!("the {role} said something out of turn: {frame:?}")))
     }
-}
-
-/// What a record keeps of a message that a worker may have had a hand in.
-fn short(mut message: String) -> String {
-    const LONGEST: usize = 2048;
-    if let Some((end, _)) = message.char_indices().nth(LONGEST) {
-        message.truncate(end);
-        message.push_str(" ...");
-    }
-    message
 }

@@ -226,7 +226,7 @@ pub fn find(id: &str) -> Option<&'static dyn Probe> {
 /// The user's own code that a case calls.
 pub fn own_code(point: &Point) -> Option<&'static OwnCode> {
     let mechanism = point.text(transfer::axes::MECHANISM).and_then(|name| own::find(true, name));
-    mechanism.or_else(|| own::find(false, point.text(own::OWN_OPERATION)?))
+    mechanism.or_else(|| own::find(false, point.text(own_operation::OWN_OPERATION)?))
 }
 
 /// The control among ways of doing one thing: of several that are one, that with the fewest settings that are not the usual.

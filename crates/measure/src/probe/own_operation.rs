@@ -7,18 +7,20 @@
 use super::batch::{self, BatchRecorder};
 use super::row::Row;
 use super::{AxisRules, Channel, Figures, Probe, ProbeAbout, RoleReport, Task, Window, metrics};
-use crate::own::{self, OWN_OPERATION, OwnCode};
+use crate::own::{self, OwnCode};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::hint::black_box;
 use std::slice;
 use syscost_core::axis::DefaultValues::Names;
-use syscost_core::axis::{Axis, Point};
+use syscost_core::axis::{Axis, NameAxis, Point};
 use syscost_core::sample::Metric;
 use syscost_core::stats::random::Random;
 use syscost_host::clock::monotonic_ns;
 use syscost_sys::own_object::{OwnDone, OwnOperation};
 
 pub struct OwnOperations;
+
+pub const OWN_OPERATION: NameAxis = NameAxis::new("own_operation");
 
 /// The built-in rival.
 const NOTHING: &str = "nothing";

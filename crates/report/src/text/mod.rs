@@ -30,6 +30,7 @@ pub mod placement;
 pub mod recommendation;
 pub mod figures;
 mod not_fastest;
+pub mod own_operations;
 pub mod rulers;
 pub mod trust;
 mod scatter_gather;
@@ -40,6 +41,7 @@ mod zero_copy;
 
 /// The id of each question and its words, in the order of reports.
 static QUESTIONS: &[(&str, &str)] = &[
+    (OWN_OPERATIONS, "Which of your operations costs less?"),
     ("expensive", "What is expensive here, and what would change it?"),
     (LAYERS, "What does each layer and setting between the two ends cost?"),
     ("scatter_gather", "Which copy did scatter-gather remove?"),
@@ -60,6 +62,8 @@ static QUESTIONS: &[(&str, &str)] = &[
 pub const LATENCY: &str = "latency";
 /// Where both ends run.
 pub const PLACEMENT: &str = "placement";
+/// A user's own operations, compared.
+pub const OWN_OPERATIONS: &str = "own_operations";
 /// What a report of layers opens with.
 pub const LAYERS: &str = "layers";
 
@@ -70,6 +74,7 @@ fn headline(answer: &Answer, words: &Words) -> Option<String> {
         Says::Layers(_) => layers::headline(answer, words),
         Says::Placement(_) => placement::headline(answer),
         Says::HeldSize(room) => held_size::headline(room),
+        Says::OwnOperations(ratio) => own_operations::sentence(ratio),
         Says::ScatterGather(gathering) => scatter_gather::headline(gathering),
         Says::ZeroCopy(change) => zero_copy::headline(change),
         Says::NotFastest(prices) => not_fastest::headline(prices),
@@ -115,6 +120,7 @@ fn sentence(says: &Says, words: &Words) -> String {
         Says::Layers(cost) => layers::sentence(cost, words),
         Says::Placement(cost) => placement::sentence(cost),
         Says::HeldSize(room) => held_size::sentence(room),
+        Says::OwnOperations(ratio) => own_operations::sentence(ratio),
         Says::NotFastest(prices) => not_fastest::sentence(prices),
         Says::CacheLevels(misses) => cache_levels::sentence(misses),
         Says::Threads(scaling) => threads::sentence(scaling, words),

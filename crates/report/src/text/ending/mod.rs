@@ -61,7 +61,12 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
     let placement = super::placement::statement(m).map(|statement| statement.text);
     Ending {
         trust: super::trust::headline(&analysis.trust),
-        answer: answer.into_iter().chain(changes).chain(placement).collect(),
+        answer: super::own_operations::opening(m)
+            .into_iter()
+            .chain(answer)
+            .chain(changes)
+            .chain(placement)
+            .collect(),
         tables,
         left_out: super::late::late_sentence(m).into_iter().chain(super::rulers::left_out(m.run)).collect(),
     }

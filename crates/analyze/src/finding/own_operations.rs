@@ -1,0 +1,86 @@
+//! Which of a user's own operations costs less: each pair that a run compares, at the same settings.
+//!
+//! They took turns in one process, so that rounds hold ratios. Answers are corrected over all pairs asked here.
+
+use super::{Evidence, Finding};
+use crate::answer::{AnswerVerdict, Caveat, CellRef};
+use crate::compare::Comparison;
+use crate::compare::comparisons::claims;
+use crate::compare::family::Family;
+use crate::compare::groups::Groups;
+use crate::finding::{Answer, Says, Shown};
+use serde::Serialize;
+use syscost_core::axis::Point;
+use syscost_core::decide::Verdict;
+use syscost_core::stats::Estimate;
+use syscost_experiment::run::Run;
+use syscost_measure::probe::own_operation::OWN_OPERATION;
+
+pub struct OwnRivals;
+
+const METRIC: &str = "cost";
+
+/// Two operations at one setting.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OwnRatio {
+    pub operation: String,
+    pub other: String,
+    pub place: Point,
+    /// The cost of the first over that of the other.
+    pub ratio: Estimate,
+    pub verdict: Verdict,
+}
+
+impl Finding for OwnRivals {
+    fn id(&self) -> &'static str {
+        "own_operations"
+    }
+
+    fn asked(&self, evidence: &Evidence<'_>) -> bool {
+        !asked(evidence.run).is_empty()
+    }
+
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
+        let named = |case: usize| Some(evidence.run.case(case)?.point.text(OWN_OPERATION)?.to_string());
+        let shown = |claim: &Comparison| {
+            let says = OwnRatio {
+                operation: named(claim.a)?,
+                other: named(claim.b)?,
+                place: evidence.run.case(claim.a)?.point.without(OWN_OPERATION.id),
+                ratio: claim.seen_from(claim.a),
+                verdict: claim.decision.verdict,
+            };
+            let cells = [claim.a, claim.b].map(|case| CellRef { case, metric: claim.metric });
+            Some(Shown::comparing(Says::OwnOperations(says), vec![claim.into()], cells.to_vec()))
+        };
+        let mut shown: Vec<Shown> = claims.iter().filter_map(shown).collect();
+        // What is decided, and differs most, first.
+        shown.sort_by_key(|one| match &one.says {
+            Says::OwnOperations(OwnRatio { verdict: Verdict::Undecided, .. }) => 2,
+            Says::OwnOperations(OwnRatio { verdict: Verdict::Same, .. }) => 1,
+            _ => 0,
+        });
+        let are =
+            |of: fn(&Verdict) -> bool| claims.iter().filter(|claim| of(&claim.decision.verdict)).count();
+        let open = are(|verdict| *verdict == Verdict::Undecided);
+        let differ = are(|verdict| matches!(verdict, Verdict::Less | Verdict::More));
+        let verdict = AnswerVerdict::at(differ, claims.len()).or_open(open > 0);
+        Answer::found(self.id(), verdict, shown, Caveat::open(open, claims.len()).into_iter().collect())
+    }
+
+    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
+        vec![Family::of_pairs(self.id(), claims(evidence.run, evidence.cells, &asked(evidence.run)))]
+    }
+}
+
+/// Each pair of operations that were measured together.
+fn asked(run: &Run) -> Vec<(&'static str, usize, usize)> {
+    let mut asked = Vec::new();
+    for group in Groups::of(run, OWN_OPERATION.id).groups {
+        for (i, a) in group.members.iter().enumerate() {
+            asked.extend(group.members[i + 1..].iter().map(|b| (METRIC, *a, *b)));
+        }
+    }
+    asked
+}
