@@ -17,11 +17,20 @@ pub type ThreadCounts = [[u64; COUNTERS]; MODES];
 
 const SLOTS: usize = 1024;
 
+/// What a thread asks of the emulator.
+#[derive(Clone, Copy)]
+enum Wish {
+    OwnCounts,
+    AllCounts,
+    Begin,
+    End,
+}
+
 #[repr(C, align(256))]
 struct CounterSlot {
     mark: u32,
-    /// Of slot 0: not 0 where the emulator has answered.
-    version: u32,
+    /// Of slot 0: not 0 where the emulator has answered; of others a [`Wish`].
+    wish: u32,
     /// Of slot 0: where the kernel's function lies that runs softirqs.
     softirqs: [u64; 2],
     /// Goes up with each answer.
@@ -59,20 +68,47 @@ impl ModelledCounters {
         unsafe { (&raw mut (*slot).softirqs).write_volatile([softirqs.start, softirqs.end]) };
         ask(slot);
         // SAFETY: inside the mapping; the emulator wrote it while the store above executed.
-        unsafe { (&raw const (*slot).version).read_volatile() != 0 }
+        unsafe { (&raw const (*slot).wish).read_volatile() != 0 }
     }
 
-    /// Those of the calling thread until now; `None`: nobody answered. The first reading of any thread begins to count.
+    /// Those of the calling thread until now; `None`: nobody answered. They go on while anybody has a [`CountedSpan`].
     pub fn read(&self) -> Option<ThreadCounts> {
+        self.tell(Wish::OwnCounts)
+    }
+
+    /// Those of all threads together, but for what idle CPUs execute.
+    pub fn read_all(&self) -> Option<ThreadCounts> {
+        self.tell(Wish::AllCounts)
+    }
+
+    /// Counts until it is dropped.
+    pub fn span(&self) -> CountedSpan<'_> {
+        self.tell(Wish::Begin);
+        CountedSpan(self)
+    }
+
+    fn tell(&self, wish: Wish) -> Option<ThreadCounts> {
         thread_local!(static OWN: usize = own_slot());
         let slot = self.slot(OWN.with(|own| *own));
         // SAFETY: inside the mapping; the emulator writes it while this thread's store executes.
-        let serial = || unsafe { (&raw const (*slot).serial).read_volatile() };
+        let serial = move || unsafe { (&raw const (*slot).serial).read_volatile() };
         let before = serial();
+        // SAFETY: inside the mapping, in the slot of this thread, and only the emulator reads it.
+        unsafe { (&raw mut (*slot).wish).write_volatile(wish as u32) };
         ask(slot);
         // SAFETY: as above.
         let counts = unsafe { (&raw const (*slot).counts).read_volatile() };
         (serial() != before).then_some(counts)
+    }
+}
+
+/// While somebody has one, the emulator counts. Without, it emulates three times as fast.
+#[derive(Debug)]
+pub struct CountedSpan<'a>(&'a ModelledCounters);
+
+impl Drop for CountedSpan<'_> {
+    fn drop(&mut self) {
+        self.0.tell(Wish::End);
     }
 }
 

@@ -38,13 +38,13 @@ static bool make_cache(struct cache *cache, uint64_t bytes, unsigned ways) {
     return cache->lines;
 }
 
-static uint64_t *set_of(const struct cache *cache, uint64_t line) {
+static inline uint64_t *set_of(const struct cache *cache, uint64_t line) {
     // A division is slow, and only caches with an odd number of sets need it.
     uint64_t set = cache->mask || cache->sets == 1 ? line & cache->mask : line % cache->sets;
     return cache->lines + set * cache->ways;
 }
 
-static uint64_t *find(const struct cache *cache, uint64_t line) {
+static inline uint64_t *find(const struct cache *cache, uint64_t line) {
     uint64_t *set = set_of(cache, line);
     for (unsigned way = 0; way < cache->ways; way++)
         if ((set[way] & ~OWNED) == line)
@@ -53,13 +53,21 @@ static uint64_t *find(const struct cache *cache, uint64_t line) {
 }
 
 // Puts a line first in its set. False: it was not there, and the line used least recently has gone.
-static bool use(struct cache *cache, uint64_t line) {
-    uint64_t *set = set_of(cache, line), *found = find(cache, line);
-    uint64_t entry = found ? *found : line;
-    uint64_t *from = found ? found : set + cache->ways - 1;
-    memmove(set + 1, set, (from - set) * sizeof(*set));
-    *set = entry;
-    return found;
+static inline bool use(struct cache *cache, uint64_t line) {
+    uint64_t *set = set_of(cache, line), carried = set[0];
+    if ((carried & ~OWNED) == line)
+        return true;
+    for (unsigned way = 1; way < cache->ways; way++) {
+        uint64_t entry = set[way];
+        set[way] = carried;
+        if ((entry & ~OWNED) == line) {
+            set[0] = entry;
+            return true;
+        }
+        carried = entry;
+    }
+    set[0] = line;
+    return false;
 }
 
 static void drop(struct cache *cache, uint64_t line) {
@@ -86,14 +94,14 @@ static void fetch(struct caches *caches, unsigned cpu, uint64_t line, uint64_t *
         misses[LLC]++;
 }
 
-static void fetch_instructions(struct caches *caches, unsigned cpu, uint64_t line, uint64_t *misses) {
+static inline void fetch_instructions(struct caches *caches, unsigned cpu, uint64_t line, uint64_t *misses) {
     if (use(&caches->own[L1I][cpu], line))
         return;
     misses[L1I]++;
     fetch(caches, cpu, line, misses);
 }
 
-static void access_data(struct caches *caches, unsigned cpu, uint64_t line, bool store, uint64_t *misses) {
+static inline void access_data(struct caches *caches, unsigned cpu, uint64_t line, bool store, uint64_t *misses) {
     struct cache *own = &caches->own[L1D][cpu];
     if (!use(own, line)) {
         misses[L1D]++;

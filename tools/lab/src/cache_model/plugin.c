@@ -53,9 +53,10 @@ EXPORT int qemu_plugin_version = API;
 // What the guest sees: crates/sys/src/modelled_counters.rs has the same.
 enum { USER, KERNEL, SOFTIRQ, MODES };
 enum { INSTRUCTIONS = LEVELS, COUNTERS };
+enum { OWN_COUNTS, ALL_COUNTS, BEGIN, END };
 #define SLOTS 1024
 struct slot {
-    uint32_t mark, version;
+    uint32_t mark, wish;
     uint64_t softirq_begin, softirq_end, serial;
     uint64_t counts[MODES][COUNTERS];
     uint8_t unused[256 - 32 - 8 * MODES * COUNTERS];
@@ -65,16 +66,27 @@ static const uint8_t MARK[] = { 0xc7, 0x07, 0xce, 0xca, 0x05, 0x5c };
 
 struct thread {
     uint64_t next; // where its stack pointer is kept
+    bool idle;
     uint64_t counts[MODES][COUNTERS];
 };
 #define THREADS (1u << 14)
 #define CPUS 64
-static struct thread threads[THREADS], unknown[CPUS];
-static struct { struct thread *thread; bool softirq; } cpus[CPUS];
+#define PAGE_BITS 12
+#define TRANSLATIONS 256
+static struct thread threads[THREADS], unknown[CPUS], *known[THREADS];
+static unsigned known_count;
+static struct {
+    struct thread *thread;
+    bool softirq;
+    // Pages that were looked up since the guest last changed its mappings, each one higher: 0 is none.
+    struct { uint64_t virtual_page, page; } translations[TRANSLATIONS];
+} cpus[CPUS];
 static struct caches caches;
 static struct slot *slots;
 static qemu_plugin_id_t self;
 static bool asked, counting;
+// Threads that want to be counted now. Between their spans processes start and end, whose accesses nobody reads.
+static unsigned spans;
 
 // A block of instructions without a jump.
 struct block {
@@ -88,6 +100,8 @@ static uint64_t *counts_of(unsigned cpu, bool kernel) {
 }
 
 static void executes(unsigned cpu, void *data) {
+    if (!spans)
+        return;
     const struct block *block = data;
     uint64_t *counts = counts_of(cpu, block->kernel);
     counts[INSTRUCTIONS] += block->instructions;
@@ -95,15 +109,35 @@ static void executes(unsigned cpu, void *data) {
         fetch_instructions(&caches, cpu, block->lines[i], counts);
 }
 
+// Whether an access is to memory, and where: looked up once for each page until the guest changes its mappings.
+static bool find_page(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, uint64_t *page) {
+    uint64_t wanted = (address >> PAGE_BITS) + 1;
+    unsigned at = wanted % TRANSLATIONS;
+    if (cpus[cpu].translations[at].virtual_page != wanted) {
+        struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, address);
+        if (!place || qemu_plugin_hwaddr_is_io(place))
+            return false;
+        cpus[cpu].translations[at].virtual_page = wanted;
+        cpus[cpu].translations[at].page = qemu_plugin_hwaddr_phys_addr(place) >> PAGE_BITS;
+    }
+    *page = cpus[cpu].translations[at].page;
+    return true;
+}
+
 static void accesses(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *kernel) {
-    struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, address);
-    if (!place || qemu_plugin_hwaddr_is_io(place))
+    uint64_t page;
+    if (!spans || !find_page(cpu, info, address, &page))
         return;
-    uint64_t from = qemu_plugin_hwaddr_phys_addr(place);
+    uint64_t from = page << PAGE_BITS | (address & ((1u << PAGE_BITS) - 1));
     uint64_t last = (from + (1u << qemu_plugin_mem_size_shift(info)) - 1) >> LINE_BITS;
     bool store = qemu_plugin_mem_is_store(info);
     for (uint64_t line = from >> LINE_BITS; line <= last; line++)
         access_data(&caches, cpu, line, store, counts_of(cpu, kernel));
+}
+
+static void changes_mappings(unsigned cpu, void *data) {
+    (void)data;
+    memset(cpus[cpu].translations, 0, sizeof cpus[cpu].translations);
 }
 
 static void switches(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
@@ -113,12 +147,15 @@ static void switches(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address,
         // More threads than a guest of this kind ever has: those beyond count together.
         if (++tried == THREADS)
             break;
+    if (!threads[at].next)
+        known[known_count++] = &threads[at];
     threads[at].next = address;
     cpus[cpu].thread = &threads[at];
 }
 
 static void enters_softirq(unsigned cpu, void *data) { (void)data; cpus[cpu].softirq = true; }
 static void leaves_softirq(unsigned cpu, void *data) { (void)data; cpus[cpu].softirq = false; }
+static void halts(unsigned cpu, void *data) { (void)data; cpus[cpu].thread->idle = true; }
 
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 
@@ -127,24 +164,41 @@ static void begin(qemu_plugin_id_t id) {
     qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
 }
 
-// The guest asks: of slot 0 whether anybody is here, of any other for the counters of the thread that asks. Until the first
-// of these nothing is counted: booting would take four times as long.
+// All threads together. An idle one counts with what softirqs do on top of it.
+static void add_all(uint64_t counts[MODES][COUNTERS]) {
+    memset(counts, 0, sizeof threads->counts);
+    for (unsigned i = 0; i < known_count; i++)
+        for (int mode = known[i]->idle ? SOFTIRQ : USER; mode < MODES; mode++)
+            for (int counter = 0; counter < COUNTERS; counter++)
+                counts[mode][counter] += known[i]->counts[mode][counter];
+}
+
+// The guest asks: of slot 0 whether anybody is here, of any other for counters, or that a span begins or ends. Until the
+// first span no block is told of: booting would take four times as long.
 static void asks(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
     (void)data;
     struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, address);
     if (!place || qemu_plugin_hwaddr_is_io(place))
         return;
     unsigned number = qemu_plugin_hwaddr_phys_addr(place) / sizeof(struct slot) % SLOTS;
+    struct slot *slot = &slots[number];
     if (!number) {
-        slots[0].version = 1;
+        slot->wish = 1;
         return;
     }
+    if (slot->wish == BEGIN)
+        spans++;
+    if (slot->wish == END && spans)
+        spans--;
     // Blocks translated so far count nothing: they are all thrown away.
     if (!asked)
         qemu_plugin_reset(self, begin);
     asked = true;
-    memcpy(slots[number].counts, cpus[cpu].thread->counts, sizeof(slots[number].counts));
-    slots[number].serial++;
+    if (slot->wish == ALL_COUNTS)
+        add_all(slot->counts);
+    else
+        memcpy(slot->counts, cpus[cpu].thread->counts, sizeof slot->counts);
+    slot->serial++;
 }
 
 // Where the guest's memory is mapped here, so that instructions and data have one kind of address, the same in every run.
@@ -174,6 +228,14 @@ static bool ends_softirq(const uint8_t *bytes, uint64_t address, size_t size) {
     uint64_t target = address + size + distance;
     // A return, or a jump to the thunk that returns.
     return bytes[0] == 0xc3 || (bytes[0] == 0xe9 && (target < begin || target >= end));
+}
+
+// mov to a control register, invlpg, invpcid
+static bool may_change_mappings(const uint8_t *bytes) {
+    bytes += *bytes == 0x66;
+    bytes += (*bytes & 0xf0) == 0x40;
+    bool page = bytes[1] == 0x01 && bytes[2] < 0xc0 && (bytes[2] & 0x38) == 0x38;
+    return *bytes == 0x0f && (page || bytes[1] == 0x22 || (bytes[1] == 0x38 && bytes[2] == 0x82));
 }
 
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
@@ -207,6 +269,10 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
         // mov disp32(%rsi), %rsp
         if (kernel && size == 7 && !memcmp(bytes, "\x48\x8b\xa6", 3))
             qemu_plugin_register_vcpu_mem_cb(insn, switches, NO_REGISTERS, READ_OR_WRITE, NULL);
+        if (kernel && may_change_mappings(bytes))
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, changes_mappings, NO_REGISTERS, NULL);
+        if (kernel && *bytes == 0xf4)
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, halts, NO_REGISTERS, NULL);
         if (address == slots[0].softirq_begin)
             qemu_plugin_register_vcpu_insn_exec_cb(insn, enters_softirq, NO_REGISTERS, NULL);
         if (ends_softirq(bytes, address, size))

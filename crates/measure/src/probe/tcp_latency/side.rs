@@ -37,7 +37,8 @@ pub struct SideWindow {
 
 impl SideWindow {
     pub fn of(task: &Task) -> Result<SideWindow> {
-        let (meter, message_bytes) = (Meter::of(task), message_bytes(task)?);
+        let (mut meter, message_bytes) = (Meter::of(task), message_bytes(task)?);
+        meter.count();
         Ok(SideWindow { meter, message_bytes, sends: task.role == SENDER, opened: None, closed: None })
     }
 
