@@ -5,6 +5,7 @@
 //! execution times" (2010).
 
 use super::files::Root;
+use super::modelled;
 use super::settings::has_cpu_flag;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -12,9 +13,13 @@ use syscost_sys::cpuid::{self, Declared};
 use syscost_sys::sleep::sleep;
 use syscost_sys::{clock, timer};
 
-pub use syscost_sys::clock::{
-    ThreadUsage, gettime, monotonic_ns, own_cpu_clock, thread_cpu_ns, thread_usage,
-};
+pub use syscost_sys::clock::{ThreadUsage, gettime, own_cpu_clock, thread_cpu_ns, thread_usage};
+
+/// CLOCK_MONOTONIC. Where an emulator counts operations, their counts are read with it.
+#[inline]
+pub fn monotonic_ns() -> u64 {
+    if modelled::with_counts() { modelled::monotonic_ns() } else { clock::monotonic_ns() }
+}
 
 /// Long enough that reading both clocks (below 100 ns apart) costs the rate less than 10 ppm.
 const CALIBRATION: Duration = Duration::from_millis(10);

@@ -5,12 +5,18 @@
 
 use crate::files::Root;
 use crate::settings;
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use syscost_sys::modelled_counters::{COUNTERS, ModelledCounters, ThreadCounts};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use syscost_sys::clock;
+use syscost_sys::modelled_counters::{COUNTERS, CountedSpan, MODES, ModelledCounters, ThreadCounts};
+
+/// What ids of counted quantities and metrics have in them.
+pub const NAMES: [&str; COUNTERS] = ["l1i_misses", "l1d_misses", "l2_misses", "llc_misses", "instructions"];
 
 /// What is counted, in the order of the emulator: in user mode, in the kernel, and in softirqs, which the kernel's has too.
 const IDS: [[&str; 3]; COUNTERS] = [
@@ -80,12 +86,69 @@ fn range_of_softirqs(symbols: impl Iterator<Item = String>) -> Option<Range<u64>
 
 /// What was counted between two readings, by id.
 pub fn between(from: &ThreadCounts, to: &ThreadCounts) -> Vec<(&'static str, f64)> {
+    by_mode(&difference(from, to).map(|counts| counts.map(|count| count as f64)))
+}
+
+/// Counts by id.
+pub fn by_mode(counts: &[[f64; COUNTERS]; MODES]) -> Vec<(&'static str, f64)> {
     let modes = |counter: usize| {
-        let count = |mode: usize| to[mode][counter].saturating_sub(from[mode][counter]) as f64;
-        let [user, kernel, softirq] = [0, 1, 2].map(count);
+        let [user, kernel, softirq] = [0, 1, 2].map(|mode| counts[mode][counter]);
         IDS[counter].into_iter().zip([user, kernel + softirq, softirq])
     };
     (0..COUNTERS).flat_map(modes).collect()
+}
+
+fn difference(from: &ThreadCounts, to: &ThreadCounts) -> ThreadCounts {
+    let count = |mode: usize, counter: usize| to[mode][counter].saturating_sub(from[mode][counter]);
+    std::array::from_fn(|mode| std::array::from_fn(|counter| count(mode, counter)))
+}
+
+/// Does each reading of the clock in this process read the counts of the whole machine too?
+static WITH_COUNTS: AtomicBool = AtomicBool::new(false);
+
+/// A moment between two readings of the counts: what reading itself takes is in no operation.
+#[derive(Clone, Copy, Default)]
+struct CountedMoment {
+    ns: u64,
+    ended: Option<ThreadCounts>,
+    begins: Option<ThreadCounts>,
+}
+
+/// Some operations look at the clock between their beginning and their end.
+const MOMENTS: usize = 4;
+thread_local!(static LATEST: RefCell<[CountedMoment; MOMENTS]> = RefCell::default());
+
+/// Operations are counted until this is dropped; `None`: no emulator of this machine counts.
+pub fn count_operations() -> Option<CountedSpan<'static>> {
+    let counters = here()?;
+    WITH_COUNTS.store(true, Relaxed);
+    Some(counters.span())
+}
+
+#[inline]
+pub fn with_counts() -> bool {
+    WITH_COUNTS.load(Relaxed)
+}
+
+/// The clock, and the counts of all threads on both sides of its reading.
+#[cold]
+pub fn monotonic_ns() -> u64 {
+    let counts = || here().and_then(ModelledCounters::read_all);
+    let ended = counts();
+    let ns = clock::monotonic_ns();
+    LATEST.with_borrow_mut(|latest| {
+        latest.rotate_right(1);
+        latest[0] = CountedMoment { ns, ended, begins: None };
+        latest[0].begins = counts();
+    });
+    ns
+}
+
+/// What all threads executed in the time until the clock was last read here; `None`: it was not read where that began.
+pub fn counted_over(ns: u64) -> Option<ThreadCounts> {
+    let [last, before @ ..] = LATEST.with_borrow(|latest| *latest);
+    let from = before.iter().find(|moment| last.ns.checked_sub(moment.ns) == Some(ns))?;
+    Some(difference(&from.begins?, &last.ended?))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! supplies a body that runs N operations, and one that runs the same loop without the operation.
 //! Nothing is printed or allocated between the two clock readings of a batch.
 
+use super::counted::CountedOperations;
 use super::{Task, Timing, Window, cost};
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -43,7 +44,9 @@ pub fn batches_of(
             }
             let start = monotonic_ns();
             empty(ops);
-            overhead.push((monotonic_ns() - start) as f64 / ops as f64);
+            let ns = (monotonic_ns() - start) as f64;
+            overhead.push(ns / ops as f64);
+            recorder.counted.add_beside(ns, ops);
         }
         let overhead_ns = syscost_core::stats::quantile(&overhead, cost::LOW);
         windows.push(recorder.window(task, ops as f64, overhead_ns));
@@ -114,6 +117,7 @@ pub struct BatchRecorder {
     times: Vec<f64>,
     cpu: Option<usize>,
     involuntary_switches: Option<u64>,
+    counted: CountedOperations,
 }
 
 impl BatchRecorder {
@@ -123,6 +127,7 @@ impl BatchRecorder {
             ops: 0,
             cpu: affinity::current(),
             involuntary_switches: thread_usage().ok().map(|u| u.involuntary_switches),
+            counted: CountedOperations::start(),
             started_ns: monotonic_ns(),
         }
     }
@@ -145,6 +150,7 @@ impl BatchRecorder {
 
     /// Takes in one batch that timed itself.
     pub fn record(&mut self, ns: f64, ops: u64) {
+        self.counted.add(ns, ops);
         self.times.push(ns / ops as f64);
         self.ops += ops;
     }
@@ -160,7 +166,7 @@ impl BatchRecorder {
         let switches = thread_usage().ok().zip(self.involuntary_switches);
         self.times.sort_unstable_by(f64::total_cmp);
         let at = |q: f64| syscost_core::stats::quantile_of_sorted(&self.times, q);
-        let quantities = BTreeMap::from(
+        let mut quantities = BTreeMap::from(
             [
                 ("low_ns", at(cost::LOW)),
                 ("median_ns", at(0.5)),
@@ -178,6 +184,8 @@ impl BatchRecorder {
             ]
             .map(|(id, value)| (id.to_string(), value)),
         );
+        let counts = self.counted.counts().into_iter().flatten();
+        quantities.extend(counts.map(|(id, count)| (id.to_string(), Some(count))));
         let start_ns = Some(self.started_ns);
         Window { start_ns, elapsed_ns, ops: self.ops as f64, marks, quantities, ..Window::default() }
     }

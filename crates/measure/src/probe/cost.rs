@@ -9,7 +9,8 @@
 
 use super::{Figures, Probe, metrics, quantities};
 use syscost_core::axis::Point;
-use syscost_core::sample::{Metric, Quantity, Sample};
+use syscost_core::sample::{Better, Metric, Quantity, Sample};
+use syscost_core::units::Unit;
 
 /// Which quantile over batches is the cost of a nanosecond operation.
 pub const LOW: f64 = 0.05;
@@ -47,7 +48,7 @@ pub const CLOCK_INSTRUCTIONS: &str = "clock_instructions";
 pub const MESSAGE_INSTRUCTIONS: &str = "instructions_per_message";
 /// The same of an operation.
 pub const INSTRUCTIONS: &str = "instructions_per_operation";
-const EXECUTED: &str = "5 % quantile of the instructions of an operation, less the loop's: where an emulated machine's clock counts them";
+const EXECUTED: &str = "instructions of an operation, less the loop's: the 5 % quantile where an emulated machine's clock counts them, the mean beside modelled caches";
 
 /// For operations of nanoseconds: loads, calls, timer reads, system calls.
 pub const NANOSECOND: &[Metric] = metrics! {
@@ -80,15 +81,60 @@ pub const SYSTEM: &[Metric] = metrics! {
     "instructions_per_operation", Count, Lower, "instructions", EXECUTED, |s, p| executed(s, low_net(s, p));
 };
 
+/// What an emulator with modelled caches counts of the operations of a window: [`super::counted`].
+macro_rules! counts {
+    ($($id:literal, $title:literal;)+) => {
+        const COUNTS: &[Quantity] = quantities! { $(
+            concat!($id, "_user"), Count, concat!($title, " of the window's operations in user mode, less the loop's (modelled cache, emulated CPU)");
+            concat!($id, "_kernel"), Count, concat!($title, " of the window's operations in the kernel, less the loop's (modelled cache, emulated CPU)");
+        )+ };
+        const COUNTED: &[Metric] = &[$(
+            per_operation(concat!($id, "_per_operation"), $title,
+                concat!($title, " of an operation, user and kernel: the window's mean, of all threads but idle ones"),
+                |s, _| of_modes(s, concat!($id, "_user"), concat!($id, "_kernel"))),
+            per_operation(concat!($id, "_user_per_operation"), concat!($title, " in user mode"),
+                concat!($title, " of an operation in user mode"), |s, _| of_each(s, concat!($id, "_user"))),
+            per_operation(concat!($id, "_kernel_per_operation"), concat!($title, " in the kernel"),
+                concat!($title, " of an operation in the kernel, softirqs included"), |s, _| of_each(s, concat!($id, "_kernel"))),
+        )+];
+    };
+}
+
+counts! {
+    "instructions", "instructions";
+    "l1i_misses", "L1i misses";
+    "l1d_misses", "L1d misses";
+    "l2_misses", "L2 misses";
+    "llc_misses", "LLC misses";
+}
+
+const fn per_operation(
+    id: &'static str,
+    title: &'static str,
+    help: &'static str,
+    of: fn(&Sample, &Point) -> Option<f64>,
+) -> Metric {
+    let (unit, better) = (Unit::Count, Better::Lower);
+    Metric { id, title, unit, better, help, of, counted: false, of_times: None }
+}
+
+fn of_each(sample: &Sample, count: &str) -> Option<f64> {
+    Some(sample.get(count)? / Some(sample.ops).filter(|n| *n > 0.0)?)
+}
+
+fn of_modes(sample: &Sample, user: &str, kernel: &str) -> Option<f64> {
+    Some(of_each(sample, user)? + of_each(sample, kernel)?)
+}
+
 impl Figures {
     /// Of an operation of nanoseconds, timed in batches ([`super::batch::batches`]).
     pub fn of_batches() -> Figures {
-        Figures { metrics: NANOSECOND.to_vec(), ..Figures::of_single_operations() }
+        Figures::of(QUANTITIES, NANOSECOND, &["cost"]).with(COUNTS, &COUNTED[1..])
     }
 
     /// Of an operation of microseconds and more, each timed for itself.
     pub fn of_single_operations() -> Figures {
-        Figures::of(QUANTITIES, SYSTEM, &["cost"])
+        Figures::of(QUANTITIES, SYSTEM, &["cost"]).with(COUNTS, &COUNTED[1..])
     }
 }
 
@@ -108,7 +154,8 @@ fn median_net(sample: &Sample, _: &Point) -> Option<f64> {
 }
 
 fn executed(sample: &Sample, ns: Option<f64>) -> Option<f64> {
-    Some(ns? * sample.get(CLOCK_INSTRUCTIONS)?)
+    let rate = sample.get(CLOCK_INSTRUCTIONS);
+    rate.map_or_else(|| of_modes(sample, "instructions_user", "instructions_kernel"), |rate| Some(ns? * rate))
 }
 
 fn in_cycles(sample: &Sample, ns: Option<f64>) -> Option<f64> {

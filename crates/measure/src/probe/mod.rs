@@ -12,6 +12,7 @@ use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 use syscost_host::scratch::ScratchFile;
 
+mod counted;
 pub mod batch;
 pub mod blocks;
 pub mod cost;

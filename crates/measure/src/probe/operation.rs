@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use syscost_core::axis::{Axis, IntAxis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
-use syscost_host::Unavailable;
 use syscost_host::topology::{Pinned, Placement, Topology};
+use syscost_host::{Unavailable, modelled};
 use syscost_sys::mapping::page_bytes;
 
 /// The suite of an operation that names no other: `suite = "os"` of a spec.
@@ -222,6 +222,7 @@ impl Probe for SystemOperation {
         let measure = self.measure.or(variant);
         let measure = measure.with_context(|| format!("nothing to measure at {}", task.point))?;
         let pins = self.pins(&task.point)?;
+        let _counted = modelled::count_operations();
         let mut round = PlayedRound { task, channel, pins, facts: BTreeMap::new() };
         if self.settled {
             round.settle();

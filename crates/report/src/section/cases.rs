@@ -32,6 +32,11 @@ pub const COUNTS: &[&str] = &[
     "l1d_misses_per_message",
     "l2_misses_per_message",
     "llc_misses_per_message",
+    "instructions_per_operation",
+    "l1i_misses_per_operation",
+    "l1d_misses_per_operation",
+    "l2_misses_per_operation",
+    "llc_misses_per_operation",
 ];
 
 pub fn section(m: &Material, referenced: &[CellRef]) -> Option<Section> {
