@@ -12,7 +12,7 @@ use syscost_core::axis::Point;
 use syscost_core::decide::{Decision, Verdict};
 use syscost_core::sample::Better;
 use syscost_experiment::run::Run;
-use syscost_experiment::run::rows::{CsvColumn, column};
+use syscost_experiment::run::rows::{COUNTED_BY, CsvColumn, column};
 use syscost_measure::probe::transfer::axes::THREADS;
 
 pub const COLUMNS: &[CsvColumn] = &[
@@ -53,6 +53,7 @@ pub const COLUMNS: &[CsvColumn] = &[
         "minutes_needed",
         "of more measuring that would decide, at the scatter seen and the pace of the run; empty where it is decided, or not within a day",
     ),
+    COUNTED_BY,
 ];
 
 /// The whole file, in memory.
@@ -114,6 +115,7 @@ fn row(
         decision.p_adjusted.to_string(),
         verdict(decision, metric(run, first.metric).map_or(Better::Neither, |m| m.better)).into(),
         minutes.map_or(String::new(), |minutes| format!("{:.1}", minutes.max(0.1))),
+        run.record.counted_by(first.metric).into(),
     ]
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 use syscost_analyze::cells::{Cells, Pooled};
 use syscost_analyze::{copies, operations};
-use syscost_experiment::run::rows::{CsvColumn, column};
+use syscost_experiment::run::rows::{COUNTED_BY, CsvColumn, column};
 use syscost_experiment::run::{Audit, Run};
 use syscost_host::fingerprint::MACHINE;
 use syscost_measure::probe::prediction::PredictedCost;
@@ -67,6 +67,7 @@ pub const AFTER: &[CsvColumn] = &[
     column("times_above", "how many of them lie above `pooled`"),
     column("run", "id of the run, as in `run.json`"),
     column("machine", "keyed hash of the machine's id; empty where the machine has none, and in older runs"),
+    COUNTED_BY,
 ];
 
 /// The whole file, in memory.
@@ -100,7 +101,8 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
             let fields = fields.chain(figures.iter().map(String::as_str)).chain([rounds.as_str()]);
             let fields = fields.chain(foreseen.iter().chain(&copied).map(String::as_str));
             let pooled = pooled(cell.pooled);
-            writer.write_record(fields.chain(pooled.iter().chain(&origin).map(String::as_str)))?;
+            let fields = fields.chain(pooled.iter().chain(&origin).map(String::as_str));
+            writer.write_record(fields.chain([run.record.counted_by(cell.metric)]))?;
         }
     }
     writer.flush()

@@ -21,6 +21,12 @@ pub const fn column(id: &'static str, help: &'static str) -> CsvColumn {
     CsvColumn { id, help }
 }
 
+/// Whoever reads a file of figures alone must not take a model's counts for hardware's.
+pub const COUNTED_BY: CsvColumn = column(
+    "counted_by",
+    "`modelled cache, emulated CPU`, or `emulated CPU`, where an emulator counted the metric (`syscost lab --count`): never a hardware counter; else empty",
+);
+
 /// The columns before the quantities of the run's probes.
 pub const FIXED: &[CsvColumn] = &[
     column("case", "index of the case in `plan.cases` of `run.json`"),

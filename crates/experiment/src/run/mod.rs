@@ -27,6 +27,7 @@ use crate::plan::{Case, Plan};
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use syscost_host::conditions::Conditions;
+use syscost_host::modelled;
 use syscost_host::settings::INSTRUCTIONS;
 use syscost_host::thread_clock::ThreadClock;
 use syscost_host::{Fact, Unavailable};
@@ -44,6 +45,10 @@ pub use time_spent::{RoundSpan, TimeSpent};
 
 /// Version of the directory's format; readers refuse a newer one.
 pub const SCHEMA: u32 = 1;
+
+/// Who counted, where no hardware did.
+pub const MODELLED: &str = "modelled cache, emulated CPU";
+pub const EMULATED_CPU: &str = "emulated CPU";
 
 /// Which syscost made the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -213,6 +218,16 @@ impl Record {
     /// The caches whose misses an emulator counted: a model, and no hardware counter.
     pub fn modelled_caches(&self) -> Option<&str> {
         self.fact("modelled_caches")
+    }
+
+    /// Who counted a metric, where no hardware did: empty for everything else, times included.
+    pub fn counted_by(&self, metric: &str) -> &'static str {
+        let counted = modelled::NAMES.iter().any(|name| metric.contains(name));
+        match self.modelled_caches() {
+            Some(_) if counted => MODELLED,
+            None if counted && self.repeats() => EMULATED_CPU,
+            _ => "",
+        }
     }
 
     /// Was this measured where the same work executes the same instructions each time?

@@ -8,7 +8,7 @@ use syscost_core::units::Unit;
 use syscost_report::{Block, Plot, PlotAxis, Scale, Series, palette};
 
 /// What a plot of a modelled cache says of itself.
-pub const MODELLED: &str = "modelled cache, emulated CPU";
+pub use syscost_experiment::run::MODELLED;
 const THROUGHPUT: &str = "throughput_gbps";
 
 /// Throughput along threads at each size, then misses of every level along sizes at the fewest threads.
