@@ -62,7 +62,9 @@ impl CountedOperations {
         let net = |mode: usize, counter: usize| self.sums[mode][counter] - share * self.beside[mode][counter];
         let net: Sums =
             std::array::from_fn(|mode| std::array::from_fn(|counter| net(mode, counter).max(0.0)));
-        all.then(|| modelled::by_mode(&net))
+        // Those of softirqs are in the kernel's.
+        let told = |(id, _): &(&str, f64)| !id.ends_with("_softirq");
+        all.then(|| modelled::by_mode(&net).into_iter().filter(told).collect())
     }
 }
 
@@ -91,6 +93,12 @@ mod tests {
         let of = |id: &str| counts.iter().find(|(known, _)| *known == id).unwrap().1;
         assert_eq!((of("instructions_user"), of("instructions_kernel")), (500.0, 2050.0));
         assert_eq!(of("l1d_misses_kernel"), 0.0, "never below nothing");
+        let figures = crate::probe::Figures::of_single_operations();
+        let recorded = |id: &str| figures.quantities.iter().any(|quantity| quantity.id == id);
+        assert!(
+            counts.iter().all(|(id, _)| recorded(id)),
+            "a sample with what its probe does not name is refused"
+        );
         counted.uncounted = 1;
         assert_eq!(counted.counts(), None);
         // Without an emulator that counts nothing is taken in.
