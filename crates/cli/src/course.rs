@@ -25,16 +25,15 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
         CourseLayout::Cse221 { .. } => cse221::EXPERIMENT,
     };
     let (out, measured) = (&common.out, common.run.is_none());
-    let dir = &common
-        .run
-        .as_ref()
-        .map_or_else(|| measure(&["run", experiment], experiment), |dir| Ok(dir.clone()))?;
+    let course = CourseMeasuring { quick: common.quick };
+    let dir =
+        &common.run.as_ref().map_or_else(|| course.sweep(&args.layout, experiment), |dir| Ok(dir.clone()))?;
     let run = RunDir::load(dir)?;
     let analysis = Analysis::of(&run);
     let (name, files) = match &args.layout {
         CourseLayout::Pa02 { roll, two_copy, cache, .. } => {
             let cache = match cache {
-                None if measured && !pa02::has_misses(&run, &analysis) => counted(),
+                None if measured && !pa02::has_misses(&run, &analysis) => course.counts(),
                 cache => cache.clone(),
             };
             let counts = cache.as_deref().map(RunDir::load).transpose()?;
@@ -64,25 +63,47 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
     output::print(&written.chain(kept).collect::<String>())
 }
 
-/// Runs a command of this program into a new directory: another process, as whoever typed it would.
-fn measure(arguments: &[&str], name: &str) -> Result<PathBuf> {
-    let dir = run::default_dir(name)?;
-    complain(&format!("measuring: syscost {} --out {}", arguments.join(" "), dir.display()));
-    let mut command = Command::new(program::path());
-    command.args(arguments).arg("--out").arg(&dir).stdout(Stdio::null());
-    process::die_with_parent_on_exec(&mut command);
-    let status = command.status().context("cannot start the measurement")?;
-    run::leave_nothing(None, &dir);
-    match status.success() || dir.join(RECORD).exists() {
-        true => Ok(dir),
-        false => bail!("the measurement ended with {status}, and made no run"),
-    }
+/// What is measured where no run is named.
+struct CourseMeasuring {
+    quick: bool,
 }
 
-/// Cache misses as the lab counts them; `None`: it cannot here, and has said why.
-fn counted() -> Option<PathBuf> {
-    let counts = measure(pa02::COUNTS, "cache");
-    counts.inspect_err(|error| complain(&format!("note: cache misses stay empty: {error:#}"))).ok()
+impl CourseMeasuring {
+    fn sweep(&self, layout: &CourseLayout, experiment: &'static str) -> Result<PathBuf> {
+        let few = match layout {
+            CourseLayout::Pa02 { .. } => pa02::QUICK,
+            CourseLayout::Cse221 { .. } => &["--quick"],
+        };
+        let more = if self.quick { few } else { &[] };
+        self.measure(&[&["run", experiment], more].concat(), experiment, "4 minutes")
+    }
+
+    /// Cache misses as the lab counts them; `None`: it cannot here, and has said why.
+    fn counts(&self) -> Option<PathBuf> {
+        let more = if self.quick { pa02::QUICK } else { pa02::SIZES };
+        let counts = self.measure(&[pa02::COUNTS, more].concat(), "cache", "4 minutes on a quiet machine");
+        counts.inspect_err(|error| complain(&format!("note: cache misses stay empty: {error:#}"))).ok()
+    }
+
+    /// Runs a command of this program into a new directory: another process, as whoever typed it would.
+    fn measure(&self, arguments: &[&str], name: &str, whole: &str) -> Result<PathBuf> {
+        let dir = run::default_dir(name)?;
+        let time = if self.quick { "a minute" } else { whole };
+        complain(&format!(
+            "measuring for about {time}: syscost {} --out {}",
+            arguments.join(" "),
+            dir.display()
+        ));
+        let mut command = Command::new(program::path());
+        command.args(arguments).arg("--out").arg(&dir).stdout(Stdio::null());
+        process::die_with_parent_on_exec(&mut command);
+        let status = command.status().context("cannot start the measurement")?;
+        run::leave_nothing(None, &dir);
+        match status.success() || dir.join(RECORD).exists() {
+            true => Ok(dir),
+            false => bail!("the measurement ended with {status}, and made no run"),
+        }
+    }
 }
 
 /// The report as it stands in the directory, as a page and as PDF. The page stays where nothing prints it.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 pub const COURSE_EXAMPLES: &str = "\
 Examples:
-  syscost course pa02 --roll MT25999 --pdf     measures, counts, writes everything
+  syscost course pa02 --roll MT25999 --pdf     measures, counts, writes everything:
+                                         about eight minutes; with --quick about two
   syscost run pa02-60 --out sweep        60 cells in four minutes
   syscost course pa02 --roll MT25999 sweep
   syscost lab --count cache --out counts
@@ -55,6 +56,9 @@ pub struct CourseRun {
     /// Write here [default: a directory in the run's]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Without a RUN: measure a few cells, for a look at everything within two minutes
+    #[arg(long, conflicts_with = "run")]
+    pub quick: bool,
     /// Also the report, with what you have written in it, as a page and as PDF (by chromium, Chrome or WeasyPrint)
     #[arg(long)]
     pub pdf: bool,

@@ -25,8 +25,10 @@ use syscost_report::section::machine;
 pub const COMMAND: &str = "syscost run pa02-60";
 pub const EXPERIMENT: &str = "pa02-60";
 /// What counts the misses of its cells in an emulator.
-pub const COUNTS: &[&str] =
-    &["lab", "--count", "cache", "--mechanism", "two-copy,one-copy,zero-copy", "--size", "256,1K,4K,16K,64K"];
+pub const COUNTS: &[&str] = &["lab", "--count", "cache", "--mechanism", "two-copy,one-copy,zero-copy"];
+/// All of its sizes, and the few cells of a quick look.
+pub const SIZES: &[&str] = &["--size", "256,1K,4K,16K,64K"];
+pub const QUICK: &[&str] = &["--quick", "--size", "1K,64K", "--threads", "1,2"];
 
 /// Columns before the figures.
 const BEFORE: &[CsvColumn] = &[
