@@ -139,11 +139,15 @@ fn sentences(blocks: &[Block]) -> Result<Vec<String>> {
 }
 
 fn section_tables(blocks: &[Block]) -> Result<Vec<String>> {
-    let tables = blocks.iter().filter_map(|block| match block {
-        Block::Table(table) => Some(table),
-        _ => None,
-    });
-    tables.map(markdown).collect()
+    let mut tables = Vec::new();
+    for block in blocks {
+        match block {
+            Block::Table(table) => tables.push(markdown(table)?),
+            Block::Folded { blocks, .. } => tables.extend(section_tables(blocks)?),
+            _ => (),
+        }
+    }
+    Ok(tables)
 }
 
 fn markdown(table: &Table) -> Result<String> {
@@ -151,11 +155,13 @@ fn markdown(table: &Table) -> Result<String> {
     let cell = |entry: &Entry| match entry {
         Entry::Text(text) | Entry::Named { text, .. } => Ok(text.replace('|', "\\|")),
         Entry::Number(value, unit) => Ok(unit.format(*value)),
+        Entry::Estimate { estimate, .. } => Ok(estimate.unit.format(estimate.value)),
         Entry::Share { share, signed } => Ok(Entry::share(*share, *signed)),
         Entry::Missing => Ok("-".into()),
         other => bail!("no document shows {other:?} yet"),
     };
-    let mut text = format!("{}:\n\n", table.title) + &line(table.columns.clone());
+    let title = if table.title.is_empty() { String::new() } else { format!("{}:\n\n", table.title) };
+    let mut text = title + &line(table.columns.clone());
     text += &format!("|{}\n", "---|".repeat(table.columns.len()));
     for row in &table.rows {
         text += &line(row.iter().map(cell).collect::<Result<_>>()?);
