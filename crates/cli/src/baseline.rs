@@ -5,6 +5,7 @@
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
+use syscost_core::axis::suggest;
 use syscost_experiment::run::files::RECORD;
 use syscost_experiment::run::group::members;
 
@@ -41,7 +42,11 @@ fn kept(named: &Path) -> Result<PathBuf> {
     names.sort();
     let known = match names.as_slice() {
         [] => "no baseline is kept here (syscost run --save-baseline NAME keeps one)".to_string(),
-        names => format!("the baselines here are {}", names.join(", ")),
+        names => {
+            let (wanted, names) =
+                (named.to_string_lossy(), names.iter().map(String::as_str).collect::<Vec<_>>());
+            format!("of the baselines here, {}", suggest(&wanted, &names, &[]))
+        }
     };
     bail!("cannot read {}: no such directory and no such baseline; {known}", named.display())
 }

@@ -39,8 +39,8 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<()> {
 
 /// The newest run: directories begin with their time.
 fn newest() -> Result<PathBuf> {
-    let listed = std::fs::read_dir(RUNS)
-        .with_context(|| format!("no run was named, and this directory has no {RUNS}"))?;
+    let none = "there is no run here to explain: make one with `syscost run`, or name its directory";
+    let listed = std::fs::read_dir(RUNS).map_err(|_| anyhow!(none))?;
     let runs =
         listed.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.join("run.json").exists());
     runs.max().with_context(|| format!("{RUNS} has no run: name one, or make one with syscost run"))

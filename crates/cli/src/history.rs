@@ -3,7 +3,7 @@
 use crate::args::Global;
 use crate::baseline::runs_at;
 use crate::history_args::HistoryArgs;
-use crate::output;
+use crate::{axes, output};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use syscost_analyze::cells::Cells;
 use syscost_analyze::sides::facts::refusal;
 use syscost_analyze::sides::{RunFigures, SideComparison, compared_metric, coordinates, counts};
+use syscost_core::axis::{Axis, suggest};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{count, utc};
 use syscost_experiment::plan::Case;
@@ -144,7 +145,13 @@ fn is_asked(case: &Case, args: &HistoryArgs) -> Result<bool> {
     for text in &args.axes {
         let (name, value) =
             text.split_once('=').with_context(|| format!("write AXIS=VALUE, not {text:?}"))?;
-        let axis = probe.axes().into_iter().find(|axis| axis.flag == name || axis.id == name);
+        let of_name = |axis: &Axis| axis.flag == name || axis.id == name;
+        let known = axes::flags();
+        if !known.iter().any(|(_, axis)| of_name(axis)) {
+            let flags: Vec<&str> = known.iter().map(|(_, axis)| axis.flag).collect();
+            bail!("there is no axis {name:?}: {}", suggest(name, &flags, &[]));
+        }
+        let axis = probe.axes().into_iter().find(of_name);
         let value =
             axis.map(|axis| axis.parse(value)).transpose().map_err(|error| anyhow!("{name}: {error}"))?;
         asked &= axis.is_some_and(|axis| case.point.get(axis.id) == value.as_ref());

@@ -273,6 +273,7 @@ impl Axis {
             }
             Kind::Int { min, max } => {
                 let number = units::parse_count(text)
+                    .or_else(|| self.microseconds(text))
                     .ok_or_else(|| bad(format!("write a whole number from {min} to {max}")))?;
                 self.in_range(number, min, max).map_err(bad)
             }
@@ -325,6 +326,9 @@ impl Axis {
         }
         if let (Kind::Int { .. } | Kind::Bytes { .. }, Some((from, to))) = (self.kind, text.split_once(".."))
         {
+            if from.trim().is_empty() || to.trim().is_empty() {
+                return Err(self.bad(text, "a range has two ends: 64..1M, 1..8".into()));
+            }
             let all = if let Kind::Bytes { .. } = self.kind { range::sizes } else { range::numbers };
             let ends = (self.number(from)?, self.number(to)?);
             return Ok(all(ends.0, ends.1)
@@ -358,6 +362,12 @@ impl Axis {
             }
         }
         Ok(values)
+    }
+
+    /// Of an axis of microseconds: a time with its unit, `50us`, `1ms`.
+    fn microseconds(&self, text: &str) -> Option<u64> {
+        let time = units::parse_duration(text).ok().filter(|_| self.id.ends_with("_us"))?;
+        (time.as_nanos() % 1_000 == 0).then_some(u64::try_from(time.as_micros()).ok()?)
     }
 
     fn number(&self, text: &str) -> Result<u64, BadValue> {

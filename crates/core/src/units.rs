@@ -242,16 +242,22 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     Ok(bytes as u64)
 }
 
-/// Reads a whole number: `64`, `10k`, `2M` (powers of 1,000).
+/// Reads a whole number: `64`, `10k`, `2M`, `1.5k` (powers of 1,000), `20k/s`, `20000 per second`.
 pub fn parse_count(text: &str) -> Option<u64> {
     let text = text.trim();
-    let scale = match text.chars().last()? {
-        'k' | 'K' => 1_000,
-        'M' => 1_000_000,
-        'G' => 1_000_000_000,
-        _ => return text.parse().ok(),
+    let text = ["/s", "per second"].iter().find_map(|per| text.strip_suffix(per)).unwrap_or(text).trim();
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.parse().ok();
+    }
+    let (number, suffix) = split_number(text)?;
+    let scale = match suffix {
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        _ => return None,
     };
-    text[..text.len() - 1].parse::<u64>().ok()?.checked_mul(scale)
+    let count = number * scale;
+    (count.fract() == 0.0 && count <= 2f64.powi(53)).then_some(count as u64)
 }
 
 /// A size as a person types it and as [`parse_bytes`] reads it back exactly: `64`, `4K`, `1M`.
@@ -264,11 +270,19 @@ pub fn short_bytes(bytes: u64) -> String {
     bytes.to_string()
 }
 
-/// Reads a duration: `500ms`, `4m`, `90s`, `1.5h`; a bare number is seconds.
+/// Reads a duration: `500ms`, `4m`, `90s`, `1.5h`, `1m30s`; a bare number is seconds.
 pub fn parse_duration(text: &str) -> Result<std::time::Duration, ParseError> {
     let error = || ParseError::Duration(text.trim().to_string());
     let (number, suffix) = split_number(text).ok_or_else(error)?;
-    let scale = match suffix {
+    // What follows the first unit, as in 1m30s.
+    let unit = suffix.find(|c: char| c.is_ascii_digit()).unwrap_or(suffix.len());
+    let (suffix, rest) = suffix.split_at(unit);
+    let rest = match rest {
+        "" => std::time::Duration::ZERO,
+        rest if rest.contains(char::is_alphabetic) => parse_duration(rest).map_err(|_| error())?,
+        _ => return Err(error()),
+    };
+    let scale = match suffix.trim() {
         "ns" => 1e-9,
         "us" | "µs" => 1e-6,
         "ms" => 1e-3,
@@ -277,7 +291,7 @@ pub fn parse_duration(text: &str) -> Result<std::time::Duration, ParseError> {
         "h" => 3600.0,
         _ => return Err(error()),
     };
-    let seconds = number * scale;
+    let seconds = number * scale + rest.as_secs_f64();
     if seconds > 365.0 * 86400.0 {
         return Err(ParseError::LongDuration(text.trim().into()));
     }
@@ -357,6 +371,19 @@ mod tests {
         assert!(parse_bytes("1.3").is_err());
         assert!(parse_bytes("64Q").is_err());
         assert!(parse_bytes("").is_err());
+    }
+
+    #[test]
+    fn numbers_take_the_suffixes_that_people_type() {
+        let counts = ["64", "10k", "2M", "1.5k", "20k/s", "20000 per second", "1.5", "k", "10q", "-1", ""]
+            .map(parse_count);
+        let known = [64, 10_000, 2_000_000, 1_500, 20_000, 20_000].map(Some);
+        assert_eq!(counts[..6], known);
+        assert!(counts[6..].iter().all(Option::is_none), "{counts:?}");
+        let durations =
+            ["90", "90s", "1.5m", "1m30s", "1m 30s"].map(|text| parse_duration(text).unwrap().as_secs());
+        assert_eq!(durations, [90; 5]);
+        assert!(["1m30", "s", "1x", "m30s", "1m-3s"].iter().all(|text| parse_duration(text).is_err()));
     }
 
     proptest! {
