@@ -14,6 +14,7 @@ use crate::output::Color;
 use crate::side_args::{COMPARE_EXAMPLES, CompareArgs, GATE_EXAMPLES, GateArgs, NameArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
+use syscost_core::units::parse_duration;
 use syscost_experiment::spec::Spec;
 use syscost_harness::profile;
 use syscost_measure::probe;
@@ -72,6 +73,8 @@ pub struct Global {
 pub enum CliCommand {
     /// List experiments, probes, mechanisms and receivers, and what works here
     List(ListArgs),
+    /// List the built-in experiments, or print one as a file to edit
+    Spec(SpecArgs),
     /// Check whether this machine gives clean numbers, with remedies
     Doctor(DoctorArgs),
     /// Show what a run would do and how long it takes, without measuring
@@ -224,6 +227,13 @@ pub struct ListArgs {
     /// A probe: its method, axes and metrics
     #[arg(value_name = "PROBE", value_parser = OpenNames(probes()), hide_possible_values = true)]
     pub probe: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct SpecArgs {
+    /// A built-in experiment or a probe: syscost spec ways > mine.toml
+    #[arg(value_name = "NAME", value_parser = OpenNames(Spec::names()), hide_possible_values = true)]
+    pub name: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -389,8 +399,8 @@ pub struct AnalyseArgs {
 }
 
 fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0);
-    number.ok_or_else(|| "a number above 0".into())
+    let seconds = parse_duration(text).map(|time| time.as_secs_f64()).ok().filter(|seconds| *seconds > 0.0);
+    seconds.ok_or_else(|| "a time above 0: 5, 5s, 500ms".into())
 }
 
 /// The whole command line, axis flags included: what is parsed, completed and documented.

@@ -6,7 +6,7 @@ use crate::args::{Cli, CliCommand};
 use crate::output::{Color, Paint};
 use crate::{
     analyse, args, audit, axes, check, cmp, columns, compare, completions, course, doctor, explain, fleet,
-    gate, history, lab, list, man, new, output, own_code, plan, profile, repeat, report, run, shorthand,
+    gate, history, lab, list, man, new, output, own_code, plan, profile, repeat, report, run, shorthand, spec,
 };
 use anyhow::Context;
 use clap::FromArgMatches;
@@ -22,6 +22,15 @@ const USAGE: u8 = 2;
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     signals::survive_file_size_limit();
     let mut arguments: Vec<OsString> = arguments.collect();
+    if arguments.len() < 2 {
+        return match spec::start() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                output::fail(&causes(&error), Paint::stderr(Color::Auto), false);
+                ExitCode::from(USAGE)
+            }
+        };
+    }
     let mut typed = words(&arguments);
     match own_code::taken_in(&arguments) {
         Ok(taken) => arguments = taken,
@@ -45,7 +54,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
             if let Some(word) = unknown_command(&error) {
                 let asked = arguments.iter().any(|word| word == "--json");
-                output::fail(&shorthand::instead_of(word), Paint::stderr(Color::Auto), asked);
+                output::fail(&shorthand::instead_of(&arguments, word), Paint::stderr(Color::Auto), asked);
                 return ExitCode::from(USAGE);
             }
             refused_as_json(&arguments, &error);
@@ -124,6 +133,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
     }
     match &cli.command {
         CliCommand::List(args) => list::run(args, global)?,
+        CliCommand::Spec(args) => spec::run(args, global)?,
         CliCommand::Plan(args) => plan::run(args, matches, global)?,
         CliCommand::New(args) => new::run(args)?,
         CliCommand::Axes => output::print(&axes::help())?,

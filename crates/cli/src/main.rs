@@ -45,6 +45,7 @@ mod gate;
 mod history;
 mod lab;
 mod list;
+mod spec;
 mod man;
 mod new;
 mod profile;

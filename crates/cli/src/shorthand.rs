@@ -23,9 +23,12 @@ pub fn asked(arguments: &[OsString]) -> Option<Vec<OsString>> {
     Some(arguments[..1].iter().cloned().chain(asked).chain(arguments[rest..].iter().cloned()).collect())
 }
 
-/// What to type instead of a word that is no command.
-pub fn instead_of(word: &str) -> String {
-    let commands = commands();
+/// What to type instead of a word that is no command; behind a command that has its own, one of those.
+pub fn instead_of(arguments: &[OsString], word: &str) -> String {
+    let typed = arguments.iter().skip(1).filter_map(|word| word.to_str()).take_while(|other| *other != word);
+    let all = args::command();
+    let parent = typed.filter_map(|before| all.find_subcommand(before)).find(|one| one.has_subcommands());
+    let commands = commands(parent.unwrap_or(&all));
     let names: Vec<&str> = commands.iter().map(String::as_str).collect();
     format!("there is no command {word:?}: {}", suggest(word, &names, &[]))
 }
@@ -35,8 +38,7 @@ fn is_word(word: &&str) -> bool {
 }
 
 /// Those that help shows, and help itself.
-fn commands() -> Vec<String> {
-    let command = args::command();
+fn commands(command: &clap::Command) -> Vec<String> {
     let shown =
         command.get_subcommands().filter(|one| !one.is_hide_set()).map(|one| one.get_name().to_string());
     shown.chain(["help".to_string()]).collect()
@@ -70,6 +72,8 @@ mod tests {
         ] {
             assert_eq!(of(same), same);
         }
-        assert!(instead_of("rnu").contains("did you mean run?"), "{}", instead_of("rnu"));
+        assert!(instead_of(&[], "rnu").contains("did you mean run?"), "{}", instead_of(&[], "rnu"));
+        let layouts = instead_of(&["syscost", "course", "pa03"].map(OsString::from), "pa03");
+        assert!(layouts.contains("did you mean pa02?") && !layouts.contains("doctor"), "{layouts}");
     }
 }

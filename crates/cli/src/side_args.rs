@@ -3,6 +3,7 @@
 use crate::export::ExportArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use syscost_core::axis::suggest;
 use syscost_core::units::parse_fraction;
 use syscost_report::gate::{FORMATS, GateFormat};
 
@@ -156,9 +157,10 @@ fn budget(text: &str) -> Result<(Option<String>, f64), String> {
 
 fn target(text: &str) -> Result<(&'static GateFormat, PathBuf), String> {
     let named = |name: &str| FORMATS.iter().find(|format| format.name == name);
-    let known = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
+    let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     let (name, file) = text.split_once('=').ok_or("write FORMAT=FILE, for example junit=gate.xml")?;
-    let format = named(name).ok_or_else(|| format!("there is no format {name:?}; there are {}", known()))?;
+    let format =
+        named(name).ok_or_else(|| format!("there is no format {name:?}: {}", suggest(name, &known, &[])))?;
     if file.is_empty() { Err("the file has no name".into()) } else { Ok((format, file.into())) }
 }
 

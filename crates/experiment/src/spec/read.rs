@@ -7,8 +7,8 @@ use super::{ProbeSpec, Refine, Spec, SpecError, distinct, nanoseconds};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
-use syscost_core::axis::{Value, suggest};
-use syscost_core::units::{parse_duration, parse_fraction};
+use syscost_core::axis::{Axis, Kind, Value, suggest};
+use syscost_core::units::{parse_count, parse_duration, parse_fraction};
 use syscost_host::remote::transport::rsh;
 use syscost_measure::probe::{self, Probe, Timing};
 use toml::Spanned;
@@ -88,7 +88,7 @@ impl SpecSource<'_> {
     }
 
     fn strings(&self, key: &str, item: &ParsedItem<'_>) -> Result<Vec<String>, SpecError> {
-        let wanted = || format!("{key} must be a list, such as [\"message_bytes\"]");
+        let wanted = || format!("{key} must be a list, such as [\"size\"]");
         let list = item.get_ref().as_array().ok_or_else(|| self.error(item.span(), wanted()))?;
         list.iter().map(|entry| self.string(key, entry)).collect()
     }
@@ -120,7 +120,8 @@ impl SpecSource<'_> {
 
     fn whole(&self, key: &str, item: &ParsedItem<'_>) -> Result<u32, SpecError> {
         self.parsed(key, item, |text| {
-            text.parse().map_err(|_| format!("'{text}' is not a whole number from 0 to {}", u32::MAX))
+            let number = parse_count(text).and_then(|number| number.try_into().ok());
+            number.ok_or_else(|| format!("'{text}' is not a whole number from 0 to {}", u32::MAX))
         })
     }
 
@@ -141,8 +142,16 @@ pub fn spec(text: &str, origin: &str) -> Result<Spec, SpecError> {
         spec.set_quick();
     }
     for (key, item) in document.get_ref() {
-        set(&source, &mut spec, key.get_ref(), item)
-            .unwrap_or_else(|| Err(source.unknown(key, "a spec", KEYS, &[("probes", "probe")])))?;
+        let name = key.get_ref();
+        // On the command line it is --time-limit.
+        let plain = name.replace('-', "_");
+        set(&source, &mut spec, &plain, item).unwrap_or_else(|| match named(&all_axes(), name) {
+            Some(_) => {
+                let message = format!("{name} is an axis of a probe: write it below [[probe]] and its id");
+                Err(source.error(key.span(), message))
+            }
+            None => Err(source.unknown(key, "a spec", KEYS, &[("probes", "probe")])),
+        })?;
     }
     spec.validate().map_err(|e| source.error(place_of(&e, document.get_ref()), e.to_string()))?;
     Ok(spec)
@@ -233,7 +242,11 @@ fn refine(source: &SpecSource<'_>, item: &ParsedItem<'_>) -> Result<Refine, Spec
     let mut refine = Refine::default();
     for (key, item) in source.table("refine", item)? {
         match key.get_ref().as_ref() {
-            "axes" => refine.axes = source.strings("axes", item)?,
+            "axes" => {
+                let axes = all_axes();
+                let id = |name: String| named(&axes, &name).map_or(name, |axis| axis.id.to_string());
+                refine.axes = source.strings("axes", item)?.into_iter().map(id).collect();
+            }
             "stages" => refine.stages = source.whole("stages", item)?,
             "most_cases" => refine.most_cases = source.whole("most_cases", item)?,
             "time_share" => refine.time_share = source.parsed("time_share", item, parse_fraction)?,
@@ -269,8 +282,11 @@ fn one_probe(source: &SpecSource<'_>, item: &ParsedItem<'_>) -> Result<ProbeSpec
             entry.kept = kept(source, probe, item)?;
             continue;
         }
-        let values = axis_values(source, probe, key, item)?;
-        entry.axes.insert(key.get_ref().to_string(), values);
+        let (id, values) = axis_values(source, probe, key, item)?;
+        if entry.axes.insert(id.to_string(), values).is_some() {
+            let message = format!("{} is there twice: {id} is the same axis", key.get_ref());
+            return Err(source.error(key.span(), message));
+        }
     }
     Ok(entry)
 }
@@ -280,16 +296,14 @@ fn kept(
     probe: &dyn Probe,
     item: &ParsedItem<'_>,
 ) -> Result<BTreeSet<String>, SpecError> {
-    let ids: Vec<&str> = probe.axes().iter().map(|axis| axis.id).collect();
-    let known = |id: &String| match ids.contains(&id.as_str()) {
-        true => Ok(()),
-        false => {
-            Err(source.error(item.span(), format!("{KEPT}: no axis {id:?}: {}", suggest(id, &ids, &[]))))
-        }
+    let axes = probe.axes();
+    let flags: Vec<&str> = axes.iter().map(|axis| axis.flag).collect();
+    let known = |name: &String| {
+        let id = named(&axes, name).map(|axis| axis.id.to_string());
+        let unknown = || format!("{KEPT}: no axis {name:?}: {}", suggest(name, &flags, &[]));
+        id.ok_or_else(|| source.error(item.span(), unknown()))
     };
-    let kept = source.strings(KEPT, item)?;
-    kept.iter().try_for_each(known)?;
-    Ok(kept.into_iter().collect())
+    source.strings(KEPT, item)?.iter().map(known).collect()
 }
 
 fn axis_values(
@@ -297,26 +311,40 @@ fn axis_values(
     probe: &dyn Probe,
     key: &Spanned<std::borrow::Cow<'_, str>>,
     item: &ParsedItem<'_>,
-) -> Result<Vec<Value>, SpecError> {
+) -> Result<(&'static str, Vec<Value>), SpecError> {
     let axes = probe.axes();
-    let Some(axis) = axes.iter().find(|a| a.id == key.get_ref()) else {
-        let ids: Vec<&str> = ["id", RULER, KEPT].into_iter().chain(axes.iter().map(|a| a.id)).collect();
-        let flags: Vec<(&str, &str)> = axes.iter().map(|a| (a.flag, a.id)).collect();
-        return Err(source.unknown(key, &format!("probe {:?}", probe.about().id), &ids, &flags));
+    let name = key.get_ref().as_ref();
+    let Some(axis) = named(&axes, name) else {
+        let flags: Vec<&str> = ["id", RULER, KEPT].into_iter().chain(axes.iter().map(|a| a.flag)).collect();
+        let ids: Vec<(&str, &str)> = axes.iter().map(|a| (a.id, a.flag)).collect();
+        return Err(source.unknown(key, &format!("probe {:?}", probe.about().id), &flags, &ids));
     };
+    // One value may hold commas: in a list each value has quotes of its own.
+    let listed = matches!(axis.kind, Kind::Int { .. } | Kind::Bytes { .. } | Kind::Name { .. });
     let one = |item: &ParsedItem<'_>| {
-        let text = source.scalar(axis.id, item)?;
-        let value = axis.parse_all(&text);
-        value.map_err(|e| source.error(item.span(), format!("{} {:?}: {}", axis.id, e.text, e.reason)))
+        let text = source.scalar(name, item)?;
+        let values = if listed { axis.parse_values(&text) } else { axis.parse_all(&text) };
+        values.map_err(|e| source.error(item.span(), format!("{name} {:?}: {}", e.text, e.reason)))
     };
     let values = match item.get_ref() {
         DeValue::Array(list) => list.iter().map(one).collect::<Result<Vec<_>, _>>()?.concat(),
         _ => one(item)?,
     };
     if values.is_empty() {
-        return Err(source.error(item.span(), format!("{} needs at least one value", axis.id)));
+        return Err(source.error(item.span(), format!("{name} needs at least one value")));
     }
-    Ok(distinct(values))
+    Ok((axis.id, distinct(values)))
+}
+
+/// The axis of this flag, or of this column of a table; `-` and `_` are one.
+fn named<'a>(axes: &'a [Axis], name: &str) -> Option<&'a Axis> {
+    let wanted = name.replace('-', "_");
+    axes.iter().find(|axis| axis.id == wanted || axis.flag.replace('-', "_") == wanted)
+}
+
+/// The axes of every probe.
+fn all_axes() -> Vec<Axis> {
+    probe::ALL.iter().flat_map(|probe| probe.axes()).collect()
 }
 
 /// Where a refusal of the whole spec is best shown: the key that its message names, if present.

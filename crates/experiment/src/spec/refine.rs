@@ -44,19 +44,20 @@ impl Refine {
             return refuse("refine: there must be at least 1 stage and 2 cases".into());
         }
         if self.axes.is_empty() {
-            return refuse("refine needs axes = a list of axes of numbers, such as message_bytes".into());
+            return refuse("refine needs axes = a list of axes of numbers, such as size".into());
         }
-        let given: Vec<&'static str> = probes
+        let given: Vec<(&str, &str)> = probes
             .iter()
             .filter_map(|entry| probe::find(&entry.probe))
             .flat_map(|p| p.axes().into_iter().filter(move |a| !p.chosen(a.id)))
             .filter(|axis| matches!(axis.kind, Kind::Bytes { .. } | Kind::Int { .. }))
-            .map(|axis| axis.id)
+            .map(|axis| (axis.id, axis.flag))
             .collect();
-        match self.axes.iter().find(|axis| !given.contains(&axis.as_str())) {
+        let flags: Vec<&str> = given.iter().map(|(_, flag)| *flag).collect();
+        match self.axes.iter().find(|axis| given.iter().all(|(id, _)| id != axis)) {
             Some(axis) => refuse(format!(
                 "refine: {axis:?} is no axis of numbers that is given rather than chosen: {}",
-                suggest(axis, &given, &[])
+                suggest(axis, &flags, &given)
             )),
             None => Ok(()),
         }

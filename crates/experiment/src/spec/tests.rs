@@ -30,6 +30,41 @@ fn values_go_through_their_axis_and_repetitions_are_dropped() {
     assert_eq!(axes["nodelay"], [Value::text("on")]);
 }
 
+/// The keys of a spec were not the flags, and its values not what people type.
+#[test]
+fn a_spec_takes_the_flags_and_what_is_typed_behind_them() {
+    let axes = |lines: &str| {
+        Spec::from_toml(&format!("{PROBE}{lines}"), "mine.toml").unwrap().probes[0].axes.clone()
+    };
+    let columns = axes(
+        "message_bytes = [64, 256, 1024]\nthreads = [1, 2, 3, 4]\nmechanism = [\"send\", \"sendmsg\"]\n",
+    );
+    assert_eq!(axes("size = \"64..1K\"\nthreads = \"1..4\"\nmechanism = \"send,sendmsg\"\n"), columns);
+    assert_eq!(axes("socket-buffer = \"64K\"\n"), axes("socket_buffer_bytes = 65536\n"));
+    let kept =
+        Spec::from_toml(&format!("time-limit = \"90s\"\n{PROBE}keep = [\"size\"]\n"), "mine.toml").unwrap();
+    assert!(kept.probes[0].kept.contains("message_bytes") && kept.time_limit_ns == 90_000_000_000);
+}
+
+#[test]
+fn what_is_printed_to_be_edited_is_the_experiment() {
+    for name in Spec::names() {
+        let text = Spec::file_of(name).unwrap();
+        let whole = Spec { seed: 0, ..Spec::from_toml(&text, &format!("{name}.toml")).expect(name) };
+        assert_eq!(whole, Spec { seed: 0, ..Spec::named(name).unwrap() }, "{name}");
+        let edited = text.replace("\n# ", "\n").replace("\n#\n", "\n");
+        let is_probe = !BUILT_IN.iter().any(|(known, _)| *known == name);
+        let lines: String = edited
+            .lines()
+            .filter(|line| !is_probe || line.contains(" = ") || line.starts_with('['))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        if is_probe {
+            Spec::from_toml(&lines, "mine.toml").unwrap_or_else(|why| panic!("{name}: {why}"));
+        }
+    }
+}
+
 /// `netns:a,b` is one path; `veth` behind the comma is another one, and no namespace.
 #[test]
 fn a_name_behind_a_comma_is_the_next_value_and_not_a_part_of_the_one_before() {
@@ -59,8 +94,16 @@ fn mistakes_have_a_place_and_a_nearest_choice() {
             "mine.toml:5:1: probe \"transfer\" has no key \"thread\": did you mean threads?",
         ),
         (
-            format!("{PROBE}size = 1\n"),
-            "mine.toml:3:1: probe \"transfer\" has no key \"size\": did you mean message_bytes?",
+            format!("{PROBE}sise = 64\n"),
+            "mine.toml:3:1: probe \"transfer\" has no key \"sise\": did you mean size?",
+        ),
+        (
+            format!("{PROBE}size = 64\nmessage_bytes = 64\n"),
+            "mine.toml:3:1: size is there twice: message_bytes is the same axis",
+        ),
+        (
+            "threads = 2\n".into(),
+            "mine.toml:1:1: threads is an axis of a probe: write it below [[probe]] and its id",
         ),
         (format!("{PROBE}threads = [1, 10000]\n"), "mine.toml:3:15: threads \"10000\": the largest is 1024"),
         (format!("{PROBE}message_bytes = 0\n"), "mine.toml:3:17: message_bytes \"0\": the smallest is 8 B"),

@@ -2,7 +2,7 @@
 
 use super::{ProbeSpec, Spec, axis_of};
 use std::fmt::Write;
-use syscost_core::axis::{Kind, Value};
+use syscost_core::axis::{Axis, Kind, Value};
 use syscost_core::units::{parse_fraction, short_bytes};
 use syscost_measure::own::OwnObject;
 
@@ -34,7 +34,7 @@ pub fn toml(spec: &Spec) -> String {
     line("window", duration(spec.timing.window_ns));
     line("windows", spec.timing.windows.to_string());
     if let Some(refine) = &spec.refine {
-        let axes: Vec<String> = refine.axes.iter().map(|axis| quoted(axis)).collect();
+        let axes: Vec<String> = refine.axes.iter().map(|id| quoted(flag_in(spec, id))).collect();
         line("[refine]", String::new());
         line("axes", format!("[{}]", axes.join(", ")));
         line("stages", refine.stages.to_string());
@@ -47,23 +47,47 @@ pub fn toml(spec: &Spec) -> String {
     text
 }
 
+/// A probe alone: what may be varied is there to be uncommented.
+pub fn of_probe(spec: &Spec, axes: &[Axis]) -> String {
+    let mut text = format!("name = {}\ntitle = {}\n", quoted(&spec.name), quoted(&spec.title));
+    spec.probes.iter().for_each(|entry| probe(&mut text, entry));
+    for axis in axes {
+        let values = listed(&axis.default(), matches!(axis.kind, Kind::Bytes { .. }));
+        writeln!(text, "\n# {}\n# {} = {values}", axis.help, axis.flag).expect("writing to a String");
+    }
+    text
+}
+
+fn listed(values: &[Value], bytes: bool) -> String {
+    let values: Vec<String> = values.iter().map(|v| value(v, bytes)).collect();
+    if let [one] = values.as_slice() { one.clone() } else { format!("[{}]", values.join(", ")) }
+}
+
 fn probe(text: &mut String, entry: &ProbeSpec) {
     write!(text, "\n[[probe]]\nid = {}\n", quoted(&entry.probe)).expect("writing to a String");
     if entry.ruler {
         writeln!(text, "ruler = true").expect("writing to a String");
     }
     if !entry.kept.is_empty() {
-        let kept: Vec<String> = entry.kept.iter().map(|id| quoted(id)).collect();
+        let kept: Vec<String> = entry.kept.iter().map(|id| quoted(flag(&entry.probe, id))).collect();
         writeln!(text, "keep = [{}]", kept.join(", ")).expect("writing to a String");
     }
     for (id, values) in &entry.axes {
         let bytes = axis_of(&entry.probe, |axis| axis.id == id)
             .is_some_and(|axis| matches!(axis.kind, Kind::Bytes { .. }));
-        let values: Vec<String> = values.iter().map(|v| value(v, bytes)).collect();
-        let values =
-            if let [one] = values.as_slice() { one.clone() } else { format!("[{}]", values.join(", ")) };
-        writeln!(text, "{id} = {values}").expect("writing to a String");
+        let values = listed(values, bytes);
+        writeln!(text, "{} = {values}", flag(&entry.probe, id)).expect("writing to a String");
     }
+}
+
+/// An axis as the command line calls it; of a probe that this version does not know, as the record does.
+fn flag<'a>(probe: &str, id: &'a str) -> &'a str {
+    axis_of(probe, |axis| axis.id == id).map_or(id, |axis| axis.flag)
+}
+
+/// The same of an axis that any probe of the spec has.
+fn flag_in<'a>(spec: &Spec, id: &'a str) -> &'a str {
+    spec.probes.iter().map(|entry| flag(&entry.probe, id)).find(|flag| *flag != id).unwrap_or(id)
 }
 
 fn value(value: &Value, bytes: bool) -> String {
