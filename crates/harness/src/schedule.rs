@@ -3,6 +3,8 @@
 //! Time goes to open decisions first: a case whose every comparison is settled gives its time to the others (racing),
 //! and gets more only when nothing is open and its own figure is not as precise as asked.
 
+mod quick;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use syscost_core::sample::{self, Better, Metric, Sample};

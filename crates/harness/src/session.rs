@@ -2,6 +2,7 @@
 
 mod beside;
 mod disturbance;
+mod leaving_out;
 mod missing;
 mod profiles;
 mod quota;
@@ -200,6 +201,9 @@ impl<'a> Session<'a> {
             for block in self.order(round, &due) {
                 if signals::caught() {
                     return Ok(State::Interrupted);
+                }
+                if round == 0 && self.leaves_out(block) {
+                    continue;
                 }
                 // A slow block that no longer fits leaves its time to quicker ones.
                 if Instant::now() + self.schedule.expected(block) > self.end {

@@ -11,7 +11,7 @@ mod twins;
 
 pub use blocks::{BlockVisit, RivalBlock};
 pub use refine::Refinement;
-pub use thin::Thinned;
+pub use thin::{NO_TIME, Thinned, rows_rounds, rows_time};
 
 use crate::spec::{ProbeSpec, Spec};
 use serde::{Deserialize, Serialize};

@@ -13,6 +13,11 @@ use syscost_host::allowance::Rooms;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 use syscost_measure::probe::{self, Probe};
 
+/// Of rows that nobody compares, and of tails: the interval of twelve leaves out two at each end, so that one round that
+/// was disturbed does not make it wide.
+const ROUNDS_ALONE: u32 = 12;
+/// Why a row is left out when the machine turns out to be slower than planned for.
+pub const NO_TIME: &str = "a quick run has no time for it on this machine as it is now";
 /// Of eight rounds in blocks, a difference of 10 % is found at 85 of 100 points (docs/deciding.md).
 const ROUNDS: u32 = 8;
 /// The part of the time limit that rounds can count on: audits and counting may take a tenth each, and workers start
@@ -95,9 +100,28 @@ pub(super) fn for_rounds(spec: &Spec) -> Duration {
     spec.time_limit().mul_f64(if spec.only_rows() { FOR_ROWS } else { FOR_ROUNDS })
 }
 
+/// What rows can count on of so much time.
+pub fn rows_time(limit: Duration) -> Duration {
+    limit.mul_f64(FOR_ROWS)
+}
+
+/// How many rounds a figure or a decision of a quick run needs.
+pub fn rows_rounds(spec: &Spec) -> u32 {
+    if spec.only_rows() || of_times(spec) { ROUNDS_ALONE } else { ROUNDS.min(spec.min_rounds) }
+}
+
+/// Is it asked for quantiles of single times? A tail scatters more than a median.
+fn of_times(spec: &Spec) -> bool {
+    let tails = |probe: &'static dyn Probe| {
+        let decisive = probe.decisive();
+        probe.metrics().iter().any(|metric| metric.of_times.is_some() && decisive.contains(&metric.id))
+    };
+    spec.probes.iter().filter(|asked| !asked.ruler).any(|asked| probe::find(&asked.probe).is_some_and(tails))
+}
+
 /// How long as many rounds as a decision needs take. What nobody compares has fewer.
 fn enough(plan: &Plan, spec: &Spec) -> Duration {
-    let rounds = ROUNDS.min(spec.min_rounds);
+    let rounds = rows_rounds(spec);
     let blocks = plan.blocks();
     let racing = blocks.iter().any(|block| block.in_turns());
     let time = |block| plan.visit_time(block, spec);

@@ -107,3 +107,28 @@ fn a_machine_that_is_always_disturbed_comes_to_an_end() {
     schedule.measured(0, 5, &[&marked]);
     assert!(!schedule.due(6).contains(&0), "twice the three rounds asked for");
 }
+
+/// On a loaded machine 83 rows had a round or two each, and none a figure.
+#[test]
+fn a_quick_run_on_a_slow_machine_keeps_fewer_rows_and_those_that_are_asked_about() {
+    let mut spec = Spec::named("os").expect("built in");
+    spec.set_quick();
+    let plan = Plan::make_within(&spec, None).expect("a plan");
+    let mut schedule = RoundSchedule::new(&plan, &spec);
+    let limit = spec.time_limit();
+    let all = schedule.affordable(limit);
+    assert_eq!(all.len(), schedule.blocks.len(), "what was planned for fits");
+    for block in 0..schedule.blocks.len() / 4 {
+        let planned = plan.visit_time(&schedule.blocks[block], &spec);
+        schedule.took(block, planned * 4);
+    }
+    let left = schedule.affordable(limit);
+    assert!(left.len() * 3 < all.len() * 2, "{} of {}", left.len(), all.len());
+    let told = |block: &usize| {
+        let case = &plan.cases[schedule.blocks[*block].cases[0]];
+        probe::find(&case.probe)
+            .and_then(|probe| probe.row(&case.point))
+            .is_some_and(|row| row.told_as.is_some())
+    };
+    assert!(left.iter().any(told) && all.difference(&left).filter(|block| told(block)).count() < left.len());
+}

@@ -4,7 +4,7 @@ use super::{capital, grouped, plural, unless_empty};
 use crate::material::Material;
 use crate::{Block, Notice, Section};
 use syscost_analyze::operations::beside::Beside;
-use syscost_experiment::plan::Case;
+use syscost_experiment::plan::{Case, NO_TIME};
 use syscost_experiment::run::{FIND_SENDER, LEAVE_OUT, SENT_BY_OTHERS, STOOD_STILL, Warning};
 use syscost_host::Unavailable;
 
@@ -53,6 +53,8 @@ fn refused(m: &Material) -> Vec<Notice> {
     let why = |case: &&Case| {
         plan.skips.iter().find(|skip| (&skip.probe, &skip.point) == (&case.probe, &case.point))
     };
+    // What a quick run had no time for is one sentence, with its own command.
+    tried.retain(|case| why(case).is_none_or(|skip| skip.why.reason != NO_TIME));
     let notice = |(why, cases): (&Unavailable, Vec<usize>)| Notice {
         title: format!("{} refused: {}", plural(cases.len(), "case"), why.reason),
         text: format!("{} no figures.", if cases.len() == 1 { "It has" } else { "They have" }),

@@ -68,6 +68,9 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
             .chain(placement)
             .collect(),
         tables,
-        left_out: super::late::late_sentence(m).into_iter().chain(super::rulers::left_out(m.run)).collect(),
+        left_out: [super::late::late_sentence(m), super::late::no_time(m), super::rulers::left_out(m.run)]
+            .into_iter()
+            .flatten()
+            .collect(),
     }
 }

@@ -6,13 +6,28 @@ use crate::material::Material;
 use crate::text::costs::hidden;
 use crate::text::words::capital;
 use syscost_analyze::operations::Operation;
+use syscost_core::units::{count, percent};
+
+const RATIO: &str = "ratio: measured over predicted; -: one of them is not known";
 
 /// Of one probe with many rows, those that it holds to be most telling come first.
 const OF_ONE: usize = 2;
 
+/// Of a quick run: what is not known so well is no figure yet.
+const KNOWN: f64 = 0.5;
+
 pub fn table(m: &Material) -> Option<EndTable> {
-    let listed: Vec<&Operation> =
+    let all: Vec<&Operation> =
         m.analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()).collect();
+    let known = |o: &&&Operation| {
+        o.measured.as_ref().is_some_and(|e| e.level > 0.0 && e.relative_half_width() <= KNOWN)
+    };
+    let mut listed: Vec<&Operation> = all.iter().filter(known).copied().collect();
+    // Where nothing is known, that has to be seen.
+    if !m.run.record.spec.quick || listed.is_empty() {
+        listed.clone_from(&all);
+    }
+    let unknown = all.len() - listed.len();
     let mut rows: Vec<&Operation> = Vec::new();
     let mut rest: Vec<&Operation> = Vec::new();
     for group in listed.chunk_by(|a, b| a.probe == b.probe) {
@@ -31,7 +46,14 @@ pub fn table(m: &Material) -> Option<EndTable> {
     (!rows.is_empty()).then(|| EndTable {
         columns: ["operation", "measured", "ratio"].map(String::from).to_vec(),
         rows: rows.iter().map(row).collect(),
-        note: Some("ratio: measured over predicted; -: one of them is not known".into()),
+        note: Some(match unknown {
+            0 => RATIO.into(),
+            some => format!(
+                "{RATIO}\n{} not known within {}: in the report",
+                count(some, "more row"),
+                percent(KNOWN)
+            ),
+        }),
         ..EndTable::default()
     })
 }
