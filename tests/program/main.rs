@@ -3,6 +3,7 @@
 
 mod cli;
 mod dependencies;
+mod documents;
 mod generated;
 mod plain_english;
 mod registry;

@@ -14,13 +14,24 @@ use syscost_measure::probe;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Page {
-    /// docs/peers.md: plain sends, round trips, and variants of our own.
+    /// docs/peers.md, first: plain sends, round trips, and variants of our own.
     #[default]
     Plain,
-    /// docs/ways-vs-peers.md: every other way to move data.
+    /// docs/peers.md, second: every other way to move data.
     Ways,
-    /// docs/comparison.md: operations.
+    /// docs/operations.md: operations.
     Os,
+}
+
+impl Page {
+    /// What the markers of its result are called: pages have several.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Page::Plain => "plain",
+            Page::Ways => "ways",
+            Page::Os => "os",
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]

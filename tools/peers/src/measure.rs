@@ -50,7 +50,7 @@ pub fn run(options: &Options, page: Page) -> Result<()> {
     let record = record::read(&options.record)?;
     let text = page::markdown(page, &record, &compare::results(page, &record));
     match &options.page {
-        Some(file) => record::splice(file, &text)?,
+        Some(file) => record::splice(file, page.mark(), &text)?,
         None => print!("{text}"),
     }
     if stop.load(Ordering::Relaxed) {

@@ -10,8 +10,6 @@ use std::path::Path as FilePath;
 
 /// The fact that names our build.
 pub const OURS: &str = "syscost";
-const BEGIN: &str = "<!-- peers:begin (generated; edits are lost) -->";
-const END: &str = "<!-- peers:end -->";
 
 /// Who was visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,13 +114,15 @@ fn quads(visits: Vec<Visited>) -> Vec<Visited> {
     quads
 }
 
-/// Replaces what is between a page's markers.
-pub fn splice(file: &FilePath, generated: &str) -> Result<()> {
+/// Replaces what is between a page's markers of this name.
+pub fn splice(file: &FilePath, mark: &str, generated: &str) -> Result<()> {
+    let begins = format!("<!-- peers:begin {mark} (generated; edits are lost) -->");
+    let ends = format!("<!-- peers:end {mark} -->");
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let (Some(begin), Some(end)) = (text.find(BEGIN), text.find(END)) else {
-        bail!("{} lacks the markers {BEGIN} and {END}", file.display());
+    let (Some(begin), Some(end)) = (text.find(&begins), text.find(&ends)) else {
+        bail!("{} lacks the markers {begins} and {ends}", file.display());
     };
-    let spliced = format!("{}{BEGIN}\n\n{generated}\n{}", &text[..begin], &text[end..]);
+    let spliced = format!("{}{begins}\n\n{generated}\n{}", &text[..begin], &text[end..]);
     std::fs::write(file, spliced).with_context(|| format!("cannot write {}", file.display()))
 }
 

@@ -48,8 +48,8 @@ fn regenerate() -> Result<()> {
     }
     // The comparisons with other programs are tables of their records.
     for (comparison, record, page) in [
-        (&["os"][..], "docs/runs/operations.csv", "docs/comparison.md"),
-        (&["ways"], "docs/runs/ways-peers.csv", "docs/ways-vs-peers.md"),
+        (&["os"][..], "docs/runs/operations.csv", "docs/operations.md"),
+        (&["ways"], "docs/runs/ways-peers.csv", "docs/peers.md"),
         (&[], "docs/runs/peers.csv", "docs/peers.md"),
     ] {
         let arguments = [&["--package", "syscost-peers", "--"][..], comparison].concat();
