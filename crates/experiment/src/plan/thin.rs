@@ -13,9 +13,11 @@ use syscost_host::allowance::Rooms;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 use syscost_measure::probe::{self, Probe};
 
-/// Of rows that nobody compares, and of tails: the interval of twelve leaves out two at each end, so that one round that
-/// was disturbed does not make it wide.
+/// Of rows that nobody compares: the interval of twelve leaves out two at each end, so that a round that was disturbed
+/// does not make it wide.
 const ROUNDS_ALONE: u32 = 12;
+/// Of tails: the interval of nine is the first that leaves out one at each end.
+const ROUNDS_OF_TAILS: u32 = 9;
 /// Why a row is left out when the machine turns out to be slower than planned for.
 pub const NO_TIME: &str = "a quick run has no time for it on this machine as it is now";
 /// Of eight rounds in blocks, a difference of 10 % is found at 85 of 100 points (docs/deciding.md).
@@ -107,7 +109,11 @@ pub fn rows_time(limit: Duration) -> Duration {
 
 /// How many rounds a figure or a decision of a quick run needs.
 pub fn rows_rounds(spec: &Spec) -> u32 {
-    if spec.only_rows() || of_times(spec) { ROUNDS_ALONE } else { ROUNDS.min(spec.min_rounds) }
+    match (spec.only_rows(), of_times(spec)) {
+        (true, _) => ROUNDS_ALONE,
+        (false, true) => ROUNDS_OF_TAILS,
+        (false, false) => ROUNDS.min(spec.min_rounds),
+    }
 }
 
 /// Is it asked for quantiles of single times? A tail scatters more than a median.

@@ -52,15 +52,15 @@ fn what_is_printed_to_be_edited_is_the_experiment() {
         let text = Spec::file_of(name).unwrap();
         let whole = Spec { seed: 0, ..Spec::from_toml(&text, &format!("{name}.toml")).expect(name) };
         assert_eq!(whole, Spec { seed: 0, ..Spec::named(name).unwrap() }, "{name}");
-        let edited = text.replace("\n# ", "\n").replace("\n#\n", "\n");
-        let is_probe = !BUILT_IN.iter().any(|(known, _)| *known == name);
-        let lines: String = edited
-            .lines()
-            .filter(|line| !is_probe || line.contains(" = ") || line.starts_with('['))
-            .map(|line| format!("{line}\n"))
-            .collect();
-        if is_probe {
-            Spec::from_toml(&lines, "mine.toml").unwrap_or_else(|why| panic!("{name}: {why}"));
+        let Some(probe) = probe::find(name).filter(|_| !BUILT_IN.iter().any(|(known, _)| *known == name))
+        else {
+            continue;
+        };
+        for axis in probe.axes() {
+            let begins = format!("# {} = ", axis.flag);
+            let line = text.lines().find(|line| line.starts_with(&begins)).expect("each axis has a line");
+            let edited = format!("[[probe]]\nid = \"{name}\"\n{}\n", &line[2..]);
+            Spec::from_toml(&edited, "mine.toml").unwrap_or_else(|why| panic!("{name}: {edited}: {why}"));
         }
     }
 }
