@@ -123,8 +123,7 @@ fn usable(code: &OwnEntry) -> Result<()> {
         let about = known.about();
         about.id == name || about.aliases.iter().any(|alias| alias.replace('-', "_") == *name)
     };
-    let taken =
-        *sends && mechanism::ALL.iter().any(|known| is_mechanism(known)) || !sends && name == "nothing";
+    let taken = *sends && mechanism::ALL.iter().any(is_mechanism) || !sends && name == "nothing";
     ensure!(!taken, "{name} is built in: call yours by a name of its own, as in my_{name}=FILE:{name}");
     for axis in &code.axes {
         ensure!(
