@@ -3,9 +3,9 @@
 use crate::new_args::{CodeLanguage, NewArgs, NewKind};
 use crate::output;
 use crate::own_code::is_plain;
-use anyhow::{Context, Result, bail, ensure};
-use std::fs;
+use anyhow::{Result, bail, ensure};
 use std::path::Path;
+use syscost_experiment::run::directory::OpenDirectory;
 use syscost_sys::own_object::HEADER;
 
 /// A file of the folder: its name and text, in which words in capitals stand for what is asked for.
@@ -33,7 +33,7 @@ pub fn run(args: &NewArgs) -> Result<()> {
         "the name {name:?} needs a lower-case letter, then letters, digits and _ (at most 40)"
     );
     let folder = Path::new(name);
-    fs::create_dir(folder).with_context(|| format!("cannot make the folder {name}"))?;
+    ensure!(!folder.exists(), "{name} is there already: what is new needs a folder of its own");
     let sends = usize::from(args.kind == NewKind::Mechanism);
     let files = if args.lang == CodeLanguage::C { C[sends] } else { RUST[sends] };
     for (file, text) in files.into_iter().chain([README]) {
@@ -47,8 +47,9 @@ pub fn run(args: &NewArgs) -> Result<()> {
 
 fn write(folder: &Path, file: &str, text: &str) -> Result<()> {
     let path = folder.join(file);
-    let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
-    made.with_context(|| format!("cannot write {}", path.display()))
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    OpenDirectory::make(folder)?.replace(&name.to_string_lossy(), text.as_bytes())?;
+    Ok(())
 }
 
 fn word(kind: NewKind) -> &'static str {

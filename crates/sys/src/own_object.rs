@@ -351,7 +351,7 @@ fn succeeded(status: c_int, what: &str) -> io::Result<()> {
     match status {
         0 => Ok(()),
         1.. => Err(io::Error::from_raw_os_error(status)),
-        _ => Err(io::Error::other(format!("{what}() returned {status}, which is no errno value"))),
+        _ => Err(io::Error::other(format!("{what} returned {status}, which is no errno value"))),
     }
 }
 
@@ -367,13 +367,13 @@ impl OwnOperation {
     pub fn run(&mut self, iterations: u64, done: &mut OwnDone) -> io::Result<()> {
         let Some(run) = self.raw.run else { return Err(io::Error::other("it has no run()")) };
         // SAFETY: the context is the object's own, and `done` is live and exclusively borrowed.
-        succeeded(unsafe { run(self.context, iterations, done) }, "run")
+        succeeded(unsafe { run(self.context, iterations, done) }, "run()")
     }
 
     /// `None`: it has no check.
     pub fn check(&mut self) -> Option<io::Result<()>> {
         // SAFETY: the context is the object's own.
-        self.raw.check.map(|check| succeeded(unsafe { check(self.context) }, "check"))
+        self.raw.check.map(|check| succeeded(unsafe { check(self.context) }, "check()"))
     }
 }
 
@@ -403,15 +403,15 @@ impl OwnConnection {
     #[inline]
     pub fn send(&mut self, messages: u64) -> io::Result<()> {
         // SAFETY: the context is the object's own; the counts are live and exclusively borrowed.
-        succeeded(unsafe { (self.send)(self.context, messages, &raw mut self.counts) }, "send")
+        succeeded(unsafe { (self.send)(self.context, messages, &raw mut self.counts) }, "send()")
     }
 
     #[inline]
     pub fn flush(&mut self) -> io::Result<()> {
         // SAFETY: as in `send`.
-        self.raw
-            .flush
-            .map_or(Ok(()), |flush| succeeded(unsafe { flush(self.context, &raw mut self.counts) }, "flush"))
+        self.raw.flush.map_or(Ok(()), |flush| {
+            succeeded(unsafe { flush(self.context, &raw mut self.counts) }, "flush()")
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //! They took turns in one process, so that rounds hold ratios. Answers are corrected over all pairs asked here.
 
 use super::{Evidence, Finding};
-use crate::answer::{AnswerVerdict, Caveat, CellRef};
+use crate::answer::{AnswerVerdict, Caveat, CellRef, Lack};
 use crate::compare::Comparison;
 use crate::compare::comparisons::claims;
 use crate::compare::family::Family;
@@ -42,6 +42,13 @@ impl Finding for OwnRivals {
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
+        if claims.is_empty() {
+            return Answer::not_measured(
+                self.id(),
+                Lack::ComparableFigures,
+                "syscost run --operation ./mine.so",
+            );
+        }
         let named = |case: usize| Some(evidence.run.case(case)?.point.text(OWN_OPERATION)?.to_string());
         let shown = |claim: &Comparison| {
             let says = OwnRatio {

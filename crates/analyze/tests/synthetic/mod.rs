@@ -304,10 +304,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         time_limit_ns: 0,
         seed: 1,
         timing,
-        quick: false,
-        rsh: None,
-        own: Vec::new(),
-        refine: None,
+        ..Spec::empty("synthetic")
     };
     let record = Record {
         schema: SCHEMA,

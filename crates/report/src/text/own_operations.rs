@@ -20,15 +20,14 @@ pub fn opening(m: &Material) -> Option<String> {
     Some(of.take(NAMED).collect::<Vec<_>>().join(" "))
 }
 
-/// `new costs 1.05x (1.03x to 1.07x) as much as old at sum_count=64.`
+/// `new costs 1.05x as much as old at sum_count=64.`
 pub fn sentence(said: &OwnRatio) -> String {
     let OwnRatio { operation, other, place, ratio, verdict } = said;
     let at = if place.is_empty() { String::new() } else { format!(" at {place}") };
     match verdict {
         Verdict::Same => format!("{operation} and {other} cost the same within 3 %{at}."),
         Verdict::Undecided => format!("Whether {operation} or {other} costs less is undecided{at}."),
-        Verdict::Less | Verdict::More => {
-            format!("{operation} costs {} as much as {other}{at}.", times_within(ratio))
-        }
+        Verdict::Less => format!("{other} costs {} as much as {operation}{at}.", times_within(ratio)),
+        Verdict::More => format!("{operation} costs {} as much as {other}{at}.", times_within(ratio)),
     }
 }

@@ -123,6 +123,8 @@ fn walk(kind: SentenceKind) -> Walk {
             null: worlds::placed_alike,
             ..inference(worlds::placed, |seen| {
                 seen.any(|says| match says {
+                    // No simulated run has operations of a user's own.
+                    Says::OwnOperations(_) => Vec::new(),
                     Says::Placement(cost) => {
                         cost.ends == "one_cpu"
                             && cost.metric == "total_cpu_ns_per_byte"
