@@ -132,6 +132,9 @@ pub fn measure(
     (0..turns.commands.len()).try_for_each(|at| hook(&options.setup, at))?;
     let mut warm_ns = Vec::new();
     for (at, (program, words)) in programs.iter().enumerate() {
+        if signals::caught() {
+            break;
+        }
         let warm = starter.run(&turns, at)?;
         let look = first_look(program, words, warm.wall_ns < TRACED.as_nanos() as f64)?;
         starter.judge(&turns, at, look.end)?;
