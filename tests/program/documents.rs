@@ -21,7 +21,7 @@ fn text(page: &Path) -> String {
     fs::read_to_string(page).unwrap_or_else(|why| panic!("{}: {why}", page.display()))
 }
 
-/// What a link leads to within a page, as GitHub and GitLab name it.
+/// Places within a page, as GitHub and GitLab name them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings =
         text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());

@@ -24,13 +24,13 @@ const RSVG: &str = "rsvg-convert";
 /// Pixels of a picture for each of its drawing.
 const ZOOM: u32 = 2;
 
-/// What a file is to become, and by which programs.
-struct Drawing {
+/// A file that another program is to make.
+struct DrawnFile {
     name: &'static str,
     /// How its files begin.
     magic: &'static [u8],
     nothing: &'static str,
-    /// What else there is to do.
+    /// The way out where nothing can be made.
     kept: String,
 }
 
@@ -38,7 +38,7 @@ struct Drawing {
 pub fn pdf(beside: &Path, page: &Path) -> Result<Vec<u8>> {
     let kept = format!("the page is {}; any browser prints it", page.display());
     let nothing = "nothing here makes a PDF: no chromium, Chrome or WeasyPrint (apt-get install chromium, or pip install weasyprint)";
-    let drawing = Drawing { name: "page.pdf", magic: b"%PDF-", nothing, kept };
+    let drawing = DrawnFile { name: "page.pdf", magic: b"%PDF-", nothing, kept };
     drawing
         .made(beside, page, |page, out| browser(page, out, "print-to-pdf").or_else(|| weasyprint(page, out)))
 }
@@ -48,18 +48,18 @@ pub fn png(beside: &Path, svg: &Path) -> Result<Vec<u8>> {
     let nothing =
         "nothing here makes a PNG: no rsvg-convert, chromium or Chrome (apt-get install librsvg2-bin)";
     let kept = format!("{} is whole", svg.display());
-    let drawing = Drawing { name: "plot.png", magic: b"\x89PNG", nothing, kept };
+    let drawing = DrawnFile { name: "plot.png", magic: b"\x89PNG", nothing, kept };
     drawing.made(beside, svg, |svg, out| rsvg(svg, out).or_else(|| screenshot(svg, out)))
 }
 
-impl Drawing {
+impl DrawnFile {
     fn made(
         &self,
         beside: &Path,
         source: &Path,
         program: impl FnOnce(&Path, &Path) -> Option<Command>,
     ) -> Result<Vec<u8>> {
-        let Drawing { name, magic, nothing, kept } = self;
+        let DrawnFile { name, magic, nothing, kept } = self;
         let kind = name.rsplit('.').next().unwrap_or_default().to_uppercase();
         let source = source.canonicalize().context("what is to be drawn is gone")?;
         let folder = OwnedDirectory::create(beside).context("no directory to draw to (--out DIR)")?;

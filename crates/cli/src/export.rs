@@ -41,7 +41,7 @@ pub enum ExportFormat {
     OpenMetrics,
 }
 
-/// What was asked for.
+/// The documents that were asked for.
 #[derive(Debug, Default)]
 pub struct Exports(Vec<(ExportFormat, PathBuf)>);
 

@@ -23,7 +23,7 @@ pub fn asked(arguments: &[OsString]) -> Option<Vec<OsString>> {
     Some(arguments[..1].iter().cloned().chain(asked).chain(arguments[rest..].iter().cloned()).collect())
 }
 
-/// What to type instead of a word that is no command; behind a command that has its own, one of those.
+/// The nearest command to a word that is none; behind a command that has its own, one of those.
 pub fn instead_of(arguments: &[OsString], word: &str) -> String {
     let typed = arguments.iter().skip(1).filter_map(|word| word.to_str()).take_while(|other| *other != word);
     let all = args::command();

@@ -10,7 +10,7 @@ use syscost_core::axis::suggest;
 use syscost_core::units::format_duration;
 use syscost_experiment::spec::{BUILT_IN, DEFAULT, Spec};
 
-/// Of the first column.
+/// Width of the first column.
 const NAME: usize = 16;
 
 pub fn run(args: &SpecArgs, global: &Global) -> Result<()> {
@@ -47,7 +47,7 @@ fn list(global: &Global) -> Result<()> {
     output::print(&(lines + ends))
 }
 
-/// What a newcomer needs: what it measures, how to begin, and how long that takes.
+/// Tells a newcomer what is measured, how to begin, and how long that takes.
 pub fn start() -> Result<()> {
     let time = |name: &str, quick: bool| -> Result<Duration> {
         let mut spec = Spec::named(name)?;

@@ -364,7 +364,7 @@ impl Axis {
         Ok(values)
     }
 
-    /// Of an axis of microseconds: a time with its unit, `50us`, `1ms`.
+    /// Reads a time with its unit, where the axis counts microseconds: `50us`, `1ms`.
     fn microseconds(&self, text: &str) -> Option<u64> {
         let time = units::parse_duration(text).ok().filter(|_| self.id.ends_with("_us"))?;
         (time.as_nanos() % 1_000 == 0).then_some(u64::try_from(time.as_micros()).ok()?)

@@ -274,7 +274,7 @@ pub fn short_bytes(bytes: u64) -> String {
 pub fn parse_duration(text: &str) -> Result<std::time::Duration, ParseError> {
     let error = || ParseError::Duration(text.trim().to_string());
     let (number, suffix) = split_number(text).ok_or_else(error)?;
-    // What follows the first unit, as in 1m30s.
+    // More may follow the first unit, as in 1m30s.
     let unit = suffix.find(|c: char| c.is_ascii_digit()).unwrap_or(suffix.len());
     let (suffix, rest) = suffix.split_at(unit);
     let rest = match rest {

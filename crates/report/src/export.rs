@@ -123,7 +123,7 @@ pub fn openmetrics(run: &Run, cells: &Cells) -> String {
     text + "# EOF\n"
 }
 
-/// What run it is, and when it began: what a dashboard joins by.
+/// Names the run and its start, by which a dashboard joins.
 fn about(run: &Run) -> String {
     let record = &run.record;
     let fact = |id: &str| record.fact(id).unwrap_or_default();

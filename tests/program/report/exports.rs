@@ -19,7 +19,7 @@ fn run_directory(path: &Path) {
     RunDir::create(path, &run.record).expect("a run").append(&run.samples).expect("samples");
 }
 
-/// What OpenMetrics 1.0 asks of a document: families in one piece, a type, the unit at the end of the name, an end.
+/// Checks what OpenMetrics 1.0 asks: families in one piece, a type, the unit at the end of the name, an end.
 fn families(text: &str) -> BTreeSet<String> {
     let body = text.strip_suffix("# EOF\n").expect("an end");
     let (mut known, mut name, mut seen) = (BTreeSet::new(), String::new(), BTreeSet::new());
@@ -119,7 +119,7 @@ fn an_export_goes_to_its_file_or_takes_the_place_of_the_screen() {
     assert_eq!(done.status.code(), Some(2), "a directory is told before a minute is measured");
 }
 
-/// What shows a plot elsewhere knows neither variables nor a theme.
+/// Programs that show a plot elsewhere know neither variables nor a theme.
 #[test]
 fn plots_carry_their_colours_and_say_what_they_show() {
     let home = tempfile::tempdir().expect("a directory");

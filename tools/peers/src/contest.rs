@@ -24,7 +24,7 @@ pub enum Page {
 }
 
 impl Page {
-    /// What the markers of its result are called: pages have several.
+    /// Names the markers of its result: pages have several.
     pub fn mark(self) -> &'static str {
         match self {
             Page::Plain => "plain",

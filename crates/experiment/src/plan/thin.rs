@@ -13,10 +13,10 @@ use syscost_host::allowance::Rooms;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 use syscost_measure::probe::{self, Probe};
 
-/// Of rows that nobody compares: the interval of twelve leaves out two at each end, so that a round that was disturbed
+/// Rows that nobody compares get twelve: their interval leaves out two at each end, so that a round that was disturbed
 /// does not make it wide.
 const ROUNDS_ALONE: u32 = 12;
-/// Of tails: the interval of nine is the first that leaves out one at each end.
+/// Tails get nine: theirs is the first interval that leaves out one at each end.
 const ROUNDS_OF_TAILS: u32 = 9;
 /// Why a row is left out when the machine turns out to be slower than planned for.
 pub const NO_TIME: &str = "a quick run has no time for it on this machine as it is now";
@@ -102,7 +102,7 @@ pub(super) fn for_rounds(spec: &Spec) -> Duration {
     spec.time_limit().mul_f64(if spec.only_rows() { FOR_ROWS } else { FOR_ROUNDS })
 }
 
-/// What rows can count on of so much time.
+/// The part of so much time that rows can count on.
 pub fn rows_time(limit: Duration) -> Duration {
     limit.mul_f64(FOR_ROWS)
 }

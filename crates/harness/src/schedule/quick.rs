@@ -38,7 +38,7 @@ impl RoundSchedule<'_> {
         if seen().count() < ENOUGH {
             return 1.0;
         }
-        // Of all together: on a loaded machine few long visits take most of the time.
+        // The sum rather than the median: on a loaded machine few long visits take most of the time.
         let planned = |number: usize| self.plan.visit_time(&self.blocks[number], self.spec);
         let took: Duration = seen().map(|number| self.times[number].first).sum();
         let planned: Duration = seen().map(planned).sum();

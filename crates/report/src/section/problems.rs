@@ -53,7 +53,7 @@ fn refused(m: &Material) -> Vec<Notice> {
     let why = |case: &&Case| {
         plan.skips.iter().find(|skip| (&skip.probe, &skip.point) == (&case.probe, &case.point))
     };
-    // What a quick run had no time for is one sentence, with its own command.
+    // Rows that a quick run had no time for are told in one sentence, with their command.
     tried.retain(|case| why(case).is_none_or(|skip| skip.why.reason != NO_TIME));
     let notice = |(why, cases): (&Unavailable, Vec<usize>)| Notice {
         title: format!("{} refused: {}", plural(cases.len(), "case"), why.reason),

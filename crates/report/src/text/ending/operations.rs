@@ -13,7 +13,7 @@ const RATIO: &str = "ratio: measured over predicted; -: one of them is not known
 /// Of one probe with many rows, those that it holds to be most telling come first.
 const OF_ONE: usize = 2;
 
-/// Of a quick run: what is not known so well is no figure yet.
+/// A figure of a quick run that is not known so well is none yet.
 const KNOWN: f64 = 0.5;
 
 pub fn table(m: &Material) -> Option<EndTable> {
