@@ -22,7 +22,7 @@ const PANELS: usize = 4;
 const CLOSE: f64 = 1.4;
 /// Rows of the figure of layers.
 const LAYERS_DRAWN: usize = 10;
-/// What is called the same.
+/// Ratios within this of 1 are called the same.
 const SAME: f64 = 1.03;
 /// An interval stretches a panel no further than this beyond its point.
 const REACH: f64 = 1.12;
@@ -46,7 +46,7 @@ pub fn section(m: &Material) -> Option<Section> {
     unless_empty("figure", &format!("CPU per message, relative to {control}"), blocks)
 }
 
-/// What each layer makes of the cost of the control, where the run is about that.
+/// Draws how much dearer each layer makes the control, where the run is about that.
 fn layers(m: &Material) -> Option<ForestPlot> {
     let words = Words::of(m.run);
     let answer = m.analysis.answers.iter().find(|answer| answer.question == LAYERS)?;

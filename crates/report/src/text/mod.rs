@@ -102,7 +102,7 @@ fn told(answer: &Answer, words: &Words) -> Vec<Statement> {
     }
 }
 
-/// What operations cost more than they must, and what would change it.
+/// Names operations that cost more than they must, and what would change it.
 pub fn dear(m: &Material) -> Vec<Statement> {
     let shown = m.analysis.answers.iter().flat_map(|answer| &answer.shown);
     let text = |shown: &Shown| match &shown.says {

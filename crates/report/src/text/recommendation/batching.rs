@@ -1,4 +1,4 @@
-//! What handing over several messages in a call is worth, in words, and what it makes them wait for.
+//! Batching in words: how much it is worth, and how long it makes a message wait.
 
 use super::AdviceWords;
 use crate::Statement;
@@ -11,7 +11,7 @@ use syscost_measure::mechanism;
 /// Messages a second at which waiting for a batch is told.
 const WAITING_RATE: u64 = 10_000;
 
-/// What the largest batch that helps makes its first message wait for.
+/// Tells how long the largest batch that helps makes its first message wait.
 pub fn waits<'b>(known: impl Iterator<Item = &'b BatchingAdvice>) -> Option<String> {
     let n = known.filter_map(most_per_call).max()?;
     let ms = significant((n - 1) as f64 * 1e3 / WAITING_RATE as f64);
