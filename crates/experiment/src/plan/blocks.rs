@@ -327,12 +327,8 @@ mod tests {
             let of = |case: &usize| plan.cases[*case].point.text_at("mechanism");
             block.cases.iter().filter_map(of).collect::<std::collections::BTreeSet<_>>().len()
         };
-        assert!(
-            blocks
-                .iter()
-                .all(|block| block.visit == BlockVisit::Adjacent && block.cases.len() == mechanisms(block))
-        );
-        assert!(blocks.iter().any(|block| block.cases.len() > 4), "with the one that has a reap batch");
+        let several: Vec<&RivalBlock> = blocks.iter().filter(|block| mechanisms(block) > 1).collect();
+        assert!(several.len() >= 5 && several.iter().all(|block| block.visit == BlockVisit::Adjacent));
         assert_eq!(blocks.iter().map(|block| block.cases.len()).sum::<usize>(), plan.cases.len());
     }
 
