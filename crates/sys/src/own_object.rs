@@ -408,10 +408,9 @@ impl OwnConnection {
 
     #[inline]
     pub fn flush(&mut self) -> io::Result<()> {
+        let Some(flush) = self.raw.flush else { return Ok(()) };
         // SAFETY: as in `send`.
-        self.raw.flush.map_or(Ok(()), |flush| {
-            succeeded(unsafe { flush(self.context, &raw mut self.counts) }, "flush()")
-        })
+        succeeded(unsafe { flush(self.context, &raw mut self.counts) }, "flush()")
     }
 }
 
