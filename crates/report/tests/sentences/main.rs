@@ -123,8 +123,6 @@ fn walk(kind: SentenceKind) -> Walk {
             null: worlds::placed_alike,
             ..inference(worlds::placed, |seen| {
                 seen.any(|says| match says {
-                    // No simulated run has operations of a user's own.
-                    Says::OwnOperations(_) => Vec::new(),
                     Says::Placement(cost) => {
                         cost.ends == "one_cpu"
                             && cost.metric == "total_cpu_ns_per_byte"
@@ -346,6 +344,8 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
             let told = |verdict| matches!(verdict, Verdict::More | Verdict::Less);
             when(SentenceKind::Layers, cost.places.iter().any(|place| told(place.verdict)))
         }
+        // No simulated run has operations of a user's own.
+        Says::OwnOperations(_) => Vec::new(),
         Says::Placement(cost) => {
             when(SentenceKind::Placement, matches!(cost.verdict, Verdict::More | Verdict::Less))
         }
