@@ -233,6 +233,7 @@ fn specs() -> impl Strategy<Value = Spec> {
             let named = axes.iter().zip(chosen).filter_map(|(a, v)| Some((a.id.to_string(), v?)));
             Spec {
                 rsh: None,
+                own: Vec::new(),
                 name: "generated-1".into(),
                 title,
                 probes: vec![ProbeSpec {
