@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use syscost_sys::clock;
-use syscost_sys::modelled_counters::{COUNTERS, CountedSpan, MODES, ModelledCounters, ThreadCounts};
+use syscost_sys::modelled_counters::{COUNTERS, MODES, ModelledCounters, ThreadCounts};
 
 /// What ids of counted quantities and metrics have in them.
 pub const NAMES: [&str; COUNTERS] = ["l1i_misses", "l1d_misses", "l2_misses", "llc_misses", "instructions"];
@@ -118,11 +118,9 @@ struct CountedMoment {
 const MOMENTS: usize = 4;
 thread_local!(static LATEST: RefCell<[CountedMoment; MOMENTS]> = RefCell::default());
 
-/// Operations are counted until this is dropped; `None`: no emulator of this machine counts.
-pub fn count_operations() -> Option<CountedSpan<'static>> {
-    let counters = here()?;
-    WITH_COUNTS.store(true, Relaxed);
-    Some(counters.span())
+/// From here on, where an emulator of this machine counts.
+pub fn count_operations() {
+    WITH_COUNTS.store(here().is_some(), Relaxed);
 }
 
 #[inline]

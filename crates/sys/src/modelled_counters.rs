@@ -22,8 +22,6 @@ const SLOTS: usize = 1024;
 enum Wish {
     OwnCounts,
     AllCounts,
-    Begin,
-    End,
 }
 
 #[repr(C, align(256))]
@@ -71,7 +69,7 @@ impl ModelledCounters {
         unsafe { (&raw const (*slot).wish).read_volatile() != 0 }
     }
 
-    /// Those of the calling thread until now; `None`: nobody answered. They go on while anybody has a [`CountedSpan`].
+    /// Those of the calling thread until now; `None`: nobody answered. The first reading of any thread begins to count.
     pub fn read(&self) -> Option<ThreadCounts> {
         self.tell(Wish::OwnCounts)
     }
@@ -79,12 +77,6 @@ impl ModelledCounters {
     /// Those of all threads together, but for what idle CPUs execute.
     pub fn read_all(&self) -> Option<ThreadCounts> {
         self.tell(Wish::AllCounts)
-    }
-
-    /// Counts until it is dropped.
-    pub fn span(&self) -> CountedSpan<'_> {
-        self.tell(Wish::Begin);
-        CountedSpan(self)
     }
 
     fn tell(&self, wish: Wish) -> Option<ThreadCounts> {
@@ -99,16 +91,6 @@ impl ModelledCounters {
         // SAFETY: as above.
         let counts = unsafe { (&raw const (*slot).counts).read_volatile() };
         (serial() != before).then_some(counts)
-    }
-}
-
-/// While somebody has one, the emulator counts. Without, it emulates three times as fast.
-#[derive(Debug)]
-pub struct CountedSpan<'a>(&'a ModelledCounters);
-
-impl Drop for CountedSpan<'_> {
-    fn drop(&mut self) {
-        self.0.tell(Wish::End);
     }
 }
 

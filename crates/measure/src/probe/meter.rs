@@ -10,7 +10,7 @@ use syscost_host::Unavailable;
 use syscost_host::clock::{self, ThreadUsage};
 use syscost_host::counters::{Counters, EventCounts, LEAST_RUNNING};
 use syscost_host::modelled;
-use syscost_sys::modelled_counters::{CountedSpan, ModelledCounters, ThreadCounts};
+use syscost_sys::modelled_counters::{ModelledCounters, ThreadCounts};
 
 /// The clocks of the calling thread, and the group of counters of the present window; make and use it on that thread.
 pub struct Meter {
@@ -20,8 +20,6 @@ pub struct Meter {
     tsc_hz: Option<f64>,
     /// What the emulator of this machine counts, where it does.
     modelled: Option<&'static ModelledCounters>,
-    /// It counts while this is there.
-    counted: Option<CountedSpan<'static>>,
 }
 
 /// One moment of a thread: the end of a window, and the start of the next.
@@ -67,7 +65,6 @@ impl Meter {
             missing: Vec::new(),
             tsc_hz: task.tsc_hz,
             modelled: modelled::here().filter(|_| has_counted_metrics(&task.probe)),
-            counted: None,
         };
         if task.tsc_hz.is_none() {
             meter.miss(
@@ -89,16 +86,8 @@ impl Meter {
         self.missing.push(Missing { quantity: quantity.into(), why });
     }
 
-    /// The emulator counts from now on, where it does: earlier than the first window, so that its caches are warm then.
-    pub fn count(&mut self) {
-        if let Some(counters) = self.modelled {
-            self.counted.get_or_insert_with(|| counters.span());
-        }
-    }
-
     /// In a counting round each window has a group of its own.
     pub fn stamp(&mut self) -> Stamp {
-        self.count();
         let ended = self.modelled.and_then(ModelledCounters::read);
         let stamp = self.stamp_clocks();
         // Last, so that no window counts what stamping it takes.

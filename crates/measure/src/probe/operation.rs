@@ -222,7 +222,7 @@ impl Probe for SystemOperation {
         let measure = self.measure.or(variant);
         let measure = measure.with_context(|| format!("nothing to measure at {}", task.point))?;
         let pins = self.pins(&task.point)?;
-        let _counted = modelled::count_operations();
+        modelled::count_operations();
         let mut round = PlayedRound { task, channel, pins, facts: BTreeMap::new() };
         if self.settled {
             round.settle();

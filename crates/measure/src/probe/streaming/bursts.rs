@@ -70,11 +70,8 @@ impl Bursts {
         self.messages * (self.warm_up + self.window * windows as u64)
     }
 
-    /// `count` is called while there are bursts left in which modelled caches get warm.
-    pub fn warm_up(self, count: impl FnOnce(), mut hand_over: impl FnMut(u64) -> Result<()>) -> Result<()> {
-        self.play(self.warm_up - LEAST_WARM_UP, &mut hand_over)?;
-        count();
-        self.play(LEAST_WARM_UP, hand_over)
+    pub fn warm_up(self, hand_over: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        self.play(self.warm_up, hand_over)
     }
 
     pub fn window(self, hand_over: impl FnMut(u64) -> Result<()>) -> Result<()> {

@@ -114,7 +114,7 @@ impl Pump {
         let bursts = Bursts::of(&task.point);
         let mut timed = Vec::new();
         match bursts {
-            Some(bursts) => bursts.warm_up(|| meter.count(), |messages| self.burst(messages))?,
+            Some(bursts) => bursts.warm_up(|messages| self.burst(messages))?,
             None => self.until(clock::monotonic_ns() + warmup_ns)?,
         }
         self.at_least(self.call * connections(&task.point))?;

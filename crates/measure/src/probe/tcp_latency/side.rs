@@ -37,8 +37,7 @@ pub struct SideWindow {
 
 impl SideWindow {
     pub fn of(task: &Task) -> Result<SideWindow> {
-        let (mut meter, message_bytes) = (Meter::of(task), message_bytes(task)?);
-        meter.count();
+        let (meter, message_bytes) = (Meter::of(task), message_bytes(task)?);
         Ok(SideWindow { meter, message_bytes, sends: task.role == SENDER, opened: None, closed: None })
     }
 
