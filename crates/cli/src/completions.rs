@@ -24,6 +24,7 @@ fn shown(command: &Command) -> Command {
     let subcommands = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
     Command::new(command.get_name().to_string())
         .about(command.get_about().cloned().unwrap_or_default())
+        .visible_aliases(command.get_visible_aliases().map(str::to_string))
         .args(arguments.cloned())
         .subcommands(subcommands.map(shown))
 }
