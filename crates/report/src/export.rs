@@ -26,7 +26,7 @@ pub fn markdown(report: &Report) -> String {
     let about = [&report.subtitle, &ending.trust].into_iter().cloned();
     let errors = report.errors.iter().map(|error| format!("{}: {}", error.title, error.text));
     text += &paragraphs(about.chain(errors).chain(ending.answer.iter().cloned()));
-    text.extend(ending.tables.iter().map(|table| markdown_table(table)));
+    text.extend(ending.tables.iter().map(markdown_table));
     text += &paragraphs(ending.left_out.iter().cloned());
     text + &paragraphs(report.notices.iter().map(|notice| format!("{}: {}", notice.title, notice.text)))
 }

@@ -262,8 +262,7 @@ mod tests {
 
     #[test]
     fn a_window_encloses_the_reading_of_its_cpu_time() {
-        let meter =
-            || Meter { counting: None, missing: Vec::new(), tsc_hz: None, modelled: None, counted: None };
+        let meter = || Meter { counting: None, missing: Vec::new(), tsc_hz: None, modelled: None };
         let stamps: Vec<Stamp> = (0..100).map(|_| meter().stamp()).collect();
         // Reading the CPU time is a system call, and lies between the two.
         assert!(stamps.iter().all(|stamp| stamp.start.ns < stamp.end.ns));

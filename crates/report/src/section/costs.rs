@@ -138,7 +138,7 @@ impl CostTable<'_> {
         let kinds = self.field.kinds();
         for (at, (name, _)) in kinds.iter().enumerate() {
             let of: Vec<usize> = shown.iter().copied().filter(|way| self.kind_of(*way) == at).collect();
-            let table = self.of_ways(&of, &["", "-batched"][at]);
+            let table = self.of_ways(&of, ["", "-batched"][at]);
             blocks.extend(table.map(|table| Block::Table(table.titled(*name))));
         }
         let title = format!("{} more", super::plural(rest.len(), "way"));

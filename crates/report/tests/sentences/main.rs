@@ -351,8 +351,8 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
         }
         Says::Expensive(Expense::Dear { dear, .. }) => when(SentenceKind::Dear, *dear > 0),
         Says::Expensive(Expense::OtherWay(way)) => when(SentenceKind::CheaperWay, way.cheaper > 0),
-        // Their own tests plant what they find.
-        Says::HeldSize(_) | Says::OwnOperations(_) => Vec::new(),
+        // Its own tests plant a size and find it.
+        Says::HeldSize(_) => Vec::new(),
         // Recorded facts.
         Says::Expensive(Expense::ClockByKernel { .. } | Expense::Governor { .. }) => Vec::new(),
         Says::Unexpected(Unforeseen::NotFound { .. }) => Vec::new(),
