@@ -6,7 +6,8 @@ use crate::args::{Cli, CliCommand};
 use crate::output::{Color, Paint};
 use crate::{
     analyse, args, audit, axes, check, cmp, columns, compare, completions, course, doctor, explain, fleet,
-    gate, history, lab, list, man, new, output, own_code, plan, profile, repeat, report, run, shorthand, spec,
+    gate, history, lab, list, man, new, output, own_code, plan, profile, repeat, report, run, shorthand,
+    spec,
 };
 use anyhow::Context;
 use clap::FromArgMatches;
