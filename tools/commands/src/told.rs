@@ -13,6 +13,8 @@ use syscost_report::text::ending::EndTable;
 
 /// Characters of a command in a table or a sentence.
 const NAME: usize = 32;
+/// The least peak memory varies by a few pages from start to start.
+const JITTER: f64 = 1.03;
 /// Raised where a reader of the last one would misread the document.
 const SCHEMA: u32 = 1;
 /// A limit that is advised is so much longer than what seems to be needed: estimates err.
@@ -25,9 +27,10 @@ pub struct CommandAnswer<'a> {
     cpu: Vec<CommandPair>,
 }
 
+const MEMORY: &str = "peak memory";
 /// A column of counts: they are told, and not compared.
 const COUNTS: [(&str, CommandFigure, Unit); 3] = [
-    ("peak memory", |run| run.peak_bytes, Unit::Bytes),
+    (MEMORY, |run| run.peak_bytes, Unit::Bytes),
     ("switches", |run| run.switches, Unit::Count),
     ("page faults", |run| run.faults, Unit::Count),
 ];
@@ -152,11 +155,20 @@ impl<'a> CommandAnswer<'a> {
             row.push(pair.map_or_else(|| "-".into(), |pair| verdict(&pair.decision)));
         }
         row.push(time(CPU, &self.cpu));
-        row.extend(
-            COUNTS.map(|(_, figure, unit)| self.middle(at, figure).map_or("-".into(), |n| unit.format(n))),
-        );
+        row.extend(COUNTS.map(|(title, figure, unit)| match self.middle(at, figure) {
+            Some(_) if title == MEMORY && self.is_small(at) => {
+                format!("<{}", unit.format(self.turns.least_bytes))
+            }
+            Some(n) => unit.format(n),
+            None => "-".into(),
+        }));
         row.push(self.turns.looks[at].calls.as_ref().map_or("-".into(), |calls| calls.to_string()));
         row
+    }
+
+    /// Has it no more memory than what the kernel says of a program without any?
+    fn is_small(&self, at: usize) -> bool {
+        self.middle(at, COUNTS[0].1).is_some_and(|bytes| bytes <= JITTER * self.turns.least_bytes)
     }
 
     fn middle(&self, at: usize, figure: CommandFigure) -> Option<f64> {
@@ -208,13 +220,6 @@ impl<'a> CommandAnswer<'a> {
                 count(turns.failed_runs as usize, "run")
             ));
         }
-        let small = |at: usize| self.middle(at, |run| run.peak_bytes).is_some_and(|n| n <= turns.least_bytes);
-        if turns.least_bytes > 0.0 && (0..turns.commands.len()).any(small) {
-            notes.push(format!(
-                "Note: peak memory below {} is not told from less: that is what the kernel says of a program without memory.",
-                Unit::Bytes.format(turns.least_bytes)
-            ));
-        }
         notes.extend(
             turns
                 .looks
@@ -241,7 +246,7 @@ impl<'a> CommandAnswer<'a> {
                 "name": asked.name, "command": asked.text,
                 "parameters": asked.parameters.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
                 "wall_ns": interval(self.figure(at, WALL, &self.wall)), "cpu_ns": interval(self.figure(at, CPU, &self.cpu)),
-                "peak_bytes": self.middle(at, COUNTS[0].1), "switches": self.middle(at, COUNTS[1].1),
+                "peak_bytes": self.middle(at, COUNTS[0].1).filter(|_| !self.is_small(at)), "switches": self.middle(at, COUNTS[1].1),
                 "page_faults": self.middle(at, COUNTS[2].1), "system_calls": look.calls.as_ref().ok(),
                 "output_bytes": look.output_bytes, "wall_ns_by_round": runs(WALL), "cpu_ns_by_round": runs(CPU),
             })

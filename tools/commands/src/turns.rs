@@ -61,7 +61,7 @@ pub struct CommandTurns {
     pub rounds: Vec<Vec<Vec<CommandUsage>>>,
     /// Of a program that does nothing, started in the same way; empty where no command is short.
     pub starts_ns: Vec<f64>,
-    /// What is told as peak memory of a program that has none.
+    /// What the kernel says is the peak memory of a program that has none: this process's, which made it.
     pub least_bytes: f64,
     pub elapsed: Duration,
     pub precision: f64,
@@ -142,6 +142,11 @@ pub fn measure(
         (1..options.warmups).try_for_each(|_| starter.run(&turns, at).map(drop))?;
         warm_ns.push(warm.wall_ns);
     }
+    turns.least_bytes = starter
+        .nothing
+        .as_mut()
+        .and_then(|nothing| nothing.run(|_| ()).ok())
+        .map_or(0.0, |run| run.peak_bytes);
     let is_short = warm_ns.iter().any(|ns| *ns < SHORT_NS);
     let repeats = (ROUND.as_nanos() as f64 / warm_ns.iter().sum::<f64>()).clamp(1.0, MOST_TURNS) as usize;
     let mut random = Random::new(options.seed);
@@ -151,7 +156,6 @@ pub fn measure(
         if let Some(nothing) = starter.nothing.as_mut().filter(|_| is_short) {
             if let Ok(run) = nothing.run(|_| ()) {
                 turns.starts_ns.push(run.wall_ns);
-                turns.least_bytes = run.peak_bytes;
             }
         }
         turns.interrupted = signals::caught();
