@@ -91,3 +91,48 @@ fn asked(run: &Run) -> Vec<(&'static str, usize, usize)> {
     }
     asked
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::single_operations;
+    use crate::whole::Analysis;
+    use syscost_core::axis::Value;
+
+    /// Three operations of which one costs so many times as much.
+    fn told(dearer: f64) -> Vec<OwnRatio> {
+        let points = ["base", "dear", "twin"].map(|name| {
+            let mut point = Point::default();
+            point.set(OWN_OPERATION.id, Value::text(name));
+            point
+        });
+        let cost =
+            |point: &Point| 100.0 * if point.text(OWN_OPERATION) == Some("dear") { dearer } else { 1.0 };
+        let run = single_operations("own_operation", points.into_iter(), 8, None, 7, cost);
+        let answers = Analysis::of(&run).answers;
+        let answer =
+            answers.into_iter().find(|answer| answer.question == OwnRivals.id()).expect("it is asked");
+        let one = |shown: Shown| if let Says::OwnOperations(ratio) = shown.says { Some(ratio) } else { None };
+        answer.shown.into_iter().filter_map(one).collect()
+    }
+
+    #[test]
+    fn a_planted_difference_is_told_and_none_is_not() {
+        let verdict = |all: &[OwnRatio], names: [&str; 2]| {
+            let both = |one: &&OwnRatio| names.contains(&&*one.operation) && names.contains(&&*one.other);
+            let one = all.iter().find(both).expect("each pair is told");
+            match (one.verdict, one.operation == names[0]) {
+                (Verdict::Less, false) => Verdict::More,
+                (Verdict::More, false) => Verdict::Less,
+                (verdict, _) => verdict,
+            }
+        };
+        let planted = told(1.1);
+        assert_eq!(planted.len(), 3);
+        assert_eq!(verdict(&planted, ["dear", "base"]), Verdict::More);
+        assert_eq!(verdict(&planted, ["twin", "dear"]), Verdict::Less);
+        for all in [planted, told(1.0)] {
+            assert!(!matches!(verdict(&all, ["base", "twin"]), Verdict::Less | Verdict::More));
+        }
+    }
+}

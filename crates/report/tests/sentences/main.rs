@@ -344,7 +344,7 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
             let told = |verdict| matches!(verdict, Verdict::More | Verdict::Less);
             when(SentenceKind::Layers, cost.places.iter().any(|place| told(place.verdict)))
         }
-        // No simulated run has operations of a user's own.
+        // Its own tests plant a difference and find it.
         Says::OwnOperations(_) => Vec::new(),
         Says::Placement(cost) => {
             when(SentenceKind::Placement, matches!(cost.verdict, Verdict::More | Verdict::Less))
