@@ -2,6 +2,7 @@
 //! takes as long to link as the program.
 
 mod cli;
+mod commands;
 mod dependencies;
 mod documents;
 mod generated;
