@@ -318,7 +318,7 @@ fn a_baseline_has_a_name_and_grows_with_each_run_that_is_saved() {
     assert!(matches!(gate.status.code(), Some(0 | 4)), "{}", said(&gate));
     let mistyped = with(&["--baseline", "mian"]);
     assert_eq!(mistyped.status.code(), Some(2), "{}", said(&mistyped));
-    assert!(said(&mistyped).contains("the baselines here are main"), "{}", said(&mistyped));
+    assert!(said(&mistyped).contains("did you mean main?"), "{}", said(&mistyped));
     assert!(!place.path().join("syscost-runs/mian").exists());
     let outside = with(&["--save-baseline", "../main"]);
     assert_eq!(outside.status.code(), Some(2), "{}", said(&outside));

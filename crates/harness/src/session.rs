@@ -385,10 +385,8 @@ impl<'a> Session<'a> {
     }
 
     fn round(&mut self, case: &Case, counting: Option<u32>) -> Result<RoundResult, RoundError> {
-        let terms = RoundOptions {
-            counting,
-            ..self.terms(self.spec.timing, Duration::ZERO, probe::own_code(&case.point).is_some())
-        };
+        let own = probe::own_code(&case.point).is_some();
+        let terms = RoundOptions { counting, ..self.terms(self.spec.timing, Duration::ZERO, own) };
         worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples)
     }
 

@@ -2,15 +2,9 @@
 //!
 //! Colours and strokes are classes of the shared style. Layout only.
 
-use super::{escape::xml, palette};
+use super::escape::xml;
+use super::palette::{self, COLOURS, DASHES};
 use std::fmt::{Arguments, Write};
-
-/// Colours of the palette; a style beyond them has the same colours with other dashes.
-pub const COLOURS: usize = 8;
-const DASHES: usize = 4;
-
-/// The styles from here on are those of mechanisms.
-pub const FIRST_MECHANISM: usize = COLOURS * DASHES;
 
 /// The colours and the strokes; the page and the standalone files share them.
 pub const STYLE: &str = include_str!("plot.css");

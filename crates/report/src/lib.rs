@@ -12,8 +12,8 @@ pub use table::*;
 
 pub mod escape;
 mod shapes;
-mod canvas;
 pub mod palette;
+mod canvas;
 mod bars;
 pub mod context;
 pub mod material;

@@ -4,20 +4,26 @@
 //! A colour is computed in OKLCH (Ottosson, "A perceptual color space for image processing", 2020), whose lightness is even
 //! over hues: every shade keeps its contrast on light and on dark paper.
 
-use crate::canvas::FIRST_MECHANISM;
 use std::fmt::Write;
 use syscost_measure::mechanism::{self, Handover, Packing, Reuse, Sending};
+
+/// Colours that are no mechanism's; a style beyond them has the same colours with other dashes.
+pub const COLOURS: usize = 8;
+pub const DASHES: usize = 4;
+
+/// The styles from here on are those of mechanisms.
+pub const FIRST_MECHANISM: usize = COLOURS * DASHES;
 
 /// Variants of one mechanism that a chart can tell apart: as many as a chart has lines.
 pub const SHADES: usize = 8;
 
 /// Hues and strengths that a family's members are spread over.
-struct Family {
+struct HueFamily {
     hues: (f64, f64),
     chroma: (f64, f64),
 }
 
-fn family(facts: Sending) -> Family {
+fn family(facts: Sending) -> HueFamily {
     let (hues, chroma) = match (facts.packing, facts.handover, facts.reuse) {
         (_, Handover::Encrypted, _) => ((195.0, 215.0), (0.08, 0.09)),
         (.., Reuse::File) => ((70.0, 100.0), (0.11, 0.11)),
@@ -29,7 +35,7 @@ fn family(facts: Sending) -> Family {
         // Of objects that users bring, which stand in no list: they have the colours of the page.
         (Packing::Unseen, ..) => ((20.0, 20.0), (0.12, 0.12)),
     };
-    Family { hues, chroma }
+    HueFamily { hues, chroma }
 }
 
 /// The style of a mechanism's variant; `None` where there is no such mechanism.
@@ -77,7 +83,7 @@ pub fn rules(drawn: &str) -> String {
 /// On light paper and on dark, as the style sheet has them.
 fn colours(place: usize, variant: usize) -> [String; 2] {
     let facts = mechanism::ALL[place].about().facts;
-    let Family { hues, chroma } = family(facts);
+    let HueFamily { hues, chroma } = family(facts);
     let kin = |at: &usize| family(mechanism::ALL[*at].about().facts).hues == hues;
     let (before, all) = ((0..place).filter(kin).count(), (0..mechanism::ALL.len()).filter(kin).count());
     let share = before as f64 / (all - 1).max(1) as f64;

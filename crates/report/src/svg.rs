@@ -3,8 +3,9 @@
 //! Colours are CSS classes (`s0`, `s1`..) so that a page and its dark theme own them; the same
 //! drawing becomes a file of its own with [`files`]. Layout only: no figure is computed here.
 
-use super::canvas::{Anchor, Area, COLOURS, Canvas, Frame, MARGIN, SvgDrawing, WHOLE, style_class};
+use super::canvas::{Anchor, Area, Canvas, Frame, MARGIN, SvgDrawing, WHOLE, style_class};
 use super::marks::{self, TOP};
+use super::palette::COLOURS;
 use super::ticks::{AxisScale, linear_ticks, log_ticks, ratio_ticks};
 use super::{Plot, PlotAxis, PlotRoom, Report, Scale, Series, palette};
 use syscost_core::stats::Estimate;

@@ -36,7 +36,7 @@ pub struct CommandUsage {
 }
 
 /// A program with its arguments, ready to be started as often as asked.
-pub struct Launch {
+pub struct CommandLaunch {
     program: CString,
     words: Vec<CString>,
     stack: Vec<u8>,
@@ -57,16 +57,16 @@ struct Begun {
     error: c_int,
 }
 
-impl Launch {
+impl CommandLaunch {
     /// Its standard input is empty; standard output and error go nowhere, or where this process's go.
-    pub fn new(program: CString, words: Vec<CString>, shown: bool) -> io::Result<Launch> {
+    pub fn new(program: CString, words: Vec<CString>, shown: bool) -> io::Result<CommandLaunch> {
         let open = || {
             Ok::<_, io::Error>(OwnedFd::from(
                 std::fs::File::options().read(true).write(true).open("/dev/null")?,
             ))
         };
         let output = if shown { None } else { Some(open()?) };
-        Ok(Launch { program, words, stack: vec![0; STACK_BYTES], input: open()?, output })
+        Ok(CommandLaunch { program, words, stack: vec![0; STACK_BYTES], input: open()?, output })
     }
 
     /// Starts it and waits for its end. `started` is told its number, and 0 before it is reaped.
@@ -167,7 +167,7 @@ pub(crate) fn end_of(status: c_int) -> CommandEnd {
     }
 }
 
-/// Ends a process that [`Launch::run`] told of and has not reaped.
+/// Ends a process that [`CommandLaunch::run`] told of and has not reaped.
 pub fn kill(pid: i32) {
     // SAFETY: takes numbers only.
     unsafe { libc::kill(pid, libc::SIGKILL) };
@@ -177,9 +177,9 @@ pub fn kill(pid: i32) {
 mod tests {
     use super::*;
 
-    fn launch(words: &[&str]) -> Launch {
+    fn launch(words: &[&str]) -> CommandLaunch {
         let words: Vec<CString> = words.iter().map(|word| CString::new(*word).unwrap()).collect();
-        Launch::new(words[0].clone(), words, false).unwrap()
+        CommandLaunch::new(words[0].clone(), words, false).unwrap()
     }
 
     #[test]

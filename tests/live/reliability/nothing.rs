@@ -20,7 +20,7 @@ fn nothing_measured_is_never_a_success() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let out = scratch.path().join("run");
     let place = out.to_str().expect("UTF-8");
-    const WHY: [&str; 2] = ["keeps 16 MiB of the file", "name a directory on a disk with --dir"];
+    const WHY: [&str; 2] = ["keeps the file in the page cache", "name a directory on a disk with --dir"];
     let run = [&["run"], &REFUSED[..], &["--time-limit", "3s", "--quiet", "--out", place]].concat();
     ends_with_2(&syscost(&run), &WHY);
     assert_eq!(RunDir::record(&out).expect("a run").state, State::NothingMeasured);

@@ -1,6 +1,6 @@
 //! The answer: each command against the first, and against each other, by the inference of every comparison.
 
-use crate::turns::{CONFIDENCE, CommandTurns};
+use crate::rounds::{CONFIDENCE, CommandTurns};
 use syscost_core::decide::{AGAINST_CONTROL, Contrast, Decision, Looks, Verdict, decide};
 use syscost_core::stats::{Estimate, rounds_interval};
 use syscost_core::units::Unit;

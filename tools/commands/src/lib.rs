@@ -1,10 +1,11 @@
 //! Which of several commands is faster? Fresh processes take turns in random order until the answer is decided.
 //!
-//! Three places: [`asked`] says what runs, [`turns`] runs it, [`decided`] answers by the inference of every other
+//! Three places: [`asked`] says what runs, [`turns`] runs it, `decided` answers by the inference of every other
 //! comparison (`syscost_core::decide`), and [`told`] makes the words and tables of it.
 
 pub mod asked;
-mod decided;
 mod first_look;
+pub mod rounds;
+mod decided;
 pub mod told;
 pub mod turns;

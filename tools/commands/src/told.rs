@@ -1,7 +1,7 @@
 //! The answer in words, as a table, and as data. Nothing is decided here.
 
 use crate::decided::{CPU, CommandFigure, CommandPair, WALL, best, estimate, pairs};
-use crate::turns::{CONFIDENCE, CommandTurns};
+use crate::rounds::{CONFIDENCE, CommandTurns};
 use anyhow::Result;
 use serde_json::{Value as Json, json};
 use std::time::Duration;

@@ -5,7 +5,8 @@
 
 use crate::asked::{AskedCommand, CommandShell, shell_for, words};
 use crate::decided::is_decided;
-use crate::first_look::{FirstLook, first_look};
+use crate::first_look::first_look;
+use crate::rounds::{CONFIDENCE, CommandTurns};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -14,11 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use syscost_core::decide::Looks;
-use syscost_core::stats::median;
 use syscost_core::stats::random::Random;
 use syscost_core::units::format_duration;
 use syscost_sys::clock::monotonic_ns;
-use syscost_sys::command::{self, CommandEnd, CommandUsage, Launch};
+use syscost_sys::command::{self, CommandEnd, CommandLaunch, CommandUsage};
 use syscost_sys::signals;
 use syscost_sys::sleep::sleep;
 use syscost_sys::tiny_program::TinyProgram;
@@ -33,7 +33,6 @@ pub const SHORT_NS: f64 = 5e6;
 /// A longer run is not traced.
 const TRACED: Duration = Duration::from_secs(2);
 const WATCH: Duration = Duration::from_millis(50);
-pub const CONFIDENCE: f64 = 0.95;
 
 pub struct TurnOptions {
     pub shell: CommandShell,
@@ -52,37 +51,9 @@ pub struct TurnOptions {
     pub seed: u64,
 }
 
-/// What was measured, and of what.
-pub struct CommandTurns {
-    pub commands: Vec<AskedCommand>,
-    pub shell: Option<String>,
-    pub looks: Vec<FirstLook>,
-    /// By round, command and turn.
-    pub rounds: Vec<Vec<Vec<CommandUsage>>>,
-    /// Of a program that does nothing, started in the same way; empty where no command is short.
-    pub starts_ns: Vec<f64>,
-    /// What the kernel says is the peak memory of a program that has none: this process's, which made it.
-    pub least_bytes: f64,
-    pub elapsed: Duration,
-    pub precision: f64,
-    pub failed_runs: u64,
-    pub interrupted: bool,
-}
-
-impl CommandTurns {
-    /// The figure of each round: the median over its turns.
-    pub fn by_round(&self, command: usize, figure: fn(&CommandUsage) -> f64) -> Vec<f64> {
-        let of_round = |round: &Vec<Vec<CommandUsage>>| {
-            let turns: Vec<f64> = round[command].iter().map(figure).collect();
-            median(&turns).unwrap_or(0.0)
-        };
-        self.rounds.iter().map(of_round).collect()
-    }
-}
-
 /// The process that runs now, and when it has run for too long.
 #[derive(Default)]
-struct Watched {
+struct RunningCommand {
     pid: AtomicI32,
     until_ns: AtomicU64,
 }
@@ -90,9 +61,9 @@ struct Watched {
 /// What runs one command.
 struct Starter<'a> {
     options: &'a TurnOptions,
-    launches: Vec<Launch>,
-    nothing: Option<Launch>,
-    watched: Arc<Watched>,
+    launches: Vec<CommandLaunch>,
+    nothing: Option<CommandLaunch>,
+    watched: Arc<RunningCommand>,
     failed_runs: u64,
 }
 
@@ -194,18 +165,18 @@ impl<'a> Starter<'a> {
     ) -> Result<Starter<'a>> {
         let launch = |(program, words): &(std::path::PathBuf, Vec<CString>)| {
             let program = CString::new(program.as_os_str().as_bytes())?;
-            Ok(Launch::new(program, words.clone(), options.show_output)?)
+            Ok(CommandLaunch::new(program, words.clone(), options.show_output)?)
         };
         let launches = programs.iter().map(launch).collect::<Result<Vec<_>>>()?;
         // The file lives as long as this process: it is started over and over.
         let tiny = TinyProgram::new().ok().map(|tiny| &*Box::leak(Box::new(tiny)));
         let nothing = match shell {
             Some(shell) => words(":", Some(shell)).and_then(|nothing| launch(&nothing)).ok(),
-            None => {
-                tiny.and_then(|tiny| Launch::new(tiny.path().into(), vec![tiny.path().into()], false).ok())
-            }
+            None => tiny.and_then(|tiny| {
+                CommandLaunch::new(tiny.path().into(), vec![tiny.path().into()], false).ok()
+            }),
         };
-        let watched = Arc::new(Watched::default());
+        let watched = Arc::new(RunningCommand::default());
         let watcher = Arc::clone(&watched);
         std::thread::Builder::new().spawn(move || watch(&watcher)).context("cannot start a thread")?;
         Ok(Starter { options, launches, nothing, watched, failed_runs: 0 })
@@ -272,7 +243,7 @@ impl<'a> Starter<'a> {
 }
 
 /// Ends what runs too long, or when somebody asks for the end.
-fn watch(watched: &Watched) {
+fn watch(watched: &RunningCommand) {
     loop {
         sleep(WATCH);
         let pid = watched.pid.load(Ordering::SeqCst);

@@ -8,19 +8,19 @@ use syscost_host::clock::monotonic_ns;
 use syscost_host::modelled;
 use syscost_sys::modelled_counters::{COUNTERS, MODES};
 
-type Sums = [[f64; COUNTERS]; MODES];
+type CountSums = [[f64; COUNTERS]; MODES];
 
 /// The operations of a window, and the loops beside them.
 #[derive(Default)]
 pub struct CountedOperations {
-    sums: Sums,
+    sums: CountSums,
     operations: u64,
-    beside: Sums,
+    beside: CountSums,
     loops: u64,
     /// Batches that were not timed between two readings of the clock.
     uncounted: u64,
     /// Nothing, between two readings.
-    reading: Sums,
+    reading: CountSums,
 }
 
 impl CountedOperations {
@@ -60,7 +60,7 @@ impl CountedOperations {
         let all = self.operations > 0 && self.uncounted == 0;
         let share = self.operations as f64 / self.loops.max(1) as f64;
         let net = |mode: usize, counter: usize| self.sums[mode][counter] - share * self.beside[mode][counter];
-        let net: Sums =
+        let net: CountSums =
             std::array::from_fn(|mode| std::array::from_fn(|counter| net(mode, counter).max(0.0)));
         // Those of softirqs are in the kernel's.
         let told = |(id, _): &(&str, f64)| !id.ends_with("_softirq");
@@ -68,12 +68,12 @@ impl CountedOperations {
     }
 }
 
-fn counted_over(ns: f64) -> Option<Sums> {
+fn counted_over(ns: f64) -> Option<CountSums> {
     Some(modelled::counted_over(ns as u64)?.map(|counts| counts.map(|count| count as f64)))
 }
 
 /// False: the clock was not read where that time began.
-fn take(sums: &mut Sums, ns: f64, reading: &Sums) -> bool {
+fn take(sums: &mut CountSums, ns: f64, reading: &CountSums) -> bool {
     let counted = counted_over(ns);
     let net = counted.iter().flatten().flatten().zip(reading.as_flattened());
     sums.as_flattened_mut().iter_mut().zip(net).for_each(|(sum, (count, reading))| *sum += count - reading);
