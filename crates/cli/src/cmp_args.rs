@@ -20,7 +20,7 @@ Exit status: 0 measured; 1 Ctrl-C; 2 a command failed or cannot be started.";
 
 #[derive(Args, Debug)]
 pub struct CmpArgs {
-    /// Commands, each in quotes; the others are held against the first
+    /// Commands, each in quotes; the others are compared with the first
     #[arg(value_name = "COMMAND", required = true)]
     pub commands: Vec<String>,
     /// What a command is called, in the order of the commands
@@ -32,7 +32,7 @@ pub struct CmpArgs {
     /// Measuring ends here, decided or not; no single run may take longer
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub time_limit: Duration,
-    /// So many rounds, whatever is decided before
+    /// So many rounds, decided before or not
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
     /// A single command is done when its 95 % confidence interval is this narrow

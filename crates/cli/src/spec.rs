@@ -69,6 +69,6 @@ pub fn start() -> Result<()> {
     }
     text += "\nOne question:         syscost send sendmsg --size 4K\n\
              Clean numbers here?   syscost doctor\n\
-             All that there is:    syscost list, syscost help\n";
+             Everything else:      syscost list, syscost help\n";
     output::print(&text)
 }

@@ -162,8 +162,12 @@ fn choose(plan: &Plan, spec: &Spec) -> Option<LeastMissed> {
         .or_else(|| dearest_rows(plan, spec))
 }
 
-/// The rows whose visits take longest, where nobody compares them and no value of theirs was named.
+/// The rows whose visits take longest, where nobody compares them and no value of theirs was named. What was asked for alone
+/// stays.
 fn dearest_rows(plan: &Plan, spec: &Spec) -> Option<LeastMissed> {
+    if spec.probes.iter().filter(|asked| !asked.ruler).count() < 2 {
+        return None;
+    }
     let may_go = |asked: &ProbeSpec| {
         !asked.ruler
             && asked.kept.is_empty()

@@ -151,10 +151,7 @@ impl Panel<'_> {
         } else {
             PlotAxis { title: "message size".into(), unit: Unit::Bytes, scale: Scale::Log2 }
         };
-        let (metric, control) =
-            (self.study.comparisons.metric.title, &self.field.ways[self.field.control].name);
-        let title_of_y = format!("{metric}, relative to {control}");
-        let y = PlotAxis { title: title_of_y, unit: Unit::Ratio, scale: Scale::Log10 };
+        let y = PlotAxis { title: String::new(), unit: Unit::Ratio, scale: Scale::Log10 };
         let scope = match scope {
             FieldScope::At(count) => format!("{} {count}", THREADS.id),
             FieldScope::Over => String::new(),
