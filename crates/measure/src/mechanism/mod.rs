@@ -1,4 +1,4 @@
-//! Ways to send a message over TCP: one file each, one visible list, and those of a user's own ([`own`]).
+//! Ways to send a message over TCP: one file each, one visible list, and those of a user's own (`own`).
 //!
 //! A mechanism is named by its interface, never by a claim about copies. It owns what happens
 //! between a filled message and the socket; the harness owns the clock, the loop count, pinning
