@@ -3,10 +3,8 @@
 use crate::args::Global;
 use crate::cmp_args::CmpArgs;
 use crate::export::ExportFormat;
-use crate::output;
+use crate::{output, progress};
 use anyhow::{Result, bail};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use syscost_commands::asked::expand;
 use syscost_commands::rounds::CommandTurns;
@@ -33,7 +31,7 @@ pub fn run(args: &CmpArgs, global: &Global) -> Result<ExitCode> {
         ignore_failure: args.ignore_failure,
         seed: args.seed.unwrap_or_else(clock::monotonic_ns),
     };
-    let bar = bar(global);
+    let bar = progress::status_line(global);
     let turns = measure(commands, &options, &mut |turns| bar.set_message(line(turns)))?;
     bar.finish_and_clear();
     if turns.rounds.is_empty() {
@@ -61,14 +59,6 @@ pub fn run(args: &CmpArgs, global: &Global) -> Result<ExitCode> {
         output::print(&format!("{}\n{table}\n{}\n", wrapped.join("\n"), notes.join("\n")))?;
     }
     Ok(if turns.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-fn bar(global: &Global) -> ProgressBar {
-    let visible = !global.json && !global.quiet && std::io::stderr().is_terminal();
-    let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(1), target);
-    bar.set_style(ProgressStyle::with_template("{msg}").expect("a fixed, valid template"));
-    bar
 }
 
 fn line(turns: &CommandTurns) -> String {

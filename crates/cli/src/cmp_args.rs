@@ -23,7 +23,7 @@ pub struct CmpArgs {
     /// Commands, each in quotes; the others are compared with the first
     #[arg(value_name = "COMMAND", required = true)]
     pub commands: Vec<String>,
-    /// What a command is called, in the order of the commands
+    /// A name for each command, in their order
     #[arg(long, short = 'n', value_name = "NAME")]
     pub name: Vec<String>,
     /// Values of {NAME} in the commands: -L threads 1..8, -L cc gcc,clang
@@ -50,7 +50,7 @@ pub struct CmpArgs {
     /// Run this after a command's last run
     #[arg(long, short, value_name = "COMMAND")]
     pub cleanup: Vec<String>,
-    /// What reads the commands: none, a shell, or auto: sh where one of them is more than words
+    /// The reader of the commands: none, a shell, or auto: sh where one of them is more than words
     #[arg(long, short = 'S', value_name = "SHELL", default_value = "auto")]
     pub shell: CommandShell,
     /// Let the commands write where you see it

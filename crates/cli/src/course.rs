@@ -63,7 +63,7 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
     output::print(&written.chain(kept).collect::<String>())
 }
 
-/// What is measured where no run is named.
+/// The sweep that is measured where no run is named.
 struct CourseMeasuring {
     quick: bool,
 }

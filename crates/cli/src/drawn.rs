@@ -141,7 +141,7 @@ fn screenshot(svg: &Path, out: &Path) -> Option<Command> {
     Some(command)
 }
 
-/// Of a path: what has a meaning in an address is written out.
+/// A path with every byte that has a meaning in an address written out.
 fn address(path: &Path) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(byte);
     let bytes = path.as_os_str().as_encoded_bytes();

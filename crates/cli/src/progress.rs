@@ -16,6 +16,15 @@ use syscost_report::terminal::cut;
 /// Columns of the bar.
 const BAR: usize = 20;
 
+/// A line of text on a terminal; hidden where nobody reads it.
+pub fn status_line(global: &Global) -> ProgressBar {
+    let visible = !global.json && !global.quiet && std::io::stderr().is_terminal();
+    let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(1), target);
+    bar.set_style(ProgressStyle::with_template("{msg}").expect("a fixed, valid template"));
+    bar
+}
+
 /// Receives a run's events and shows them.
 pub struct Progress {
     global: Global,
@@ -32,10 +41,7 @@ pub struct Progress {
 impl Progress {
     /// Of a timed run the line counts time against the limit; of a check or an audit it counts cases.
     pub fn new(plan: &Plan, global: &Global, checking: bool) -> Progress {
-        let visible = !global.json && !global.quiet && std::io::stderr().is_terminal();
-        let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(1), target);
-        bar.set_style(ProgressStyle::with_template("{msg}").expect("a fixed, valid template"));
+        let bar = status_line(global);
         Progress {
             global: *global,
             bar,

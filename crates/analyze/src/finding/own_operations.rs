@@ -62,7 +62,7 @@ impl Finding for OwnRivals {
             Some(Shown::comparing(Says::OwnOperations(says), vec![claim.into()], cells.to_vec()))
         };
         let mut shown: Vec<Shown> = claims.iter().filter_map(shown).collect();
-        // What is decided, and differs most, first.
+        // Differences come first, because they are what was asked for.
         shown.sort_by_key(|one| match &one.says {
             Says::OwnOperations(OwnRatio { verdict: Verdict::Undecided, .. }) => 2,
             Says::OwnOperations(OwnRatio { verdict: Verdict::Same, .. }) => 1,
