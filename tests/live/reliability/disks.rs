@@ -177,12 +177,19 @@ fn a_report_that_does_not_fit_leaves_the_former_one_whole() {
 fn a_disk_without_room_for_another_file_says_so() {
     on_a_tmpfs("a_disk_without_room_for_another_file_says_so", "size=8m,nr_inodes=40", |folder| {
         let out = folder.join("run");
-        let child = start(&spec(folder, 200, TRANSFER), &out);
+        let mut child = start(&spec(folder, 200, TRANSFER), &out);
         soon("the first samples", || has_samples(&out));
         let fillers = folder.join("fillers");
-        // The run replaces its record through a second file, and so always needs one.
         let _ = fs::create_dir(&fillers);
-        while File::create(fillers.join(left::names(&fillers).len().to_string())).is_ok() {}
+        // The run replaces its record through a second file. Where that stands while the disk is filled, its place is free
+        // again a moment later, and has to be taken too.
+        let mut files = 0;
+        while child.try_wait().expect("it can be asked").is_none() {
+            while File::create(fillers.join(files.to_string())).is_ok() {
+                files += 1;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let said = refused(&child.wait_with_output().expect("it ends"));
         assert!(said.contains("no space is left") && said.contains("df -i"), "{said}");
         let before = RunDir::load(&out).expect("the directory is valid");
