@@ -17,6 +17,8 @@ use syscost_sys::modelled_counters::{COUNTERS, MODES, ModelledCounters, ThreadCo
 
 /// What ids of counted quantities and metrics have in them.
 pub const NAMES: [&str; COUNTERS] = ["l1i_misses", "l1d_misses", "l2_misses", "llc_misses", "instructions"];
+/// Where among them the instructions stand.
+pub const INSTRUCTIONS: usize = 4;
 
 /// What is counted, in the order of the emulator: in user mode, in the kernel, and in softirqs, which the kernel's has too.
 const IDS: [[&str; 3]; COUNTERS] = [

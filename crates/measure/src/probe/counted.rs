@@ -5,7 +5,7 @@
 //! and what a reading executes behind its counts.
 
 use syscost_host::clock::monotonic_ns;
-use syscost_host::modelled;
+use syscost_host::modelled::{self, INSTRUCTIONS};
 use syscost_sys::modelled_counters::{COUNTERS, MODES};
 
 type CountSums = [[f64; COUNTERS]; MODES];
@@ -55,13 +55,14 @@ impl CountedOperations {
         }
     }
 
-    /// Of all operations, less their loops, by id; `None`: not all were counted.
+    /// Of all operations, less their loops, by id; `None`: not all were counted, or no more was executed than in the loops.
     pub fn counts(&self) -> Option<Vec<(&'static str, f64)>> {
-        let all = self.operations > 0 && self.uncounted == 0;
         let share = self.operations as f64 / self.loops.max(1) as f64;
         let net = |mode: usize, counter: usize| self.sums[mode][counter] - share * self.beside[mode][counter];
         let net: CountSums =
             std::array::from_fn(|mode| std::array::from_fn(|counter| net(mode, counter).max(0.0)));
+        let executed: f64 = net[..2].iter().map(|counts| counts[INSTRUCTIONS]).sum();
+        let all = self.operations > 0 && self.uncounted == 0 && executed > 0.0;
         // Those of softirqs are in the kernel's.
         let told = |(id, _): &(&str, f64)| !id.ends_with("_softirq");
         all.then(|| modelled::by_mode(&net).into_iter().filter(told).collect())
@@ -99,6 +100,8 @@ mod tests {
             counts.iter().all(|(id, _)| recorded(id)),
             "a sample with what its probe does not name is refused"
         );
+        let silent = CountedOperations { operations: 100, loops: 25, ..Default::default() };
+        assert_eq!(silent.counts(), None, "an operation executes something");
         counted.uncounted = 1;
         assert_eq!(counted.counts(), None);
         // Without an emulator that counts nothing is taken in.

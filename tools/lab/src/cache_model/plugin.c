@@ -73,7 +73,7 @@ struct thread {
 #define CPUS 64
 #define PAGE_BITS 12
 #define TRANSLATIONS 256
-static struct thread threads[THREADS], unknown[CPUS], *known[THREADS];
+static struct thread threads[THREADS], unknown[CPUS], *known[THREADS + CPUS];
 static unsigned known_count;
 static struct {
     struct thread *thread;
@@ -287,7 +287,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info
         return -1;
     }
     for (int cpu = 0; cpu < cpu_count; cpu++)
-        cpus[cpu].thread = &unknown[cpu];
+        cpus[cpu].thread = known[known_count++] = &unknown[cpu];
     self = id;
     qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
     return 0;
