@@ -68,6 +68,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     refused(&["-L", "n", "1..3", "true"], &["{n}"]);
     refused(&["--prepare", "true", "--prepare", "true", "true", "true", "true"], &["--prepare", "2 times"]);
     refused(&["--prepare", "exit 3", "true"], &["exit 3"]);
+    refused(&["--shell", "false", "--setup", "true", "true"], &["true: exit status: 1"]);
     assert!(cmp(&["--ignore-failure", "false", "true"]).status.success());
 }
 

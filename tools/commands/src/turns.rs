@@ -8,7 +8,7 @@ use crate::decided::is_decided;
 use crate::first_look::first_look;
 use crate::rounds::{CONFIDENCE, CommandTurns};
 use anyhow::{Context, Result, bail, ensure};
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ pub fn measure(
         commands,
         shell,
     };
-    (0..turns.commands.len()).try_for_each(|at| hook(&options.setup, at))?;
+    (0..turns.commands.len()).try_for_each(|at| hook(turns.shell.as_deref(), &options.setup, at))?;
     let mut warm_ns = Vec::new();
     for (at, (program, words)) in programs.iter().enumerate() {
         if signals::caught() {
@@ -143,7 +143,7 @@ pub fn measure(
             }
         }
     }
-    (0..turns.commands.len()).try_for_each(|at| hook(&options.cleanup, at))?;
+    (0..turns.commands.len()).try_for_each(|at| hook(turns.shell.as_deref(), &options.cleanup, at))?;
     turns.elapsed = begun.elapsed();
     Ok(turns)
 }
@@ -206,7 +206,7 @@ impl<'a> Starter<'a> {
     }
 
     fn run(&mut self, turns: &CommandTurns, at: usize) -> Result<CommandUsage> {
-        hook(&self.options.prepare, at)?;
+        hook(turns.shell.as_deref(), &self.options.prepare, at)?;
         let until = monotonic_ns() + self.options.time_limit.as_nanos() as u64;
         self.watched.until_ns.store(until, Ordering::Relaxed);
         let watched = &self.watched;
@@ -253,10 +253,12 @@ fn watch(watched: &RunningCommand) {
     }
 }
 
-/// A command beside those that are timed.
-fn hook(hooks: &[String], at: usize) -> Result<()> {
+/// A command beside those that are timed, by their shell or, where they have none, by `sh`.
+fn hook(shell: Option<&str>, hooks: &[String], at: usize) -> Result<()> {
     let Some(text) = hooks.get(at).or(hooks.first()) else { return Ok(()) };
-    let status = Command::new("sh").args(["-c", text]).stdin(Stdio::null()).stdout(Stdio::null()).status();
+    let (program, words) = words(text, Some(shell.unwrap_or("sh")))?;
+    let arguments = words.iter().skip(1).map(|word| OsStr::from_bytes(word.as_bytes()));
+    let status = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).status();
     let status = status.with_context(|| format!("cannot start a shell for: {text}"))?;
     ensure!(status.success() || signals::caught(), "{text}: {status}");
     Ok(())
