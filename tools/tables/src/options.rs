@@ -4,6 +4,21 @@ use crate::TableColumn;
 use crate::dictionary::{ReadAs, WrittenUnit};
 use crate::role::bare;
 use crate::unit::{self, Dimension};
+use syscost_core::axis::suggest;
+
+/// The roles that an option most often gives, by the names that a mistake is answered with.
+const ROLES: [&str; 10] = [
+    "mechanism",
+    "size",
+    "threads",
+    "throughput",
+    "latency",
+    "rate",
+    "operation",
+    "run",
+    "variant",
+    "ignored",
+];
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadingOptions {
@@ -42,7 +57,7 @@ fn column(text: &str) -> Result<TableColumn, String> {
         other => other,
     };
     toml::Value::String(short.into()).try_into().map_err(|_| {
-        format!("{text:?} is no role: mechanism, size, threads, throughput, latency, run, variant, ignored are some")
+        format!("{text:?} is no role: {}; docs/tables.md has all", suggest(text.trim(), &ROLES, &[]))
     })
 }
 
@@ -185,6 +200,7 @@ mod tests {
         let given = options.column("SPEED").unwrap();
         assert_eq!((given.column, given.unit.as_ref().unwrap().0.factor), (TableColumn::Throughput, 1e6));
         assert!(options.give_column("speed=Speed").unwrap_err().contains("is no role"));
+        assert!(options.give_column("troughput=Speed").unwrap_err().contains("did you mean throughput?"));
         assert!(options.give_wide("throughput=threads").is_err());
         assert!(options.give_decimal(";").is_err());
     }
