@@ -45,6 +45,11 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     if let Some(object) = spec.own.first() {
         bail!("{} is not in the guest: code of your own is measured by `syscost run`", object.path);
     }
+    if counting && asked.quick && asked.time_limit.is_none() {
+        // Half a minute by the guest's clock, which is the count, ends before the first case has its rounds.
+        let limit = limit(args.guest.limit.as_deref(), counting, caches.is_some())?;
+        spec.time_limit_ns = limit.as_nanos() as u64;
+    }
     if counting && caches.is_none() {
         // A guest that counts has one CPU.
         spec.set_default("placement", "same");
@@ -114,12 +119,7 @@ impl Guest<'_> {
         let args = self.args;
         // The emulator is started in a directory of its own.
         let cache = std::path::absolute(args.cache.clone().map_or_else(cache, Ok)?)?;
-        let limit = match &args.limit {
-            Some(text) => parse_duration(text).map_err(|e| anyhow!("--limit: {e}"))?,
-            None if self.caches.is_some() => CACHE_LIMIT,
-            None if self.counting => COUNTING_LIMIT,
-            None => LIMIT,
-        };
+        let limit = limit(args.limit.as_deref(), self.counting, self.caches.is_some())?;
         // A time limit inside a guest that counts is one of instructions.
         if !self.counting {
             refuse_short(self.spec, limit)?;
@@ -151,6 +151,16 @@ impl Guest<'_> {
         };
         let brought = lab::run(&request, &mut show).map_err(with_remedy)?;
         Ok((told_from_outside(&request, &brought, command)?, brought))
+    }
+}
+
+/// When a guest is ended.
+fn limit(asked: Option<&str>, counting: bool, caches: bool) -> Result<Duration> {
+    match asked {
+        Some(text) => parse_duration(text).map_err(|e| anyhow!("--limit: {e}")),
+        None if caches => Ok(CACHE_LIMIT),
+        None if counting => Ok(COUNTING_LIMIT),
+        None => Ok(LIMIT),
     }
 }
 
