@@ -21,6 +21,7 @@ pub mod call_count;
 pub mod cpuid;
 pub mod disk;
 pub mod socket;
+pub mod datagram;
 pub mod splice;
 pub mod drain;
 pub mod epoll;

@@ -278,6 +278,24 @@ impl Netlink {
         }))
     }
 
+    /// Packets that the queue disciplines of all links have dropped: of each link's outermost, which counts those below it.
+    pub fn queue_drops(&mut self) -> io::Result<u64> {
+        const QUEUE_HEADER: usize = 20;
+        const PARENT: usize = 12;
+        const OUTERMOST: u32 = u32::MAX;
+        const TCA_STATS2: u16 = 7;
+        const TCA_STATS_QUEUE: u16 = 3;
+        const DROPS: usize = 8;
+        let queues = self.call(libc::RTM_GETQDISC, libc::NLM_F_DUMP, &[0; QUEUE_HEADER])?;
+        let outermost = queues.iter().filter(|queue| word(queue, PARENT) == OUTERMOST);
+        let of = |queue: &Vec<u8>| {
+            let (_, all) = attributes(queue, QUEUE_HEADER).find(|(kind, _)| *kind == TCA_STATS2)?;
+            let (_, counts) = attributes(all, 0).find(|(kind, _)| *kind == TCA_STATS_QUEUE)?;
+            Some(u64::from(word(counts, DROPS)))
+        };
+        Ok(outermost.filter_map(of).sum())
+    }
+
     pub fn add_address(&mut self, name: &str, address: IpAddr, prefix_bits: u8) -> io::Result<()> {
         let index = self.link(name)?.index;
         let mut message = vec![family(address).0, prefix_bits, 0, 0];

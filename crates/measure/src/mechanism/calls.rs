@@ -30,6 +30,18 @@ pub const MESSAGES_PER_CALL: Axis = IntAxis::new("messages_per_call")
     )
     .default_on(Ints(&[1]));
 
+/// Datagrams that the kernel makes of one piece of memory.
+pub const SEGMENTS: Axis = IntAxis::new("segments")
+    .count(2, 64)
+    .flag("segments", "segments")
+    .help("datagrams that the kernel cuts one send into (UDP_SEGMENT)")
+    .default_on(Ints(&[16]));
+
+/// Datagrams of one send at this point; 1 where the kernel cuts nothing.
+pub fn segments(point: &Point) -> u64 {
+    point.int_at(SEGMENTS.id).unwrap_or(1).max(1)
+}
+
 /// MSG_MORE on every call.
 pub const MSG_MORE: Axis = NameAxis::new("msg_more")
     .switch()

@@ -180,8 +180,8 @@ syscost_core::registry! {
 }
 
 pub use calls::{
-    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, PlainCalls, contiguous, copies, fields, fits_a_call,
-    more_flag, sender,
+    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, PlainCalls, SEGMENTS, contiguous, copies, fields,
+    fits_a_call, more_flag, segments, sender,
 };
 pub use connections::{CONNECTIONS, SOCKET_BUFFER_BYTES, THREADS, all_connections, connections};
 pub use facts::{Class, Handling, Handover, Packing, Reuse, Sending};
@@ -205,5 +205,5 @@ pub fn known() -> impl Iterator<Item = &'static dyn Mechanism> {
 
 /// Messages per call at this point; 1 for a mechanism without the axis.
 pub fn per_call(point: &Point) -> u64 {
-    point.int_at(MESSAGES_PER_CALL.id).unwrap_or(1).max(1)
+    point.int_at(MESSAGES_PER_CALL.id).unwrap_or(1).max(1).saturating_mul(segments(point))
 }

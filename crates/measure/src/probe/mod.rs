@@ -185,6 +185,7 @@ syscost_core::registry! {
         pub transfer::Transfer,
         pub local_transfer::LocalTransfer,
         pub placed_transfer::PlacedTransfer,
+        pub datagram_transfer::DatagramTransfer,
         pub tcp_latency::TcpLatency,
         pub tcp_path::TcpPath,
         pub timer::TIMER,

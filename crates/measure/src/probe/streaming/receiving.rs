@@ -48,6 +48,16 @@ pub trait Source {
 
     /// So far.
     fn counts(&self) -> SourceCounts;
+
+    /// So many bytes have been sent: what of them does not come is lost, where that can be.
+    fn owed(&mut self, bytes: u64) {
+        let _ = bytes;
+    }
+
+    /// Of the whole round, once everything has ended.
+    fn totals(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }
 
 /// A receiver and where in its stream it is.
@@ -273,12 +283,13 @@ pub fn take(task: &Task, source: &mut dyn Source) -> Result<Done> {
         open = source.take_next()?;
     }
     source.whole()?;
-    let totals = vec![
+    let mut totals = source.totals();
+    totals.extend([
         (super::USER_COPIED, message::user_copied_bytes() - copied),
         (super::UNCOPIED, source.counts().uncopied),
         (super::CPU, clock::thread_cpu_ns() - began),
         (null::OWN_IN_WINDOWS, own_ns as u64),
-    ];
+    ]);
     Ok(Done { windows, bytes: source.counts().bytes, totals, missing: meter.missing() })
 }
 

@@ -1,7 +1,7 @@
 //! `transfer`: what it costs to move a message over TCP, by mechanism, receiver, size and threads.
 
 mod audit;
-mod block;
+pub mod block;
 pub mod available;
 pub mod axes;
 pub mod connection;
@@ -135,8 +135,8 @@ impl Probe for Transfer {
             return block::play_alone(task, |task| self.play(task, channel));
         }
         match (&task.block, task.role == streaming::RECEIVER) {
-            (Some(block), true) => block::play_receiver(task, block, channel),
-            (Some(block), false) => block::play_sender(task, block, channel),
+            (Some(block), true) => block::play_receiver(task, block, channel, block::TCP),
+            (Some(block), false) => block::play_sender(task, block, channel, block::TCP),
             (None, true) => receiver::play(task, channel),
             (None, false) => sender::play(task, channel),
         }

@@ -9,6 +9,7 @@ use crate::mechanism;
 use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, RECEIVER};
 use crate::receiver::{self, Receiver, ReceiverSetup};
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 
@@ -18,10 +19,15 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let mut source = source(task, streams)?;
         Ok(Box::new(move || receiving::take(task, &mut *source)))
     })?;
-    let first = &streams[0][0];
-    report.facts.extend(connection::facts(first));
-    report.facts.extend(receiver::options::facts(first.as_raw_fd(), &task.point));
+    report.facts.extend(facts(task, &streams[0][0]));
     Ok(report)
+}
+
+/// Of the first connection.
+pub fn facts(task: &Task, first: &TcpStream) -> BTreeMap<String, String> {
+    let mut facts = connection::facts(first);
+    facts.extend(receiver::options::facts(first.as_raw_fd(), &task.point));
+    facts
 }
 
 /// Of one thread's connections, whatever their number.

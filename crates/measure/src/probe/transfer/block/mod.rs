@@ -15,11 +15,17 @@ mod sending;
 pub use receiving::play as play_receiver;
 pub use sending::play as play_sender;
 
+use super::super::streaming::RECEIVER;
 use super::super::streaming::null::{NULL_TURNS, OWN_IN_SLICES, OWN_IN_WINDOWS, STEPPING_NS};
+use super::super::streaming::receiving::Source;
 use super::super::{BlockTask, RoleReport, Task, Timing};
 use super::far;
+use crate::mechanism::Sender;
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::net::TcpStream;
 use syscost_core::stats::random::Random;
+use syscost_sys::socket::Segments;
 
 /// The number of the leader's own connection; those of the rivals follow, one rival after the other.
 const CONTROL: u32 = 0;
@@ -51,6 +57,28 @@ pub fn play_alone(task: &Task, play: impl FnOnce(&Task) -> Result<RoleReport>) -
 fn rival_tasks(task: &Task, block: &BlockTask) -> Vec<Task> {
     block.rivals.iter().map(|point| Task { point: point.clone(), block: None, ..task.clone() }).collect()
 }
+
+/// What carries the messages of a rival beside its connections, or over them.
+#[derive(Clone, Copy)]
+pub struct BlockCarrier {
+    pub start: fn(&Task, &TcpStream) -> Result<Box<dyn Sender>>,
+    /// Of the connections of one thread.
+    pub source: fn(&Task, &[TcpStream]) -> Result<Box<dyn Source>>,
+    pub segments: fn(&[TcpStream]) -> Result<Option<Segments>>,
+    /// Of a side's first connection.
+    pub facts: fn(&Task, &TcpStream) -> BTreeMap<String, String>,
+}
+
+/// The connections themselves.
+pub const TCP: BlockCarrier = BlockCarrier {
+    start: super::sender::start,
+    source: super::receiver::source,
+    segments: super::sender::segments,
+    facts: |task, stream| match task.role == RECEIVER {
+        true => super::receiver::facts(task, stream),
+        false => super::connection::facts(stream),
+    },
+};
 
 /// What all rivals do in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

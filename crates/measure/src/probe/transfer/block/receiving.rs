@@ -5,16 +5,14 @@ use super::super::super::streaming::null::NullTurn;
 use super::super::super::streaming::receiving::{Source, SourceCounts, null_source};
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Task, Window};
+use super::super::connection;
 use super::super::held::FIRST_BYTES;
-use super::super::{connection, receiver};
-use super::Phase;
 use super::leader::{LeaderQuestion, SliceArrived};
 use super::null::{LoopCounts, NullTaken};
+use super::{BlockCarrier, Phase};
 use crate::mechanism::all_connections;
-use crate::receiver::options;
 use anyhow::{Context, Result, ensure};
 use std::net::TcpStream;
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -62,6 +60,11 @@ impl RivalArrivals {
         self.cpu_clock.get().map_or(0, |clock| clock::gettime(*clock))
     }
 
+    /// What is waited for, where anything is.
+    fn awaited(&self) -> Option<u64> {
+        Some(self.wanted.load(Ordering::Relaxed)).filter(|bytes| *bytes != NOT_ASKED)
+    }
+
     fn all_there(&self) -> bool {
         self.bytes.load(Ordering::SeqCst) >= self.wanted.load(Ordering::SeqCst)
     }
@@ -83,6 +86,7 @@ struct RivalTaken {
     missing: Vec<Missing>,
     counts: LoopCounts,
     null: NullTaken,
+    totals: Vec<(&'static str, u64)>,
 }
 
 /// What one thread received of a window, and when its first and its last piece came.
@@ -153,7 +157,12 @@ impl Arriving {
     }
 }
 
-pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result<RoleReport> {
+pub fn play(
+    task: &Task,
+    block: &BlockTask,
+    channel: &mut dyn Channel,
+    carrier: BlockCarrier,
+) -> Result<RoleReport> {
     let rivals = super::rival_tasks(task, block);
     let all = 1 + rivals.iter().map(|rival| all_connections(&rival.point) as usize).sum::<usize>();
     let listener = connection::offer_listener(task, channel, &task.point, all)?;
@@ -181,7 +190,7 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     let (shared, line, places) = (&side, &line, &places);
     let mut done = threads::together(&cpus, channel, |number| {
         let ready: Ready<'_, RivalTaken> = if let Some((rival, thread)) = places.get(number).copied() {
-            let source = receiver::source(&rivals[rival], &streams[rival][thread])?;
+            let source = (carrier.source)(&rivals[rival], &streams[rival][thread])?;
             // Before any turn: where CPUs are busy, a turn without a byte for this thread is over before it begins.
             shared.arrivals[rival][thread].received_by_this_thread()?;
             Box::new(move || shared.take(rival, thread, source))
@@ -198,12 +207,14 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         left = others;
         let (windows, first_bytes) = together(taken);
         let stream = &streams[rival][0][0];
-        let mut facts = connection::facts(stream);
-        facts.extend(options::facts(stream.as_raw_fd(), &rivals[rival].point));
+        let mut facts = (carrier.facts)(&rivals[rival], stream);
         facts.extend(threads::facts(cpus));
         let mut own = RoleReport { windows, facts, ..RoleReport::default() };
         own.totals.insert("bytes".into(), taken.iter().map(|taken| taken.bytes as f64).sum());
         own.totals.insert(FIRST_BYTES.into(), first_bytes);
+        for (id, count) in taken.iter().flat_map(|taken| &taken.totals) {
+            *own.totals.entry(id.to_string()).or_default() += *count as f64;
+        }
         null.add_own(taken.iter().map(|taken| taken.counts), &mut own.totals);
         report.rivals.push(own);
     }
@@ -228,6 +239,10 @@ impl Taking {
         let before = source.counts();
         let open = source.take_next()?;
         let after = source.counts();
+        if open && after.bytes == before.bytes {
+            // Nothing came: the turn may be another rival's.
+            return Ok(true);
+        }
         let phase = Phase::of(phase.load(Ordering::Relaxed));
         if phase != self.seen {
             self.seen = phase;
@@ -276,10 +291,13 @@ impl ReceivingSide<'_> {
             if own.all_there() {
                 own.arrived_ns.store(clock::monotonic_ns(), Ordering::SeqCst);
                 self.wake_for(&mut taking);
+            } else if let Some(bytes) = own.awaited() {
+                source.owed(bytes);
             }
         }
         source.whole()?;
         taking.taken.bytes = source.counts().bytes;
+        taking.taken.totals = source.totals();
         Ok(taking.over())
     }
 

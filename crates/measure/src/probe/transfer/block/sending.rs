@@ -6,11 +6,11 @@ use super::super::super::streaming::null::NullTurn;
 use super::super::super::streaming::sending::{Pump, add_sending, null_pump, window};
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Window};
+use super::super::connection;
 use super::super::held::{self, WindowTurn};
-use super::super::{connection, sender};
 use super::leader::{self, LeaderQuestion};
 use super::null::{LoopCounts, NullTaken};
-use super::{CONTROL, Phase, Turn};
+use super::{BlockCarrier, CONTROL, Phase, Turn};
 use crate::mechanism::{self, all_connections};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -85,6 +85,7 @@ struct Step<'a> {
     shares: Vec<Mutex<Share>>,
     /// The leader's line.
     line: TcpStream,
+    carrier: BlockCarrier,
     /// Another run measures beside this one, slice by slice.
     baton: Option<Baton>,
 }
@@ -130,7 +131,12 @@ struct Played {
     null: NullTaken,
 }
 
-pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result<RoleReport> {
+pub fn play(
+    task: &Task,
+    block: &BlockTask,
+    channel: &mut dyn Channel,
+    carrier: BlockCarrier,
+) -> Result<RoleReport> {
     let rivals = super::rival_tasks(task, block);
     let address = connection::offered_address(task)?;
     let line = connection::connect(address, &task.token, &task.point, CONTROL)?;
@@ -157,6 +163,7 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         enough: AtomicBool::new(false),
         shares: (0..count).map(|_| Mutex::default()).collect(),
         line,
+        carrier,
         baton: block.baton.map(Baton::inherited).transpose().context("cannot take turns with another run")?,
     };
     let cpus = threads::cpus(task, count)?;
@@ -164,7 +171,7 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     let done = threads::together(&cpus, channel, |number| {
         let start = |(rival, own): (&Task, &Vec<Vec<TcpStream>>)| {
             let Some(own) = own.get(number) else { return Ok(null_pump()) };
-            let senders = own.iter().map(|s| sender::start(rival, s)).collect::<Result<Vec<_>>>()?;
+            let senders = own.iter().map(|s| (carrier.start)(rival, s)).collect::<Result<Vec<_>>>()?;
             Pump::of(many::InTurn::of(senders, mechanism::per_call(&rival.point))?, rival)
         };
         let pumps = rivals.iter().zip(streams).map(start).collect::<Result<Vec<_>>>()?;
@@ -176,8 +183,8 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         stream.shutdown(Shutdown::Write).context("cannot close a stream")?;
     }
     let mut report = joined(done);
-    for (own, streams) in report.rivals.iter_mut().zip(streams) {
-        own.facts = connection::facts(&streams[0][0]);
+    for ((own, streams), rival) in report.rivals.iter_mut().zip(streams).zip(&rivals) {
+        own.facts = (carrier.facts)(rival, &streams[0][0]);
         own.facts.extend(threads::facts(&threads::cpus(task, streams.len())?));
     }
     Ok(report)
@@ -348,7 +355,7 @@ impl<'a> Thread<'a> {
     fn window(&mut self, rival: usize, deadline_ns: u64) -> Result<()> {
         let (step, streams) = (self.step, self.streams[rival]);
         let pump = &mut self.pumps[rival];
-        let carried = || sender::segments(streams);
+        let carried = || (step.carrier.segments)(streams);
         pump.until(deadline_ns.saturating_sub(step.rivals[rival].timing.window_ns))?;
         pump.sender.settle()?;
         let before = pump.reading(&carried)?;

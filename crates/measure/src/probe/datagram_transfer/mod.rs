@@ -1,0 +1,352 @@
+//! `datagram_transfer`: what it costs to move a datagram over UDP, by the way to send and to receive it, with nothing lost
+//! unsaid.
+//!
+//! Processes, windows, blocks and clocks are those of a transfer over TCP. Beside each pair of sockets there is such a
+//! connection: over it the receiver confirms what has come. Every datagram has a number: what is lost, doubled, late or cut
+//! is counted, and what is lost is looked for in the kernel's counters.
+
+mod loss;
+mod pair;
+mod places;
+mod receiving;
+mod sending;
+mod sequence;
+
+use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
+use super::streaming::{self, RECEIVER as RECEIVES, sending as streams, threads};
+use super::transfer::block::{self, BlockCarrier};
+use super::transfer::{Transfer, available, axes, connection, far, metrics};
+use super::{
+    Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, metrics,
+    quantities,
+};
+use crate::mechanism::{MESSAGES_PER_CALL, SEGMENTS, per_call, segments};
+use crate::message::{self, FIELDS};
+use crate::probe::transfer::axes::{
+    ALIGNMENT, MESSAGE_BYTES, MTU, OFFLOADS, PATH, PLACEMENT, SOCKET_BUFFER_BYTES, THREADS,
+};
+use anyhow::Result;
+use loss::{
+    CHECKSUM_DROPS, DEVICE_DROPS, DUPLICATED, LOST, Loss, QUEUE_DROPS, RECEIVE_BUFFER, REORDERED, SENT,
+    SOCKET_DROPS, TRUNCATED, WINDOW,
+};
+use std::collections::BTreeMap;
+use std::net::{Shutdown, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
+use syscost_core::axis::DefaultValues::{Ints, Names};
+use syscost_core::axis::{Axis, IntAxis, NameAxis, Point, Value};
+use syscost_core::sample::{Metric, Quantity, Sample};
+use syscost_host::Unavailable;
+use syscost_sys::datagram;
+
+pub struct DatagramTransfer;
+
+/// The axes that name a transfer's mechanism and receiver: the ways of datagrams are their values here.
+const MECHANISM: NameAxis = axes::MECHANISM;
+const RECEIVER: NameAxis = axes::RECEIVER;
+const RATE: IntAxis = IntAxis::new("datagram_rate");
+
+/// Headers before the payload: IPv4 and UDP.
+const HEADERS: u64 = 28;
+/// The largest payload that the length field of IPv4 leaves room for.
+const LARGEST: u64 = 65535 - HEADERS;
+/// Axes of a transfer over TCP that mean the same here.
+const SHARED: &[&str] = &[
+    FIELDS.id,
+    MESSAGE_BYTES.id,
+    THREADS.id,
+    PATH.id,
+    SOCKET_BUFFER_BYTES.id,
+    ALIGNMENT.id,
+    PLACEMENT.id,
+    MTU.id,
+    OFFLOADS.id,
+];
+/// Figures that only TCP or zero-copy has.
+const NOT_HERE: &[&str] = &[
+    "retransmits",
+    "data_segments_per_message",
+    "acknowledgements_per_message",
+    "completions_per_message",
+    "copied_fraction",
+    "queue_entries_per_message",
+    "enobufs_per_message",
+    "uncopied_fraction",
+];
+
+/// Datagrams a second; `None`: as many as the receiver confirms.
+fn rate(point: &Point) -> Option<u64> {
+    point.int(RATE).filter(|rate| *rate > 0)
+}
+
+fn own_axes() -> [Axis; 5] {
+    [
+        MECHANISM
+            .names(|| sending::WAYS.iter().map(|way| way.id).collect())
+            .help(
+                "how datagrams are sent: send(2), sendto(2) unconnected, sendmsg(2) of the fields, send(2) of each field with \
+                 MSG_MORE, sendmmsg(2), UDP_SEGMENT, sendmmsg(2) of segmented sends",
+            )
+            .default_on(Names(&["udp_send", "udp_sendmmsg", "udp_segment"])),
+        RECEIVER
+            .names(|| receiving::WAYS.iter().map(|way| way.id).collect())
+            .help("how datagrams are received: recv(2), recvmmsg(2), recvmsg(2) with UDP_GRO")
+            .default_on(Names(&["udp_recv", "udp_gro"])),
+        MESSAGES_PER_CALL.default_on(Ints(&[16])),
+        SEGMENTS,
+        RATE.count(0, 100_000_000)
+            .flag("datagram-rate", "datagrams a second")
+            .words(&[("confirmed", 0)])
+            .help(
+                "datagrams a second, all threads together, that nobody confirms, so that some may be lost; confirmed (or 0): \
+                 as fast as the receiver confirms them, and none is lost",
+            )
+            .default_on(Ints(&[0])),
+    ]
+}
+
+/// An axis of a transfer over TCP, with the sizes of datagrams.
+fn shared(id: &str) -> Axis {
+    let axis = axes::find(id);
+    match id {
+        _ if id == MESSAGE_BYTES.id => axis.default_on(Ints(&[64, 256, 1472])).quick_on(Ints(&[64, 1472])),
+        _ if id == THREADS.id => axis.default_on(Ints(&[1])),
+        _ => axis,
+    }
+}
+
+const CARRIER: BlockCarrier = BlockCarrier {
+    start: sending::start,
+    source: |task, streams| match streams {
+        [stream] => Ok(Box::new(receiving::start(task, stream)?)),
+        _ => anyhow::bail!("a thread has one pair of sockets"),
+    },
+    segments: |_| Ok(None),
+    facts: |_, _| BTreeMap::new(),
+};
+
+impl Probe for DatagramTransfer {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
+            id: "datagram_transfer",
+            title: "moving a datagram over UDP",
+            method: "As for a transfer over TCP, between two UDP sockets. The receiver confirms over a TCP connection beside \
+                     them, once in a quarter of what may be on its way, so that nothing is lost; what that costs is part of \
+                     both sides' CPU time. Every datagram has a number that the receiver checks.",
+            source: "udp(7), sendmmsg(2), recvmmsg(2)",
+            roles: streaming::ROLES,
+            far_role: Some(RECEIVES),
+            axis_rules: Some(&DatagramTransfer),
+            alternatives: Some(&DatagramTransfer),
+            ..ProbeAbout::DEFAULTS
+        }
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        let [mechanism, receiver, rest @ ..] = own_axes();
+        [mechanism, receiver].into_iter().chain(SHARED.iter().map(|id| shared(id))).chain(rest).collect()
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        message::fits(point)?;
+        point.text(PATH).map_or(Ok(()), available::path)?;
+        point.text(PLACEMENT).map_or(Ok(()), available::placement)?;
+        if far::host(point).is_some() {
+            return Err(Unavailable {
+                reason: "datagrams are measured between processes of one host".into(),
+                remedy: "name a path between two namespaces, or loopback".into(),
+            });
+        }
+        available::options(point, true)?;
+        fits_the_path(point)?;
+        let trial = UdpSocket::bind("127.0.0.1:0").ok();
+        let tried = |option: fn(i32) -> std::io::Result<()>, why: fn(std::io::Error) -> Unavailable| {
+            trial.as_ref().map_or(Ok(()), |socket| option(socket.as_raw_fd()).map_err(why))
+        };
+        if way(point).is_some_and(sending::SendWay::segments) {
+            tried(|socket| datagram::segment(socket, 64), sending::no_segments)?;
+        }
+        if point.text(RECEIVER).and_then(receiving::find).is_some_and(|way| way.coalesces) {
+            tried(datagram::coalesce, receiving::not_coalesced)?;
+        }
+        Ok(())
+    }
+
+    fn needs(&self, point: &Point) -> Needs {
+        let bytes = point.int(MESSAGE_BYTES).unwrap_or(0).saturating_mul(per_call(point) + 64);
+        Needs::memory(bytes.saturating_add(8 << 20).saturating_mul(point.int(THREADS).unwrap_or(1)))
+    }
+
+    fn figures(&self) -> Figures {
+        let own = metrics::METRICS.iter().filter(|metric| !NOT_HERE.contains(&metric.id)).copied();
+        Figures {
+            quantities: [metrics::QUANTITIES, QUANTITIES].concat(),
+            metrics: own.chain(METRICS.iter().copied()).collect(),
+            decisive: Transfer.figures().decisive,
+        }
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        Rights(vec![COUNT_IN_THE_KERNEL, NETWORK_SETTINGS])
+    }
+
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+        match (&task.block, task.role == RECEIVES) {
+            (Some(block), true) => block::play_receiver(task, block, channel, CARRIER),
+            (Some(block), false) => block::play_sender(task, block, channel, CARRIER),
+            (None, true) => receive(task, channel),
+            (None, false) => send(task, channel),
+        }
+    }
+
+    fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        let [received, sent] = reports else {
+            return Err(format!("a transfer has two sides, not {}", reports.len()));
+        };
+        let loss = Loss::of(point, received, sent)?;
+        if rate(point).is_none() {
+            loss.none()?;
+        }
+        streaming::within_totals(reports)?;
+        let pairs = received.windows.iter().zip(&sent.windows).enumerate();
+        let sample = |pair| {
+            let mut sample = streaming::sample(pair);
+            sample.quantities.extend(loss.quantities());
+            sample
+        };
+        Ok(pairs.map(sample).collect())
+    }
+
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        streaming::timing(point, base)
+    }
+}
+
+fn way(point: &Point) -> Option<&'static sending::SendWay> {
+    point.text(MECHANISM).and_then(sending::find)
+}
+
+/// Does a datagram fit the path in one piece, and the pieces of a send one packet?
+fn fits_the_path(point: &Point) -> Result<(), Unavailable> {
+    let Some(bytes) = point.int(MESSAGE_BYTES) else { return Ok(()) };
+    // Where nobody sets up the path, the kernel says it.
+    let most = point.int(MTU).map_or(LARGEST, |mtu| mtu - HEADERS);
+    if bytes > most {
+        return Err(Unavailable {
+            reason: format!(
+                "a datagram of {bytes} bytes is larger than the {most} that the path's MTU leaves"
+            ),
+            remedy: format!("--size {most}, or a larger --mtu"),
+        });
+    }
+    let together = bytes.saturating_mul(segments(point));
+    if together > LARGEST {
+        return Err(Unavailable {
+            reason: format!("segments of one send take {LARGEST} bytes at most, and these are {together}"),
+            remedy: format!("--segments {}", (LARGEST / bytes).max(1)),
+        });
+    }
+    Ok(())
+}
+
+impl AxisRules for DatagramTransfer {
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        match axis {
+            _ if axis == MESSAGES_PER_CALL.id => way(point).is_some_and(sending::SendWay::several),
+            _ if axis == SEGMENTS.id => way(point).is_some_and(sending::SendWay::segments),
+            _ if [MTU.id, OFFLOADS.id].contains(&axis) => Transfer.applies(axis, point),
+            _ => true,
+        }
+    }
+
+    fn decides(&self, axis: &str, point: &Point) -> bool {
+        [MESSAGE_BYTES.id, MTU.id, SEGMENTS.id].contains(&axis) || Transfer.decides(axis, point)
+    }
+
+    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
+        Transfer.settled(axis, point)
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        Transfer.substitute(axis, value)
+    }
+}
+
+impl Alternatives for DatagramTransfer {
+    fn chosen(&self, axis: &str) -> bool {
+        [MECHANISM.id, RECEIVER.id, MESSAGES_PER_CALL.id, SEGMENTS.id].contains(&axis)
+    }
+
+    /// At a rate of its own each may lose what it likes.
+    fn whole(&self, point: &Point) -> bool {
+        rate(point).is_none()
+    }
+
+    fn takes_turns(&self, point: &Point) -> bool {
+        rate(point).is_none()
+    }
+
+    fn is_control(&self, point: &Point) -> bool {
+        let first = (sending::WAYS[0].id, receiving::WAYS[0].id);
+        point.text(MECHANISM).zip(point.text(RECEIVER)) == Some(first)
+    }
+}
+
+fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+    let lines = connection::accept_all(task, channel)?;
+    threads::run(task, &lines, channel, |line| {
+        let mut source = receiving::start(task, line)?;
+        Ok(Box::new(move || streaming::receiving::take(task, &mut source)))
+    })
+}
+
+fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+    let lines = connection::connect_all(task)?;
+    threads::run(task, &lines, channel, |line: &TcpStream| {
+        let sender = sending::start(task, line)?;
+        Ok(Box::new(move || {
+            let done = streams::stream_messages(task, sender, &|| Ok(None))?;
+            // The receiver may have gone after the last note.
+            let _ = line.shutdown(Shutdown::Write);
+            Ok(done)
+        }))
+    })
+}
+
+const QUANTITIES: &[Quantity] = quantities! {
+    "round_sent", Count, "datagrams sent in the whole round";
+    "round_lost", Count, "of those, datagrams that did not come";
+    "round_duplicated", Count, "datagrams that came again";
+    "round_reordered", Count, "datagrams that came after one that was sent later";
+    "round_truncated", Count, "datagrams that came with another length";
+    "round_dropped_full", Count, "dropped at the receiver's socket for want of room (SO_MEMINFO)";
+    "round_dropped_checksum", Count, "dropped at the receiver's socket by a wrong checksum (/proc/net/snmp)";
+    "round_dropped_queue", Count, "dropped by queue disciplines of the sender's namespace";
+    "round_dropped_device", Count, "dropped by links of both namespaces (/proc/net/dev)";
+    "round_in_no_counter", Count, "lost, and in none of these counters";
+    "window_datagrams", Count, "datagrams that may be on their way";
+    "receive_buffer_bytes", Bytes, "SO_RCVBUF as the kernel granted it";
+};
+
+fn of_sent(sample: &Sample, lost: &str) -> Option<f64> {
+    let sent = sample.get("round_sent").filter(|sent| *sent > 0.0)?;
+    Some(sample.get(lost)? / sent)
+}
+
+const METRICS: &[Metric] = metrics! {
+    "lost_fraction", Ratio, Lower, "lost",
+        "datagrams of the round that did not come, of those that were sent",
+        |s, _| of_sent(s, "round_lost");
+    "dropped_full_fraction", Ratio, Lower, "dropped by a full receive buffer",
+        "of the datagrams that were sent",
+        |s, _| of_sent(s, "round_dropped_full");
+    "dropped_queue_fraction", Ratio, Lower, "dropped by queue disciplines",
+        "of the datagrams that were sent",
+        |s, _| of_sent(s, "round_dropped_queue");
+    "in_no_counter_fraction", Ratio, Lower, "lost in no counter",
+        "of the datagrams that were sent",
+        |s, _| of_sent(s, "round_in_no_counter");
+    "reordered_fraction", Ratio, Lower, "reordered",
+        "datagrams that came after one that was sent later, of those that were sent",
+        |s, _| of_sent(s, "round_reordered");
+};

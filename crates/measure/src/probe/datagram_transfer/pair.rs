@@ -1,0 +1,211 @@
+//! Two sockets that know each other, and the line between their processes: a proven TCP connection beside each pair.
+//!
+//! The receiver confirms over the line what has come, and the sender never has more on its way than the receiver's socket
+//! has room for: so nothing is lost, at any rate. Sources: udp(7), socket(7) (SO_RCVBUF, SO_RCVBUFFORCE).
+
+use crate::mechanism::{SOCKET_BUFFER_BYTES, per_call};
+use crate::probe::Task;
+use crate::probe::streaming::{RECEIVER, sending};
+use anyhow::{Context, Result};
+use socket2::SockRef;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_sys::optional::{CONGESTION, NODELAY};
+use syscost_sys::{datagram, socket};
+
+/// A side that waits for so long looks whether what it waits for can still come.
+pub const LOOK: Duration = Duration::from_millis(100);
+/// How often a sender that may send nothing looks, until it gives up.
+const PATIENCE: u32 = 50;
+/// What a receiver asks for where nobody named a size.
+const RECEIVE_BUFFER_BYTES: i32 = 4 << 20;
+/// On their way at most: more than is confirmed at a time, and little enough to stay in a cache.
+const MOST_OUTSTANDING: u64 = 512;
+
+/// One end of a pair.
+pub struct End {
+    pub socket: UdpSocket,
+    pub line: TcpStream,
+    pub peer: SocketAddr,
+    /// Datagrams that may be on their way.
+    pub window: u64,
+    /// Of the receiver, as granted.
+    pub buffer_bytes: u64,
+}
+
+/// Memory that the kernel charges a receive buffer for a datagram, generously: the data in a power of two with what the
+/// kernel keeps behind it, and the structure that describes it.
+fn charged(bytes: u64) -> u64 {
+    (bytes + 512).next_power_of_two() + 768
+}
+
+impl End {
+    pub fn of(task: &Task, stream: &TcpStream) -> Result<End> {
+        let mut line = stream.try_clone().context("cannot keep the line")?;
+        // A confirmation that Nagle's algorithm or a pacer holds back would be waited for.
+        NODELAY.tried(line.set_nodelay(true));
+        CONGESTION.tried(SockRef::from(&line).set_tcp_congestion(b"cubic"));
+        let mut own = line.local_addr()?;
+        own.set_port(0);
+        let socket = UdpSocket::bind(own).with_context(|| format!("cannot bind a UDP socket to {own}"))?;
+        datagram::refuse_fragments(socket.as_raw_fd(), own.is_ipv6())
+            .context("cannot set IP_MTU_DISCOVER")?;
+        let receives = task.role == RECEIVER;
+        let buffer_bytes = if receives { receive_buffer(&socket, task)? } else { 0 };
+        let fitting = buffer_bytes / charged(sending::message_bytes(task)?);
+        let said = [u64::from(socket.local_addr()?.port()), fitting.min(MOST_OUTSTANDING)];
+        line.write_all(&said.map(u64::to_le_bytes).concat())
+            .context("cannot tell the other side the port")?;
+        let mut heard = [0; 16];
+        line.read_exact(&mut heard).context("the other side told no port")?;
+        let word = |at: usize| u64::from_le_bytes(heard[8 * at..][..8].try_into().expect("eight bytes"));
+        let mut peer = line.peer_addr()?;
+        peer.set_port(word(0) as u16);
+        line.set_read_timeout(Some(LOOK)).context("cannot set SO_RCVTIMEO")?;
+        socket.set_read_timeout(Some(LOOK)).context("cannot set SO_RCVTIMEO")?;
+        let window = if receives { said[1] } else { word(1) };
+        let call = per_call(&task.point);
+        if window < call {
+            let fits = Unit::Bytes.format((buffer_bytes.max(1)) as f64);
+            return Err(Unavailable {
+                reason: format!(
+                    "a receive buffer of {fits} has room for {window} datagrams, and a call sends {call}"
+                ),
+                remedy: "run as root, or allow a larger one: sudo sysctl net.core.rmem_max=4194304".into(),
+            }
+            .into());
+        }
+        Ok(End { socket, line, peer, window, buffer_bytes })
+    }
+
+    pub fn fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// Connected, both ends hear of nobody else.
+    pub fn connect(&self) -> io::Result<()> {
+        self.socket.connect(self.peer)
+    }
+}
+
+/// As asked, or as much as there is; returns what the kernel granted.
+fn receive_buffer(socket: &UdpSocket, task: &Task) -> Result<u64> {
+    let asked = task.point.int(SOCKET_BUFFER_BYTES).unwrap_or(0);
+    if asked > 0 {
+        // What is not granted as asked has been told: the line has the same options.
+        SockRef::from(socket).set_recv_buffer_size(asked as usize).context("cannot set SO_RCVBUF")?;
+    } else if datagram::force_receive_buffer(socket.as_raw_fd(), RECEIVE_BUFFER_BYTES).is_err() {
+        SockRef::from(socket)
+            .set_recv_buffer_size(RECEIVE_BUFFER_BYTES as usize)
+            .context("cannot set SO_RCVBUF")?;
+    }
+    Ok(SockRef::from(socket).recv_buffer_size().context("cannot read SO_RCVBUF")? as u64)
+}
+
+/// The sender's view of what is on its way.
+pub struct Credit {
+    pub sent: u64,
+    confirmed: u64,
+    window: u64,
+    waits: u32,
+    /// The head of a word of which the rest has not come.
+    head: Vec<u8>,
+    /// Calls that heard confirmations.
+    pub calls: u64,
+}
+
+impl Credit {
+    pub fn of(window: u64) -> Credit {
+        Credit { sent: 0, confirmed: 0, window, waits: 0, head: Vec::new(), calls: 0 }
+    }
+
+    /// Waits until so many more may be on their way.
+    #[inline]
+    pub fn room(&mut self, end: &End, datagrams: u64) -> io::Result<()> {
+        while self.sent + datagrams - self.confirmed > self.window {
+            self.hear(end)?;
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, end: &End) -> io::Result<()> {
+        let mut words = [0; 512];
+        self.calls += 1;
+        match socket::receive(end.line.as_raw_fd(), &mut words, 0) {
+            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the receiver has gone")),
+            Ok(bytes) => {
+                self.waits = 0;
+                self.head.extend_from_slice(&words[..bytes]);
+                let whole = self.head.len() / 8 * 8;
+                if let Some(last) = self.head[..whole].last_chunk() {
+                    self.confirmed = u64::from_le_bytes(*last);
+                }
+                self.head.drain(..whole);
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock && self.waits < PATIENCE => {
+                self.waits += 1;
+                // What was sent last may be lost: nothing that comes later tells the receiver.
+                Note { sent: self.sent, ..Note::default() }.tell(&end.line)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(io::Error::new(
+                ErrorKind::TimedOut,
+                format!(
+                    "the receiver has confirmed nothing for {} s: it stopped",
+                    (LOOK * PATIENCE).as_secs()
+                ),
+            )),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What a sender says of itself where the receiver may wait in vain, and at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Note {
+    pub sent: u64,
+    /// Dropped on its side, in its namespace.
+    pub queue: u64,
+    pub device: u64,
+    pub last: bool,
+}
+
+impl Note {
+    pub const BYTES: usize = 32;
+
+    pub fn tell(&self, mut line: &TcpStream) -> io::Result<()> {
+        let words = [self.sent, self.queue, self.device, u64::from(self.last)];
+        line.write_all(&words.map(u64::to_le_bytes).concat())
+    }
+
+    pub fn of(bytes: &[u8; Note::BYTES]) -> Note {
+        let word = |at: usize| u64::from_le_bytes(bytes[8 * at..][..8].try_into().expect("eight bytes"));
+        Note { sent: word(0), queue: word(1), device: word(2), last: word(3) != 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_heard_as_it_was_told() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut far, _) = listener.accept().unwrap();
+        let note = Note { sent: 1 << 40, queue: 3, device: 4, last: true };
+        note.tell(&near).unwrap();
+        let mut bytes = [0; Note::BYTES];
+        far.read_exact(&mut bytes).unwrap();
+        assert_eq!(Note::of(&bytes), note);
+    }
+
+    #[test]
+    fn a_datagram_is_charged_more_than_it_holds() {
+        assert!(charged(64) >= 768 && charged(1472) >= 2304 && charged(65507) >= 65507 + 2304);
+    }
+}
