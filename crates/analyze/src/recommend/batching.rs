@@ -53,7 +53,9 @@ impl BatchingAdvice {
         let ways = || line.steps.iter().flat_map(|step| step.measured.iter().map(|measured| &measured.way));
         let takes = |way: &Way| {
             let about = way.text(RIVALS).and_then(mechanism::find).map(|mechanism| mechanism.about());
-            about.is_some_and(|about| about.axes.iter().any(|axis| axis.id == MESSAGES_PER_CALL.id))
+            let may =
+                about.is_some_and(|about| about.axes.iter().any(|axis| axis.id == MESSAGES_PER_CALL.id));
+            may || mechanism::per_call(way) > 1
         };
         if !ways().any(takes) {
             return None;

@@ -107,6 +107,7 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     ("os-more", include_str!("../../specs/os-more.toml")),
     ("latency", include_str!("../../specs/latency.toml")),
     ("nodelay", include_str!("../../specs/nodelay.toml")),
+    ("udp", include_str!("../../specs/udp.toml")),
     ("overlay", include_str!("../../specs/overlay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),
     ("pa02-60", include_str!("../../specs/pa02-60.toml")),

@@ -350,3 +350,6 @@ const METRICS: &[Metric] = metrics! {
         "datagrams that came after one that was sent later, of those that were sent",
         |s, _| of_sent(s, "round_reordered");
 };
+
+#[cfg(test)]
+mod tests;

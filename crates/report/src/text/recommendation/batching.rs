@@ -7,6 +7,7 @@ use syscost_analyze::recommend::advice::Advice;
 use syscost_analyze::recommend::batching::{BatchingAdvice, BatchingRange, BatchingVerdict};
 use syscost_core::units::significant;
 use syscost_measure::mechanism;
+use syscost_measure::probe::transfer::axes::RECEIVER;
 
 /// Messages a second at which waiting for a batch is told.
 const WAITING_RATE: u64 = 10_000;
@@ -27,6 +28,15 @@ fn most_per_call(known: &BatchingAdvice) -> Option<u64> {
     ranges.iter().filter(|range| helps(range)).map(|range| mechanism::per_call(&range.batched)).max()
 }
 
+/// With its receiver, where that is another one than without a batch.
+fn batched_way(range: &BatchingRange) -> String {
+    let name = range.batched.text(RIVALS).unwrap_or_default();
+    match [&range.batched, &range.single].map(|way| way.text(RECEIVER)) {
+        [Some(receiver), Some(single)] if receiver != single => format!("{name} (receiver {receiver})"),
+        _ => name.to_string(),
+    }
+}
+
 fn helps(range: &BatchingRange) -> bool {
     matches!(range.verdict, BatchingVerdict::MattersMost | BatchingVerdict::Helps)
 }
@@ -41,7 +51,7 @@ impl AdviceWords<'_> {
             far(a).total_cmp(&far(b))
         })?;
         let n = mechanism::per_call(&most.batched);
-        let name = most.batched.text(RIVALS).unwrap_or_default();
+        let name = batched_way(most);
         let (from, to) = (best.iter().map(|r| r.from).min()?, best.iter().map(|r| r.to).max()?);
         let sizes = self.words.sizes(self.along, &advice.scope.held).range(from, to);
         let gain =
@@ -55,7 +65,7 @@ impl AdviceWords<'_> {
         let id = advice.metric;
         let sizes = self.words.sizes(self.along, &advice.scope.held).range(range.from, range.to);
         let n = mechanism::per_call(&range.batched);
-        let name = range.batched.text(RIVALS).unwrap_or_default();
+        let name = batched_way(range);
         let up_to = if range.from == range.to { "" } else { "up to " };
         let by = format!("{up_to}{} {}", self.by(id, range.gain.ratio.value), self.comparative(id));
         match range.verdict {
