@@ -12,7 +12,6 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
-use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_sys::optional::{CONGESTION, NODELAY};
 use syscost_sys::{datagram, socket};
@@ -69,13 +68,13 @@ impl End {
         socket.set_read_timeout(Some(LOOK)).context("cannot set SO_RCVTIMEO")?;
         let window = if receives { said[1] } else { word(1) };
         let call = per_call(&task.point);
-        if window < call {
-            let fits = Unit::Bytes.format((buffer_bytes.max(1)) as f64);
+        if window < call && super::rate(&task.point).is_none() {
             return Err(Unavailable {
                 reason: format!(
-                    "a receive buffer of {fits} has room for {window} datagrams, and a call sends {call}"
+                    "the receive buffer has room for {window} datagrams, and a call sends {call}"
                 ),
-                remedy: "run as root, or allow a larger one: sudo sysctl net.core.rmem_max=4194304".into(),
+                remedy: "--socket-buffer for a larger one, or fewer datagrams a call (--batch, --segments)"
+                    .into(),
             }
             .into());
         }

@@ -159,6 +159,8 @@ pub struct DatagramSource {
     looks: u32,
     note: Note,
     gone: bool,
+    /// The empty datagram has come.
+    end_came: bool,
     verify_all: bool,
     before: NamespaceDrops,
     threads: u64,
@@ -199,6 +201,7 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<DatagramSource> {
         looks: 0,
         note: Note::default(),
         gone: false,
+        end_came: false,
         verify_all: task.verify_all,
         before,
         threads: task.point.int(THREADS).unwrap_or(1),
@@ -241,6 +244,7 @@ impl DatagramSource {
     #[cold]
     fn end(&mut self) -> Result<()> {
         self.arrivals.ended = false;
+        self.end_came = true;
         // The note was told before.
         while !self.gone && self.hear(0)? {}
         self.known = self.known.max(self.note.sent);
@@ -324,13 +328,16 @@ impl Source for DatagramSource {
     fn totals(&self) -> Vec<(&'static str, u64)> {
         let DatagramArrivals { sequence, truncated, .. } = &self.arrivals;
         let here = NamespaceDrops::now().since(self.before);
+        // The end of a stream is a datagram too, which a full socket drops.
+        let drops = u64::from(datagram::drops(self.end.fd()).unwrap_or(0));
+        let of_end = u64::from(!self.end_came && drops > sequence.lost());
         vec![
             (super::SENT, self.note.sent),
             (super::LOST, sequence.lost()),
             (super::DUPLICATED, sequence.duplicated),
             (super::REORDERED, sequence.reordered),
             (super::TRUNCATED, *truncated),
-            (super::SOCKET_DROPS, datagram::drops(self.end.fd()).unwrap_or(0).into()),
+            (super::SOCKET_DROPS, drops - of_end),
             (super::CHECKSUM_DROPS, here.checksum / self.threads),
             (super::QUEUE_DROPS, self.note.queue),
             (super::DEVICE_DROPS, self.note.device + here.device / self.threads),
