@@ -13,6 +13,7 @@ mod schema;
 mod search;
 mod common;
 mod cleanup;
+mod datagrams;
 mod formula;
 mod groups;
 mod latency;

@@ -1,0 +1,158 @@
+//! Datagrams: every way to send and to receive them, every byte verified; and what is lost, told by where it was dropped.
+
+use crate::common::{self, SYSCOST, all_verify};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use syscost_experiment::run::{Run, RunDir};
+
+const SENDERS: &str =
+    "udp_send,udp_sendto,udp_sendmsg,udp_more,udp_sendmmsg,udp_segment,udp_sendmmsg_segment";
+const RECEIVERS: &str = "udp_recv,udp_recvmmsg,udp_gro";
+
+#[test]
+fn every_way_to_send_to_every_way_to_receive() {
+    all_verify(
+        "datagram_transfer",
+        &[
+            ("mechanism", SENDERS),
+            ("receiver", RECEIVERS),
+            ("size", "64,65,1000"),
+            ("batch", "3"),
+            ("segments", "2,7"),
+            ("path", "loopback"),
+            ("placement", "none"),
+        ],
+    );
+}
+
+#[test]
+fn several_threads_each_have_a_pair_of_their_own() {
+    all_verify(
+        "datagram_transfer",
+        &[
+            ("mechanism", "udp_send,udp_segment"),
+            ("receiver", RECEIVERS),
+            ("size", "300"),
+            ("threads", "3"),
+            ("path", "loopback"),
+            ("placement", "none"),
+        ],
+    );
+}
+
+/// Two namespaces with names, joined by a link; gone when dropped.
+struct Pair([String; 2]);
+
+fn ip(words: &str) -> bool {
+    let done = Command::new("ip").args(words.split(' ')).stderr(Stdio::null()).status();
+    done.is_ok_and(|status| status.success())
+}
+
+impl Pair {
+    fn new(test: &str) -> Option<Pair> {
+        if !common::is_root(test) {
+            return None;
+        }
+        let pair = Pair(["a", "b"].map(|side| format!("scu{side}{}-{test:.4}", std::process::id())));
+        let [near, far] = &pair.0;
+        let steps = [
+            format!("netns add {near}"),
+            format!("netns add {far}"),
+            format!("link add v0 netns {near} type veth peer name v1 netns {far}"),
+            format!("-n {near} address add 10.77.0.1/24 dev v0"),
+            format!("-n {far} address add 10.77.0.2/24 dev v1"),
+            format!("-n {near} link set v0 up"),
+            format!("-n {far} link set v1 up"),
+        ];
+        if let Some(refused) = steps.iter().find(|step| !ip(step)) {
+            common::skipped(test, &format!("ip {refused}"));
+            return None;
+        }
+        Some(pair)
+    }
+
+    fn exec(&self, side: usize, words: &str) -> bool {
+        ip(&format!("netns exec {} {words}", self.0[side]))
+    }
+
+    fn path(&self) -> String {
+        format!("netns:{},{}", self.0[0], self.0[1])
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        for side in &self.0 {
+            ip(&format!("netns del {side}"));
+        }
+    }
+}
+
+/// Runs one way with so many rounds of one window.
+fn run(folder: &Path, path: &str, axes: &str) -> Output {
+    let probe =
+        format!("[[probe]]\nid = \"datagram_transfer\"\npath = \"{path}\"\nplacement = \"none\"\n{axes}");
+    let spec = common::experiment(folder, 2, "30s", ("5ms", "40ms", 1), &probe);
+    let out = folder.join("run");
+    Command::new(SYSCOST).arg("run").arg(spec).arg("--out").arg(out).output().expect("syscost runs")
+}
+
+fn recorded(folder: &Path) -> Run {
+    RunDir::load(&folder.join("run")).expect("a run")
+}
+
+/// What each round says of its datagrams.
+fn rounds(run: &Run, wanted: [&str; 4]) -> Vec<[f64; 4]> {
+    run.samples.iter().map(|sample| wanted.map(|id| sample.get(id).expect("every round says it"))).collect()
+}
+
+#[test]
+fn what_a_queue_discipline_drops_is_counted_by_it() {
+    let Some(pair) = Pair::new("queue") else { return };
+    if !pair.exec(0, "tc qdisc add dev v0 root tbf rate 50mbit burst 16k limit 16k") {
+        return common::skipped("queue", "tc qdisc add .. tbf");
+    }
+    let folder = tempfile::tempdir().expect("a scratch directory");
+    let axes = "mechanism = \"udp_send\"\nreceiver = \"udp_recv\"\nsize = 1000\ndatagram-rate = 20000";
+    let done = run(folder.path(), &pair.path(), axes);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let counts = rounds(
+        &recorded(folder.path()),
+        ["round_sent", "round_lost", "round_dropped_queue", "round_in_no_counter"],
+    );
+    assert_eq!(counts.len(), 2);
+    for [sent, lost, queue, nowhere] in counts {
+        // Three in five, about: 20,000 datagrams of 1042 bytes are 167 Mbit/s.
+        assert!(lost > 0.3 * sent && lost < sent, "{lost} of {sent}");
+        assert_eq!((queue, nowhere), (lost, 0.0));
+    }
+    // Where nothing may be lost, the receiver's window fits no such queue: the loss is an error that names the place.
+    let small = "tc qdisc change dev v0 root tbf rate 50mbit burst 2k limit 4k";
+    assert!(pair.exec(0, small));
+    let other = tempfile::tempdir().expect("a scratch directory");
+    let axes = "mechanism = \"udp_send\"\nreceiver = \"udp_recv\"\nsize = 1000";
+    let done = run(other.path(), &pair.path(), axes);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    assert!(!done.status.success(), "{said}");
+    let failures: Vec<String> =
+        recorded(other.path()).record.failures.iter().map(|failure| format!("{failure:?}")).collect();
+    assert!(failures.iter().any(|why| why.contains("by queue disciplines")), "{failures:?}");
+}
+
+#[test]
+fn what_a_full_receive_buffer_drops_is_counted_by_its_socket() {
+    let folder = tempfile::tempdir().expect("a scratch directory");
+    let axes = "mechanism = \"udp_sendmmsg\"\nreceiver = \"udp_recv\"\nsize = 1000\nbatch = 64\n\
+                socket-buffer = 8192\ndatagram-rate = 100000";
+    let done = run(folder.path(), "loopback", axes);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let counts = rounds(
+        &recorded(folder.path()),
+        ["round_sent", "round_lost", "round_dropped_full", "round_in_no_counter"],
+    );
+    assert_eq!(counts.len(), 2, "the end of a stream, which is dropped too, is none of its datagrams");
+    for [sent, lost, full, nowhere] in counts {
+        assert!(lost > 0.1 * sent, "{lost} of {sent}: 64 at once do not fit 16 KiB");
+        assert_eq!((full, nowhere), (lost, 0.0));
+    }
+}
