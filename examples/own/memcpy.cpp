@@ -55,4 +55,4 @@ const syscost_operation *const operations[] = { &with_memcpy, &with_copy };
 
 } // namespace
 
-const syscost_exports syscost_object = { SYSCOST_VERSION, sizeof(syscost_exports), operations, 2, nullptr, 0 };
+const syscost_exports syscost_object = { SYSCOST_VERSION, sizeof(syscost_exports), operations, 2, nullptr, 0, nullptr, 0 };

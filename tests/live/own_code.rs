@@ -38,8 +38,11 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 /// What `check --json` says of each case: its name in the plan, and why it failed.
 fn checked(folder: &Path, option: &str, values: &str, axis: &str) -> Vec<(String, Option<String>)> {
     let mut arguments = vec!["check", option, values, "--json"];
-    if option == "--mechanism" {
+    if option != "--operation" {
         arguments.extend(["--path", "loopback", "--size", "4K", "--threads", "1"]);
+    }
+    if option == "--receiver" {
+        arguments.extend(["--mechanism", "send"]);
     }
     let done = run(folder, &arguments);
     assert_eq!(done.status.code(), Some(1), "{}", said(&done));
@@ -82,6 +85,69 @@ fn a_mechanism_that_goes_wrong_fails_by_its_name_and_the_others_go_on() {
     failed(&all, "liar_fails", &["No buffer space"]);
     failed(&all, "liar_refuses", &["Permission denied"]);
     assert_eq!(all.len(), 10, "{all:?}");
+}
+
+#[test]
+fn a_receiver_that_goes_wrong_fails_by_its_name_and_the_others_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let object = folder.path().join("liars.so");
+    if compiled("a_receiver_that_goes_wrong", "gcc", LIARS, &object, &[]).is_none() {
+        return;
+    }
+    let all = checked(folder.path(), "--receiver", "./liars.so,recv", "receiver");
+    for works in ["taker_honest", "recv"] {
+        assert!(all.contains(&(works.into(), None)), "{works}: {all:?}");
+    }
+    failed(&all, "taker_skips", &["is not what was sent"]);
+    failed(&all, "taker_more", &["off the socket, and handed back"]);
+    failed(&all, "taker_fewer", &["is not what was sent"]);
+    failed(&all, "taker_again", &["off the socket, and handed back"]);
+    failed(&all, "taker_ends", &["says that the stream has ended"]);
+    failed(&all, "taker_nothing", &["3 pieces"]);
+    failed(&all, "taker_crash", &["SIGABRT"]);
+    failed(&all, "taker_hangs", &["did not answer in time"]);
+    assert_eq!(all.len(), 10, "{all:?}");
+}
+
+#[test]
+fn a_receiver_takes_turns_with_the_built_in_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let object = folder.path().join("receivers.so");
+    let source = format!("{EXAMPLES}/receivers.c");
+    let Some(_) = compiled("a_receiver_takes_turns", "gcc", &source, &object, &["-pedantic"]) else { return };
+    let receivers = "recv,./receivers.so:my_recv_message,mine=./receivers.so:my_recv";
+    let more = ["--size", "4K", "--threads", "1", "--time-limit", "8s", "--quiet", "--out", "run"];
+    let rivals = ["run", "--mechanism", "send", "--path", "loopback", "--receiver", receivers];
+    let done = run(folder.path(), &[&rivals[..], &more].concat());
+    // 1: a round may fail on a machine that is busy with other tests.
+    assert!(matches!(done.status.code(), Some(0 | 1)), "{}", said(&done));
+    let slices = fs::read_to_string(folder.path().join("run/slices.csv")).unwrap();
+    let record: Value =
+        serde_json::from_slice(&fs::read(folder.path().join("run/run.json")).unwrap()).unwrap();
+    let cases = record["plan"]["cases"].as_array().unwrap();
+    let samples = fs::read_to_string(folder.path().join("run/samples.csv")).unwrap();
+    for name in ["recv", "mine", "my_recv_message"] {
+        let case = cases.iter().position(|case| case["point"]["receiver"] == name).expect(name).to_string();
+        let rows = |csv: &str| csv.lines().filter(|row| row.split(',').nth(2) == Some(&case)).count();
+        assert!(rows(&slices) > 0, "{name} took turns");
+    }
+    assert!(samples.lines().count() > 3, "{samples}");
+    // One connection or several, and exchanges: the same receiver, verified to the last byte.
+    for (what, more) in [("transfer", &["--connections", "4"][..]), ("tcp_latency", &["--loop", "closed"])] {
+        let check = [
+            "check",
+            what,
+            "--mechanism",
+            "send",
+            "--path",
+            "loopback",
+            "--receiver",
+            "./receivers.so:my_recv",
+        ];
+        let done = run(folder.path(), &[&check[..], more, &["--size", "64,64K", "--threads", "1"]].concat());
+        assert!(done.status.success(), "{more:?}: {}", said(&done));
+        common::some_verified(&said(&done));
+    }
 }
 
 #[test]
@@ -193,7 +259,7 @@ fn the_header_and_the_examples_compile_and_work() {
 #[test]
 fn what_new_writes_compiles_and_works() {
     let folder = tempfile::tempdir().unwrap();
-    for kind in ["operation", "mechanism"] {
+    for kind in ["operation", "mechanism", "receiver"] {
         for (language, tool, object) in
             [("c", "make", "mine.so"), ("rust", "cargo", "target/release/libmine.so")]
         {
@@ -209,8 +275,11 @@ fn what_new_writes_compiles_and_works() {
                 continue;
             };
             assert!(built.status.success(), "{kind} {language}: {}", said(&built));
-            let path: &[&str] =
-                if kind == "mechanism" { &["--path", "loopback", "--size", "64,64K"] } else { &[] };
+            let path: &[&str] = match kind {
+                "operation" => &[],
+                "mechanism" => &["--path", "loopback", "--size", "64,64K"],
+                _ => &["--mechanism", "send", "--path", "loopback", "--size", "64,64K"],
+            };
             let option = format!("--{kind}");
             let done = run(&mine, &[&["check", &option, &format!("./{object}")], path].concat());
             assert!(done.status.success(), "{kind} {language}: {}", said(&done));

@@ -6,27 +6,39 @@ use crate::own_code::is_plain;
 use anyhow::{Result, bail, ensure};
 use std::path::Path;
 use syscost_experiment::run::directory::OpenDirectory;
+use syscost_measure::own::OwnKind;
 use syscost_sys::own_object::HEADER;
 
 /// A file of the folder: its name and text, in which words in capitals stand for what is asked for.
 type Template = (&'static str, &'static str);
 
 const README: Template = ("README.md", include_str!("new/README.md"));
-const C: [[Template; 2]; 2] = [
-    [("NAME.c", include_str!("new/operation.c")), ("Makefile", include_str!("new/Makefile"))],
-    [("NAME.c", include_str!("new/mechanism.c")), ("Makefile", include_str!("new/Makefile"))],
-];
-const RUST: [[Template; 2]; 2] = [
-    [("src/lib.rs", include_str!("new/operation.rs.txt")), ("Cargo.toml", include_str!("new/Cargo.toml"))],
-    [("src/lib.rs", include_str!("new/mechanism.rs.txt")), ("Cargo.toml", include_str!("new/Cargo.toml"))],
-];
+const MAKEFILE: Template = ("Makefile", include_str!("new/Makefile"));
+const MANIFEST: Template = ("Cargo.toml", include_str!("new/Cargo.toml"));
+
+/// The code alone, in C and in Rust.
+fn sources(kind: OwnKind) -> [&'static str; 2] {
+    match kind {
+        OwnKind::Operation => [include_str!("new/operation.c"), include_str!("new/operation.rs.txt")],
+        OwnKind::Mechanism => [include_str!("new/mechanism.c"), include_str!("new/mechanism.rs.txt")],
+        OwnKind::Receiver => [include_str!("new/receiver.c"), include_str!("new/receiver.rs.txt")],
+    }
+}
+
+/// `None`: the header alone.
+fn kind(asked: NewKind) -> Option<OwnKind> {
+    match asked {
+        NewKind::Operation => Some(OwnKind::Operation),
+        NewKind::Mechanism => Some(OwnKind::Mechanism),
+        NewKind::Receiver => Some(OwnKind::Receiver),
+        NewKind::Header => None,
+    }
+}
 
 pub fn run(args: &NewArgs) -> Result<()> {
-    if args.kind == NewKind::Header {
-        return output::print(HEADER);
-    }
+    let Some(kind) = kind(args.kind) else { return output::print(HEADER) };
     let Some(name) = &args.name else {
-        bail!("name what is new: syscost new {} my_{}", word(args.kind), word(args.kind))
+        bail!("name what is new: syscost new {} my_{}", kind.word(), kind.word())
     };
     ensure!(
         is_plain(name),
@@ -34,10 +46,13 @@ pub fn run(args: &NewArgs) -> Result<()> {
     );
     let folder = Path::new(name);
     ensure!(!folder.exists(), "{name} is there already: what is new needs a folder of its own");
-    let sends = usize::from(args.kind == NewKind::Mechanism);
-    let files = if args.lang == CodeLanguage::C { C[sends] } else { RUST[sends] };
-    for (file, text) in files.into_iter().chain([README]) {
-        write(folder, &file.replace("NAME", name), &filled(text, args, name))?;
+    let [c, rust] = sources(kind);
+    let files = match args.lang {
+        CodeLanguage::C => [("NAME.c", c), MAKEFILE, README],
+        CodeLanguage::Rust => [("src/lib.rs", rust), MANIFEST, README],
+    };
+    for (file, text) in files {
+        write(folder, &file.replace("NAME", name), &filled(text, kind, args.lang, name))?;
     }
     if args.lang == CodeLanguage::C {
         write(folder, "syscost.h", HEADER)?;
@@ -52,26 +67,26 @@ fn write(folder: &Path, file: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-fn word(kind: NewKind) -> &'static str {
-    if kind == NewKind::Mechanism { "mechanism" } else { "operation" }
-}
-
 /// How it is compiled, in its folder.
 fn build(language: CodeLanguage) -> &'static str {
     if language == CodeLanguage::C { "make" } else { "cargo build --release" }
 }
 
-fn filled(text: &str, args: &NewArgs, name: &str) -> String {
-    let sends = args.kind == NewKind::Mechanism;
-    let object = match args.lang {
+fn filled(text: &str, kind: OwnKind, language: CodeLanguage, name: &str) -> String {
+    let object = match language {
         CodeLanguage::C => format!("./{name}.so"),
         CodeLanguage::Rust => format!("./target/release/lib{name}.so"),
     };
+    let rivals = match kind {
+        OwnKind::Operation => "",
+        OwnKind::Mechanism => ",send,sendmsg",
+        OwnKind::Receiver => ",recv --mechanism send",
+    };
     text.replace("NAME", name)
-        .replace("KIND", word(args.kind))
-        .replace("LANGUAGE", if args.lang == CodeLanguage::C { "C" } else { "Rust" })
-        .replace("BUILD", build(args.lang))
+        .replace("KIND", kind.word())
+        .replace("LANGUAGE", if language == CodeLanguage::C { "C" } else { "Rust" })
+        .replace("BUILD", build(language))
         .replace("OBJECT", &object)
-        .replace(" PATH_LOOPBACK", if sends { " --path loopback" } else { "" })
-        .replace("RIVALS", if sends { ",send,sendmsg" } else { "" })
+        .replace(" PATH_LOOPBACK", if kind == OwnKind::Operation { "" } else { " --path loopback" })
+        .replace("RIVALS", rivals)
 }

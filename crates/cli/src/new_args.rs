@@ -9,6 +9,8 @@ pub enum NewKind {
     Operation,
     /// A way to send: open, send, flush, close
     Mechanism,
+    /// A way to receive: open, receive, close
+    Receiver,
     /// syscost.h, to standard output
     Header,
 }

@@ -5,14 +5,18 @@ use anyhow::{Result, anyhow, bail, ensure};
 use std::ffi::OsString;
 use syscost_experiment::spec::Spec;
 use syscost_harness::own as objects;
-use syscost_measure::own::{self, OwnCode, OwnEntry, OwnObject};
+use syscost_measure::own::{self, OwnCode, OwnEntry, OwnKind, OwnObject};
 use syscost_measure::probe::own_operation::OWN_OPERATION;
-use syscost_measure::probe::transfer::axes::MECHANISM;
-use syscost_measure::{mechanism, probe};
+use syscost_measure::probe::transfer::axes::{MECHANISM, RECEIVER};
+use syscost_measure::{mechanism, probe, receiver};
 
-/// Options whose values may be objects: does what they name send?
-const OPTIONS: [(&str, Option<bool>); 3] =
-    [("--mechanism", Some(true)), ("--operation", Some(false)), ("--own", None)];
+/// Options whose values may be objects, and what they name.
+const OPTIONS: [(&str, Option<OwnKind>); 4] = [
+    ("--mechanism", Some(OwnKind::Mechanism)),
+    ("--receiver", Some(OwnKind::Receiver)),
+    ("--operation", Some(OwnKind::Operation)),
+    ("--own", None),
+];
 
 /// The command line with names in place of objects, all of which are known from here on.
 pub fn taken_in(arguments: &[OsString]) -> Result<Vec<OsString>> {
@@ -21,15 +25,15 @@ pub fn taken_in(arguments: &[OsString]) -> Result<Vec<OsString>> {
     let mut option = None;
     for argument in arguments {
         let text = argument.to_string_lossy();
-        let joined = OPTIONS.iter().find_map(|(name, sends)| {
-            Some((*name, *sends, text.strip_prefix(name)?.strip_prefix('=')?.to_string()))
+        let joined = OPTIONS.iter().find_map(|(name, kind)| {
+            Some((*name, *kind, text.strip_prefix(name)?.strip_prefix('=')?.to_string()))
         });
-        if let Some((name, sends, values)) = joined {
-            taken.push(format!("{name}={}", named(&values, sends, &mut asked)?).into());
-        } else if let Some(sends) = option.take() {
-            taken.push(named(&text, sends, &mut asked)?.into());
+        if let Some((name, kind, values)) = joined {
+            taken.push(format!("{name}={}", named(&values, kind, &mut asked)?).into());
+        } else if let Some(kind) = option.take() {
+            taken.push(named(&text, kind, &mut asked)?.into());
         } else {
-            option = OPTIONS.iter().find(|(name, _)| text == *name).map(|(_, sends)| *sends);
+            option = OPTIONS.iter().find(|(name, _)| text == *name).map(|(_, kind)| *kind);
             taken.push(argument.clone());
         }
     }
@@ -43,19 +47,18 @@ fn is_object(text: &str) -> bool {
 }
 
 /// The values with names in place of objects.
-fn named(values: &str, sends: Option<bool>, asked: &mut Vec<OwnObject>) -> Result<String> {
+fn named(values: &str, kind: Option<OwnKind>, asked: &mut Vec<OwnObject>) -> Result<String> {
     let mut names = Vec::new();
     for value in values.split(',') {
         if !is_object(value) {
             names.push(value.to_string());
             continue;
         }
-        let object = described(value, sends)?;
+        let object = described(value, kind)?;
         names.extend(object.codes.iter().map(|code| code.name.clone()));
         let known = asked.iter().flat_map(|object| object.codes.iter().map(move |code| (object, code)));
         let new = |code: &&OwnEntry| {
-            let same =
-                known.clone().find(|(_, other)| (&other.name, other.sends) == (&code.name, code.sends));
+            let same = known.clone().find(|(_, other)| (&other.name, other.kind) == (&code.name, code.kind));
             match same {
                 Some((other, _)) if other.sha256 != object.sha256 => Err(anyhow!(
                     "{} and {} both offer {}: give each a name of its own, as in old={}",
@@ -79,7 +82,7 @@ fn named(values: &str, sends: Option<bool>, asked: &mut Vec<OwnObject>) -> Resul
 }
 
 /// `[LABEL=]FILE[:NAME]`: the file's object, with those of its codes that are meant.
-fn described(value: &str, sends: Option<bool>) -> Result<OwnObject> {
+fn described(value: &str, kind: Option<OwnKind>) -> Result<OwnObject> {
     let (label, rest) = match value.split_once('=') {
         Some((label, rest)) if !label.contains(['/', '.']) => (Some(label), rest),
         _ => (None, value),
@@ -91,10 +94,10 @@ fn described(value: &str, sends: Option<bool>) -> Result<OwnObject> {
     let mut object = objects::describe(file).map_err(|why| anyhow!(why))?;
     let offered: Vec<String> = object.codes.iter().map(|code| code.name.clone()).collect();
     object.codes.retain(|code| {
-        sends.is_none_or(|sends| sends == code.sends) && name.is_none_or(|name| name == code.name)
+        kind.is_none_or(|kind| kind == code.kind) && name.is_none_or(|name| name == code.name)
     });
     if object.codes.is_empty() {
-        let kind = if sends == Some(false) { "operation" } else { "mechanism" };
+        let kind = kind.map_or("code", OwnKind::word);
         let wanted = name.map(|name| format!(" {name}")).unwrap_or_default();
         bail!("{file} has no {kind}{wanted}: it offers {}", offered.join(", "));
     }
@@ -114,7 +117,7 @@ fn described(value: &str, sends: Option<bool>) -> Result<OwnObject> {
 
 /// Can plans and records call it so, and its axes?
 fn usable(code: &OwnEntry) -> Result<()> {
-    let OwnEntry { name, sends, .. } = code;
+    let OwnEntry { name, kind, .. } = code;
     ensure!(
         is_plain(name),
         "the name {name:?} of your code needs a lower-case letter, then letters, digits and _"
@@ -123,7 +126,11 @@ fn usable(code: &OwnEntry) -> Result<()> {
         let about = known.about();
         about.id == name || about.aliases.iter().any(|alias| alias.replace('-', "_") == *name)
     };
-    let taken = *sends && mechanism::ALL.iter().any(is_mechanism) || !sends && name == "nothing";
+    let taken = match kind {
+        OwnKind::Operation => name == "nothing",
+        OwnKind::Mechanism => mechanism::ALL.iter().any(is_mechanism),
+        OwnKind::Receiver => receiver::ALL.iter().any(|known| known.about().id == name),
+    };
     ensure!(!taken, "{name} is built in: call yours by a name of its own, as in my_{name}=FILE:{name}");
     for axis in &code.axes {
         ensure!(
@@ -150,11 +157,15 @@ pub fn is_plain(name: &str) -> bool {
 /// The objects that a spec's values name.
 pub fn of_spec(spec: &Spec) -> Vec<OwnObject> {
     let names = |code: &&&OwnCode| {
-        let axis = if code.entry.sends { MECHANISM.id } else { OWN_OPERATION.id };
+        let axis = match code.entry.kind {
+            OwnKind::Operation => OWN_OPERATION.id,
+            OwnKind::Mechanism => MECHANISM.id,
+            OwnKind::Receiver => RECEIVER.id,
+        };
         let values = spec.probes.iter().filter_map(|probe| probe.axes.get(axis)).flatten();
         values.into_iter().any(|value| value.as_text() == Some(code.name()))
     };
-    let known = [own::all(true), own::all(false)].concat();
+    let known: Vec<&OwnCode> = OwnKind::ALL.into_iter().flat_map(own::all).collect();
     let mut objects: Vec<OwnObject> = Vec::new();
     for code in known.iter().filter(names) {
         match objects.iter_mut().find(|object| object.path == code.object.path) {

@@ -25,7 +25,7 @@ pub fn describe(path: &str) -> Result<OwnObject, String> {
     let codes = asked(&whole).map_err(|why| format!("{path} cannot be used: {why}"))?;
     if codes.is_empty() {
         return Err(format!(
-            "{path} offers nothing: its syscost_object counts no operation and no mechanism"
+            "{path} offers nothing: its syscost_object counts no operation, no mechanism and no receiver"
         ));
     }
     let build_id = build_id(whole.as_ref());

@@ -336,7 +336,7 @@ impl<'a> Session<'a> {
             Err(error) => {
                 self.note_failure(index, round, &error);
                 // Code that has never worked is the user's to mend: the others take turns without it.
-                if probe::own_code(&case.point).is_some() && !self.schedule.has_rounds(index) {
+                if !probe::own_code(&case.point).is_empty() && !self.schedule.has_rounds(index) {
                     self.schedule.give_up(index);
                 }
                 self.spend(|spent| &mut spent.failed_ns, before.0.elapsed());
@@ -385,7 +385,7 @@ impl<'a> Session<'a> {
     }
 
     fn round(&mut self, case: &Case, counting: Option<u32>) -> Result<RoundResult, RoundError> {
-        let own = probe::own_code(&case.point).is_some();
+        let own = !probe::own_code(&case.point).is_empty();
         let terms = RoundOptions { counting, ..self.terms(self.spec.timing, Duration::ZERO, own) };
         worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples)
     }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::sync::{PoisonError, RwLock};
 use syscost_core::axis::{Axis, DefaultValues, IntAxis, Kind, NameAxis, Point};
-use syscost_sys::own_object::{OfferedAxis, OfferedCode, OwnLibrary};
+use syscost_sys::own_object::{OfferedAxis, OfferedCode, OfferedCodes, OwnLibrary};
 use syscost_sys::program;
 
 /// A shared object, as `run.json` describes it.
@@ -21,15 +21,37 @@ pub struct OwnObject {
     pub codes: Vec<OwnEntry>,
 }
 
-/// One operation or way to send of an object.
+/// What a piece of a user's code is, by the word of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OwnKind {
+    Operation,
+    /// A way to send.
+    Mechanism,
+    /// A way to receive.
+    Receiver,
+}
+
+impl OwnKind {
+    pub const ALL: [OwnKind; 3] = [OwnKind::Operation, OwnKind::Mechanism, OwnKind::Receiver];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            OwnKind::Operation => "operation",
+            OwnKind::Mechanism => "mechanism",
+            OwnKind::Receiver => "receiver",
+        }
+    }
+}
+
+/// One operation or way of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnEntry {
     /// What plans and records call it.
     pub name: String,
     /// What the object calls it.
     pub called: String,
-    /// A way to send; else an operation.
-    pub sends: bool,
+    pub kind: OwnKind,
     pub summary: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub axes: Vec<OwnAxis>,
@@ -43,10 +65,19 @@ pub struct OwnAxis {
 }
 
 impl OwnEntry {
-    pub fn of(offered: OfferedCode) -> OwnEntry {
-        let OfferedCode { sends, name, summary, axes } = offered;
+    pub fn all(offered: OfferedCodes) -> Vec<OwnEntry> {
+        let OfferedCodes { operations, mechanisms, receivers } = offered;
+        let of = |kind, codes: Vec<OfferedCode>| {
+            codes.into_iter().map(move |code| OwnEntry::of(kind, code)).collect::<Vec<_>>()
+        };
+        let kinds = OwnKind::ALL.into_iter().zip([operations, mechanisms, receivers]);
+        kinds.flat_map(|(kind, codes)| of(kind, codes)).collect()
+    }
+
+    fn of(kind: OwnKind, offered: OfferedCode) -> OwnEntry {
+        let OfferedCode { name, summary, axes } = offered;
         let axis = |OfferedAxis { name, help, values }| OwnAxis { name, help, values };
-        OwnEntry { called: name.clone(), name, sends, summary, axes: axes.into_iter().map(axis).collect() }
+        OwnEntry { called: name.clone(), name, kind, summary, axes: axes.into_iter().map(axis).collect() }
     }
 }
 
@@ -93,8 +124,7 @@ impl OwnCode {
 
     /// `your mechanism mine (/home/me/mine.so)`
     pub fn told(&self) -> String {
-        let kind = if self.entry.sends { "mechanism" } else { "operation" };
-        format!("your {kind} {} ({})", self.entry.name, self.object.path)
+        format!("your {} {} ({})", self.entry.kind.word(), self.entry.name, self.object.path)
     }
 }
 
@@ -104,11 +134,11 @@ static KNOWN: RwLock<Vec<&'static OwnCode>> = RwLock::new(Vec::new());
 pub fn register(objects: &[OwnObject]) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     for object in objects {
-        let is_new = |entry: &OwnEntry| !known.iter().any(|code| is(code, entry.sends, &entry.name));
+        let is_new = |entry: &OwnEntry| !known.iter().any(|code| is(code, entry.kind, &entry.name));
         if object.codes.iter().any(is_new) {
             let object: &'static OwnObject = Box::leak(Box::new(object.clone()));
             for entry in &object.codes {
-                if !known.iter().any(|code| is(code, entry.sends, &entry.name)) {
+                if !known.iter().any(|code| is(code, entry.kind, &entry.name)) {
                     let axes = entry.axes.iter().map(OwnAxis::axis).collect::<Vec<_>>().leak();
                     known.push(Box::leak(Box::new(OwnCode { object, entry, axes })));
                 }
@@ -117,19 +147,18 @@ pub fn register(objects: &[OwnObject]) {
     }
 }
 
-fn is(code: &OwnCode, sends: bool, name: &str) -> bool {
-    code.entry.sends == sends && code.entry.name == name
+fn is(code: &OwnCode, kind: OwnKind, name: &str) -> bool {
+    code.entry.kind == kind && code.entry.name == name
 }
 
-/// Ways to send, or operations.
-pub fn all(sends: bool) -> Vec<&'static OwnCode> {
+pub fn all(kind: OwnKind) -> Vec<&'static OwnCode> {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-    known.iter().copied().filter(|code| code.entry.sends == sends).collect()
+    known.iter().copied().filter(|code| code.entry.kind == kind).collect()
 }
 
-pub fn find(sends: bool, name: &str) -> Option<&'static OwnCode> {
+pub fn find(kind: OwnKind, name: &str) -> Option<&'static OwnCode> {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-    known.iter().copied().find(|code| is(code, sends, name))
+    known.iter().copied().find(|code| is(code, kind, name))
 }
 
 impl OwnAxis {
@@ -161,23 +190,23 @@ mod tests {
     fn object(name: &str, values: &[&str]) -> OwnObject {
         let values = values.iter().map(|value| value.to_string()).collect();
         let axis = OfferedAxis { name: "own_depth".into(), help: "how deep".into(), values };
-        let offered =
-            OfferedCode { sends: true, name: name.into(), summary: "sends".into(), axes: vec![axis] };
-        let (path, codes) = ("/nowhere/mine.so".into(), vec![OwnEntry::of(offered)]);
+        let offered = OfferedCode { name: name.into(), summary: "sends".into(), axes: vec![axis] };
+        let mechanisms = OfferedCodes { mechanisms: vec![offered], ..OfferedCodes::default() };
+        let (path, codes) = ("/nowhere/mine.so".into(), OwnEntry::all(mechanisms));
         OwnObject { path, sha256: "00".repeat(32), build_id: None, codes }
     }
 
     #[test]
     fn what_is_described_is_known_with_its_axes_and_never_opened() {
         register(&[object("own_test_numbers", &["1", "16"]), object("own_test_names", &["fast", "16"])]);
-        let numbers = find(true, "own_test_numbers").unwrap();
+        let numbers = find(OwnKind::Mechanism, "own_test_numbers").unwrap();
         assert_eq!(numbers.axes[0].default(), [Value::Int(1), Value::Int(16)]);
         assert!(numbers.axes[0].parse("17").is_err());
-        let names = find(true, "own_test_names").unwrap().axes[0];
+        let names = find(OwnKind::Mechanism, "own_test_names").unwrap().axes[0];
         assert_eq!(names.default(), [Value::text("fast"), Value::text("16")]);
         assert_eq!((names.flag, names.parse("fast")), ("own-depth", Ok(Value::text("fast"))));
         assert!(names.parse("slow").unwrap_err().to_string().contains("fast"));
-        assert!(find(false, "own_test_names").is_none());
+        assert!(find(OwnKind::Operation, "own_test_names").is_none());
         let mut point = Point::default();
         point.set("own_depth", Value::Int(16));
         assert_eq!(numbers.settings(&point), [("own_depth".to_string(), "16".to_string())]);

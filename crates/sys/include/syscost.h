@@ -4,6 +4,7 @@
  *
  *     cc -O2 -shared -fPIC -o mine.so mine.c
  *     syscost run --mechanism ./mine.so,send,sendmsg
+ *     syscost run --receiver ./mine.so,recv
  *     syscost run --operation ./mine.so
  *
  * This header stands alone and compiles as C11 and as C++11. Functions that return int return 0, or an errno value
@@ -111,6 +112,36 @@ typedef struct syscost_mechanism {
     void (*close)(void *context);
 } syscost_mechanism;
 
+/* ---- a way to receive ---- */
+
+/* What one call of receive() took off the socket: all of it, in the stream's order, in memory that stays as it is until
+ * the next call. syscost compares these bytes with those that were sent. */
+typedef struct syscost_received {
+    const syscost_piece *pieces; /* NULL before each call */
+    size_t piece_count;          /* 0 before each call; 0 after it: the sender has closed the stream */
+    /* Add to these. One that you never add to is reported as unknown. */
+    uint64_t system_calls;
+    uint64_t copied_bytes;   /* payload copied from user memory to user memory */
+    uint64_t uncopied_bytes; /* of what was received, not copied to your memory: mapped */
+} syscost_received;
+
+typedef struct syscost_receiver {
+    size_t size;         /* sizeof(syscost_receiver) */
+    const char *name;    /* lower-case letters, digits, _ : unlike any receiver of syscost */
+    const char *summary; /* one sentence */
+    const syscost_axis *axes;
+    size_t axis_count;
+    /* Makes the context of one connection, on the thread that will receive. `socket` is a connected TCP socket, which
+     * syscost closes. The pieces of `message` say how long its fields are: their data is NULL. NULL means that it
+     * failed; errno says why. */
+    void *(*open)(int socket, const syscost_message *message);
+    /* Waits for the next bytes and hands them back. Of several connections of a thread (--connections) syscost waits
+     * for each: there the socket does not block, and EAGAIN says that nothing is there. */
+    int (*receive)(void *context, syscost_received *received);
+    /* Optional. */
+    void (*close)(void *context);
+} syscost_receiver;
+
 /* ---- what the object offers ---- */
 
 typedef struct syscost_exports {
@@ -120,6 +151,8 @@ typedef struct syscost_exports {
     size_t operation_count;
     const syscost_mechanism *const *mechanisms;
     size_t mechanism_count;
+    const syscost_receiver *const *receivers;
+    size_t receiver_count;
 } syscost_exports;
 
 #if defined(__GNUC__)

@@ -7,8 +7,13 @@ use crate::buffer::Buffer;
 use crate::library::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::RawFd;
 use std::ptr;
+
+mod receiving;
+
+pub use receiving::{OwnReceived, OwnReceiving};
 
 /// What `syscost new header` prints.
 pub const HEADER: &str = include_str!("../include/syscost.h");
@@ -106,12 +111,21 @@ struct RawExports {
     operation_count: usize,
     mechanisms: *const *const RawMechanism,
     mechanism_count: usize,
+    receivers: *const *const receiving::RawReceiver,
+    receiver_count: usize,
 }
 
-/// One operation or way to send, as the object describes it.
+/// Everything that an object offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OfferedCodes {
+    pub operations: Vec<OfferedCode>,
+    pub mechanisms: Vec<OfferedCode>,
+    pub receivers: Vec<OfferedCode>,
+}
+
+/// One operation or way, as the object describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OfferedCode {
-    pub sends: bool,
     pub name: String,
     pub summary: String,
     pub axes: Vec<OfferedAxis>,
@@ -126,7 +140,7 @@ pub struct OfferedAxis {
 
 /// An object that is open for the rest of this process's life.
 pub struct OwnLibrary {
-    exports: &'static RawExports,
+    exports: RawExports,
 }
 
 impl OwnLibrary {
@@ -145,13 +159,17 @@ impl OwnLibrary {
                  again with `syscost new header`, and compile"
             ));
         }
-        if (size as usize) < size_of::<RawExports>() {
+        if (size as usize) < offset_of!(RawExports, receivers) {
             return Err(format!(
                 "its syscost_object says a size of {size} B: set it to sizeof(syscost_exports)"
             ));
         }
-        // SAFETY: it is as large as it has to be, constant by its declaration, and the library is never closed.
-        Ok(OwnLibrary { exports: unsafe { &*exports } })
+        // SAFETY: null pointers and zeroes are valid; what an older header does not have stays so.
+        let mut known: RawExports = unsafe { std::mem::zeroed() };
+        let length = (size as usize).min(size_of::<RawExports>());
+        // SAFETY: the variable has as many bytes as it says, and so has the copy.
+        unsafe { ptr::copy_nonoverlapping(exports.cast::<u8>(), (&raw mut known).cast(), length) };
+        Ok(OwnLibrary { exports: known })
     }
 
     fn operations(&self) -> Result<Vec<&'static RawOperation>, String> {
@@ -169,21 +187,19 @@ impl OwnLibrary {
     }
 
     /// Everything that it offers.
-    pub fn offered(&self) -> Result<Vec<OfferedCode>, String> {
-        let mut all = Vec::new();
+    pub fn offered(&self) -> Result<OfferedCodes, String> {
+        let mut all = OfferedCodes { receivers: self.offered_receivers()?, ..OfferedCodes::default() };
         for raw in self.operations()? {
-            let name = text(raw.name, "an operation's name")?;
-            raw.run.ok_or_else(|| format!("its operation {name} has no run()"))?;
-            let (summary, axes) = (text(raw.summary, "a summary")?, axes(raw.axes, raw.axis_count)?);
-            all.push(OfferedCode { sends: false, name, summary, axes });
+            let code = offered_code(raw.name, raw.summary, (raw.axes, raw.axis_count))?;
+            raw.run.ok_or_else(|| format!("its operation {} has no run()", code.name))?;
+            all.operations.push(code);
         }
         for raw in self.mechanisms()? {
-            let name = text(raw.name, "a mechanism's name")?;
+            let code = offered_code(raw.name, raw.summary, (raw.axes, raw.axis_count))?;
             if raw.open.is_none() || raw.send.is_none() {
-                return Err(format!("its mechanism {name} lacks open() or send()"));
+                return Err(format!("its mechanism {} lacks open() or send()", code.name));
             }
-            let (summary, axes) = (text(raw.summary, "a summary")?, axes(raw.axes, raw.axis_count)?);
-            all.push(OfferedCode { sends: true, name, summary, axes });
+            all.mechanisms.push(code);
         }
         Ok(all)
     }
@@ -218,26 +234,28 @@ impl OwnLibrary {
         let found = self.mechanisms().map_err(io::Error::other)?;
         let found = found.into_iter().find(|raw| text(raw.name, "").is_ok_and(|own| own == name));
         let raw = found.ok_or_else(|| io::Error::other(format!("the object has no mechanism {name}")))?;
-        let settings = OwnSettings::of(settings)?;
         let piece = |field: &Buffer| RawPiece { data: field.as_ptr().cast(), bytes: field.len() };
-        let pieces: Vec<RawPiece> = fields.iter().map(piece).collect();
-        let message = Box::new(RawMessage {
-            size: size_of::<RawMessage>(),
-            pieces: pieces.as_ptr(),
-            piece_count: pieces.len(),
-            bytes: fields.iter().map(|field| field.len()).sum(),
-            flags: libc::MSG_NOSIGNAL,
-            settings: settings.raw.as_ptr(),
-            setting_count: settings.raw.len(),
-        });
+        let message =
+            OwnMessage::of(fields.iter().map(piece).collect(), libc::MSG_NOSIGNAL, settings, fields)?;
         let (Some(open), Some(send)) = (raw.open, raw.send) else {
             return Err(io::Error::other(format!("its mechanism {name} lacks open() or send()")));
         };
         // SAFETY: the message and all that it points to live as long as the connection.
-        let context = made(|| unsafe { open(socket, &raw const *message) }, "open")?;
-        let held = (fields, pieces, message, settings);
-        Ok(OwnConnection { raw, send, context, counts: OwnCounts::default(), _held: held })
+        let context = made(|| unsafe { open(socket, message.raw()) }, "open")?;
+        Ok(OwnConnection { raw, send, context, counts: OwnCounts::default(), _message: message })
     }
+}
+
+fn offered_code(
+    name: *const c_char,
+    summary: *const c_char,
+    (first, count): (*const RawAxis, usize),
+) -> Result<OfferedCode, String> {
+    Ok(OfferedCode {
+        name: text(name, "the name of its code")?,
+        summary: text(summary, "a summary")?,
+        axes: axes(first, count)?,
+    })
 }
 
 /// Pointers of a list that the object describes.
@@ -332,6 +350,38 @@ impl OwnSettings {
     }
 }
 
+/// A message as an object is given it, in memory that it may keep pointers to.
+struct OwnMessage {
+    raw: Box<RawMessage>,
+    _held: (Vec<RawPiece>, OwnSettings, Vec<Buffer>),
+}
+
+impl OwnMessage {
+    /// `fields`: what the pieces point to.
+    fn of(
+        pieces: Vec<RawPiece>,
+        flags: c_int,
+        settings: &[(String, String)],
+        fields: Vec<Buffer>,
+    ) -> io::Result<OwnMessage> {
+        let settings = OwnSettings::of(settings)?;
+        let raw = Box::new(RawMessage {
+            size: size_of::<RawMessage>(),
+            pieces: pieces.as_ptr(),
+            piece_count: pieces.len(),
+            bytes: pieces.iter().map(|piece| piece.bytes).sum(),
+            flags,
+            settings: settings.raw.as_ptr(),
+            setting_count: settings.raw.len(),
+        });
+        Ok(OwnMessage { raw, _held: (pieces, settings, fields) })
+    }
+
+    fn raw(&self) -> *const RawMessage {
+        &raw const *self.raw
+    }
+}
+
 /// A context, or why there is none.
 fn made(make: impl FnOnce() -> *mut c_void, what: &str) -> io::Result<*mut c_void> {
     // SAFETY: the address of this thread's errno is valid.
@@ -395,8 +445,8 @@ pub struct OwnConnection {
     context: *mut c_void,
     /// As the object has added to it.
     pub counts: OwnCounts,
-    /// What it was given pointers to.
-    _held: (Vec<Buffer>, Vec<RawPiece>, Box<RawMessage>, OwnSettings),
+    /// It was given pointers to it.
+    _message: OwnMessage,
 }
 
 impl OwnConnection {

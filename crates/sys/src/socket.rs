@@ -344,6 +344,29 @@ pub fn handed_over(socket: RawFd) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
+/// What was taken from a connection by whoever receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakenBytes {
+    pub bytes: u64,
+    /// The other side has closed it.
+    pub closed: bool,
+}
+
+/// Since the connection was made; `None`: this kernel does not count what arrives. While more arrives it may be too much.
+pub fn taken(socket: RawFd) -> io::Result<Option<TakenBytes>> {
+    const ESTABLISHED: u8 = 1;
+    let mut queued: libc::c_int = 0;
+    // SAFETY: the request writes one int, which is live.
+    if unsafe { libc::ioctl(socket, libc::FIONREAD, &raw mut queued) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let info = info(socket)?;
+    let closed = info.tcpi_state != ESTABLISHED;
+    // The end of the stream has a sequence number, and counts as a byte.
+    let arrived = info.tcpi_bytes_received - u64::from(closed && info.tcpi_bytes_received > 0);
+    Ok((arrived > 0).then(|| TakenBytes { bytes: arrived.saturating_sub(queued as u64), closed }))
+}
+
 /// Sleeps this long, or until the connection fails, which is an error: nothing that is waited for comes
 /// any more.
 pub fn sleep_while_connected(socket: RawFd, time: Duration) -> io::Result<()> {
@@ -413,6 +436,24 @@ fn info(socket: RawFd) -> io::Result<libc::tcp_info> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_was_taken_is_counted_up_to_the_end_of_the_stream() {
+        use std::io::{Read, Write};
+        use std::os::fd::AsRawFd;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut from = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut to, _) = listener.accept().unwrap();
+        from.write_all(&[1; 1000]).unwrap();
+        to.read_exact(&mut [0; 300]).unwrap();
+        let Some(open) = taken(to.as_raw_fd()).unwrap() else {
+            return eprintln!("skipped: this kernel does not count what arrives");
+        };
+        assert_eq!(open, TakenBytes { bytes: 300, closed: false });
+        drop(from);
+        assert_eq!(to.read_to_end(&mut Vec::new()).unwrap(), 700);
+        assert_eq!(taken(to.as_raw_fd()).unwrap(), Some(TakenBytes { bytes: 1000, closed: true }));
+    }
 
     proptest! {
         #[test]

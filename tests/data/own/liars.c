@@ -65,6 +65,50 @@ WAY(honest, open_liar) WAY(skips, open_liar) WAY(twice, open_liar) WAY(swaps, op
 WAY(hangs, open_liar) WAY(exits, open_liar) WAY(fails, open_liar)
 static const syscost_mechanism way_refuses = { .size = sizeof(syscost_mechanism), .name = "liar_refuses", .summary = "refuses", .open = open_not, .send = honest };
 
+struct taker { int socket; syscost_piece piece; char bytes[65536]; };
+
+static void *open_taker(int socket, const syscost_message *message)
+{
+    struct taker *taker = malloc(sizeof *taker);
+    (void)message;
+    if (taker)
+        taker->socket = socket;
+    return taker;
+}
+
+static ssize_t take(struct taker *taker, syscost_received *received)
+{
+    ssize_t got = recv(taker->socket, taker->bytes, sizeof taker->bytes, 0);
+    taker->piece.data = taker->bytes;
+    taker->piece.bytes = got > 0 ? (size_t)got : 0;
+    received->pieces = &taker->piece;
+    received->piece_count = got > 0;
+    received->system_calls++;
+    return got;
+}
+
+static int take_honest(void *c, syscost_received *r) { return take(c, r) < 0 ? errno : 0; }
+static int take_skips(void *c, syscost_received *r)
+{
+    struct taker *taker = c;
+    if (take(taker, r) > 1) {
+        taker->piece.data = taker->bytes + 1;
+        taker->piece.bytes--;
+    }
+    return 0;
+}
+static int take_more(void *c, syscost_received *r) { struct taker *taker = c; if (take(taker, r) > 0) taker->piece.bytes++; return 0; }
+static int take_fewer(void *c, syscost_received *r) { struct taker *taker = c; if (take(taker, r) > 1) taker->piece.bytes--; return 0; }
+static int take_again(void *c, syscost_received *r) { struct taker *taker = c; if (!taker->piece.bytes) return take(taker, r) < 0 ? errno : 0; r->pieces = &taker->piece; r->piece_count = 1; return 0; }
+static int take_ends(void *c, syscost_received *r) { take(c, r); r->piece_count = 0; return 0; }
+static int take_nothing(void *c, syscost_received *r) { (void)c; r->piece_count = 3; return 0; }
+static int take_crash(void *c, syscost_received *r) { (void)c, (void)r; abort(); }
+static int take_hangs(void *c, syscost_received *r) { (void)c, (void)r; for (;;) pause(); return 0; }
+
+#define TAKER(id) static const syscost_receiver taker_##id = { .size = sizeof(syscost_receiver), .name = "taker_" #id, .summary = #id, .open = open_taker, .receive = take_##id, .close = free };
+TAKER(honest) TAKER(skips) TAKER(more) TAKER(fewer) TAKER(again) TAKER(ends) TAKER(nothing) TAKER(crash) TAKER(hangs)
+static const syscost_receiver *const takers[] = { &taker_honest, &taker_skips, &taker_more, &taker_fewer, &taker_again, &taker_ends, &taker_nothing, &taker_crash, &taker_hangs };
+
 static int run_more(void *c, uint64_t n, syscost_done *done) { (void)c; done->operations += n + 1; return 0; }
 static int run_honest(void *c, uint64_t n, syscost_done *done) { (void)c; for (uint64_t i = 0; i < n; i++) __asm__ volatile("" : : : "memory"); done->operations += n; return 0; }
 static int run_crash(void *c, uint64_t n, syscost_done *done) { (void)c, (void)n, (void)done; raise(SIGSEGV); return 0; }
@@ -87,5 +131,6 @@ const syscost_exports syscost_object = {
     .version = VERSION, .size = sizeof(syscost_exports),
     .operations = operations, .operation_count = sizeof operations / sizeof *operations,
     .mechanisms = ways, .mechanism_count = sizeof ways / sizeof *ways,
+    .receivers = takers, .receiver_count = sizeof takers / sizeof *takers,
 };
 #endif

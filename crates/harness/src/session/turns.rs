@@ -94,7 +94,7 @@ impl Session<'_> {
             }
             false => (RivalBlock::together_task(self.plan, &players, seed), self.spec.timing),
         };
-        let own = players.iter().any(|case| probe::own_code(&self.plan.cases[*case].point).is_some());
+        let own = players.iter().any(|case| !probe::own_code(&self.plan.cases[*case].point).is_empty());
         let terms = self.terms(timing, if baton.is_some() { BESIDE } else { Duration::ZERO }, own);
         let before = (Instant::now(), Noise::now());
         match worker::block_round(&self.plan.cases[players[0]], &task, &terms, &mut self.paths) {

@@ -194,9 +194,9 @@ impl<'a> RoundDriver<'a> {
     /// What of the user's own these cases call, each once.
     fn own_code(&self) -> impl Iterator<Item = &'static OwnCode> {
         let points = self.block.map_or(slice::from_ref(&self.case.point), |block| &block.rivals);
-        let mut codes: Vec<&OwnCode> = points.iter().filter_map(probe::own_code).collect();
-        codes.sort_by_key(|code| code.name());
-        codes.dedup_by_key(|code| code.name());
+        let mut codes: Vec<&OwnCode> = points.iter().flat_map(probe::own_code).collect();
+        codes.sort_by_key(|code| (code.name(), code.entry.kind));
+        codes.dedup_by_key(|code| (code.name(), code.entry.kind));
         codes.into_iter()
     }
 

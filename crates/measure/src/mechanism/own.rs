@@ -5,7 +5,7 @@
 
 use super::{About, Mechanism, Sender, SenderSetup, Sending, Tally};
 use crate::message;
-use crate::own::{self, OwnCode};
+use crate::own::{self, OwnCode, OwnKind};
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::Point;
@@ -16,11 +16,11 @@ use syscost_sys::socket;
 const COUNTED: u32 = 3;
 
 pub fn find(name: &str) -> Option<&'static dyn Mechanism> {
-    own::find(true, name).map(|code| code as &'static dyn Mechanism)
+    own::find(OwnKind::Mechanism, name).map(|code| code as &'static dyn Mechanism)
 }
 
 pub fn all() -> impl Iterator<Item = &'static dyn Mechanism> {
-    own::all(true).into_iter().map(|code| code as &'static dyn Mechanism)
+    own::all(OwnKind::Mechanism).into_iter().map(|code| code as &'static dyn Mechanism)
 }
 
 impl Mechanism for OwnCode {

@@ -5,7 +5,7 @@
 //! of one process). The harness owns processes, rounds, order, time limits; a role owns nothing
 //! but the operation. [`batch`] is the timing loop of most operations and [`cost`] their metrics.
 
-use crate::own::{self, OwnCode};
+use crate::own::{self, OwnCode, OwnKind};
 use std::time::Duration;
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::Sample;
@@ -226,9 +226,13 @@ pub fn find(id: &str) -> Option<&'static dyn Probe> {
 }
 
 /// The user's own code that a case calls.
-pub fn own_code(point: &Point) -> Option<&'static OwnCode> {
-    let mechanism = point.text(transfer::axes::MECHANISM).and_then(|name| own::find(true, name));
-    mechanism.or_else(|| own::find(false, point.text(own_operation::OWN_OPERATION)?))
+pub fn own_code(point: &Point) -> Vec<&'static OwnCode> {
+    let axis = |kind| match kind {
+        OwnKind::Operation => own_operation::OWN_OPERATION,
+        OwnKind::Mechanism => transfer::axes::MECHANISM,
+        OwnKind::Receiver => transfer::axes::RECEIVER,
+    };
+    OwnKind::ALL.into_iter().filter_map(|kind| own::find(kind, point.text(axis(kind))?)).collect()
 }
 
 /// The control among ways of doing one thing: of several that are one, that with the fewest settings that are not the usual.

@@ -7,7 +7,7 @@
 use super::batch::{self, BatchRecorder};
 use super::row::Row;
 use super::{AxisRules, Channel, Figures, Probe, ProbeAbout, RoleReport, Task, Window, metrics};
-use crate::own::{self, OwnCode};
+use crate::own::{self, OwnCode, OwnKind};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::hint::black_box;
 use std::slice;
@@ -53,12 +53,12 @@ impl Probe for OwnOperations {
     fn axes(&self) -> Vec<Axis> {
         let mut axes = vec![
             OWN_OPERATION
-                .names(|| [NOTHING].into_iter().chain(own::all(false).iter().map(|code| code.name())).collect())
+                .names(|| [NOTHING].into_iter().chain(own::all(OwnKind::Operation).iter().map(|code| code.name())).collect())
                 .flag("operation", "operation")
                 .help("operations of your own, from shared objects: --operation ./mine.so; or nothing, a call that does nothing")
                 .default_on(Names(&[NOTHING])),
         ];
-        for axis in own::all(false).iter().flat_map(|code| code.axes) {
+        for axis in own::all(OwnKind::Operation).iter().flat_map(|code| code.axes) {
             if !axes.iter().any(|known| known.id == axis.id) {
                 axes.push(*axis);
             }
@@ -102,7 +102,7 @@ impl Probe for OwnOperations {
 
 impl AxisRules for OwnOperations {
     fn applies(&self, axis: &str, point: &Point) -> bool {
-        let code = point.text(OWN_OPERATION).and_then(|name| own::find(false, name));
+        let code = point.text(OWN_OPERATION).and_then(|name| own::find(OwnKind::Operation, name));
         axis == OWN_OPERATION.id || code.is_some_and(|code| code.axes.iter().any(|own| own.id == axis))
     }
 }
@@ -126,7 +126,7 @@ struct OperationTurns {
 impl OperationTurns {
     fn of(point: &Point) -> Result<OperationTurns> {
         let name = point.text(OWN_OPERATION).context("the point names no operation")?;
-        let called = match own::find(false, name) {
+        let called = match own::find(OwnKind::Operation, name) {
             Some(code) => {
                 let library = code.open().map_err(|why| anyhow!(why))?;
                 let operation = library.operation(&code.entry.called, &code.settings(point));

@@ -1,10 +1,12 @@
-//! Ways to receive a stream of messages over TCP: one file each, one visible list.
+//! Ways to receive a stream of messages over TCP: one file each, one visible list, and those of a user's own (`own`).
 
 pub use crate::mechanism::About;
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::{Point, Value};
 use syscost_host::Unavailable;
+
+mod own;
 
 pub mod options;
 
@@ -17,6 +19,8 @@ pub enum Delivery {
     Mapped,
     /// Nobody sees them: what receiving costs without that is an upper bound, and no advice to anybody.
     Discarded,
+    /// As a user's own code has it; the bytes are handed back.
+    Unseen,
 }
 
 /// What arrived in one call of [`Receiver::receive`].
@@ -51,6 +55,18 @@ pub trait Receiver {
     fn uncopied_bytes(&self) -> u64 {
         0
     }
+
+    /// What nobody knows of it: a user's own code did not say.
+    fn unknown(&self) -> UnknownCounts {
+        UnknownCounts::default()
+    }
+}
+
+/// Which of a receiver's counts say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnknownCounts {
+    pub system_calls: bool,
+    pub uncopied_bytes: bool,
 }
 
 pub trait Receive: Sync {
@@ -121,5 +137,10 @@ pub fn control() -> &'static dyn Receive {
 }
 
 pub fn find(id: &str) -> Option<&'static dyn Receive> {
-    ALL.iter().copied().find(|r| r.about().id == id)
+    ALL.iter().copied().find(|r| r.about().id == id).or_else(|| own::find(id))
+}
+
+/// Every receiver, and those of a user's own that this process knows.
+pub fn known() -> impl Iterator<Item = &'static dyn Receive> {
+    ALL.iter().copied().chain(own::all())
 }

@@ -10,7 +10,7 @@ use super::bursts::Bursts;
 use super::null::{self, OwnCost};
 use super::threads::Done;
 use crate::message;
-use crate::receiver::Receiver;
+use crate::receiver::{Receiver, UnknownCounts};
 use anyhow::{Result, anyhow, bail};
 use std::hint::black_box;
 use syscost_host::clock;
@@ -91,6 +91,10 @@ impl MessageStream {
     }
 
     /// One of so many has its share of what one alone verifies, unless every byte is to be.
+    pub fn calls_are_unknown(&self) -> bool {
+        self.receiver.unknown().system_calls
+    }
+
     pub fn be_one_of(&mut self, streams: usize) {
         if self.verify_until < u64::MAX {
             self.verify_until = share(HEAD_BYTES as usize, streams) as u64;
@@ -157,7 +161,8 @@ impl Source for MessageStream {
 
     fn counts(&self) -> SourceCounts {
         let MessageStream { bytes, system_calls: calls, .. } = *self;
-        SourceCounts { bytes, calls, uncopied: self.receiver.uncopied_bytes() }
+        let (uncopied, unknown) = (self.receiver.uncopied_bytes(), self.receiver.unknown());
+        SourceCounts { bytes, calls, uncopied, unknown }
     }
 }
 
@@ -167,6 +172,7 @@ pub struct SourceCounts {
     pub bytes: u64,
     pub calls: u64,
     pub uncopied: u64,
+    pub unknown: UnknownCounts,
 }
 
 impl SourceCounts {
@@ -175,6 +181,7 @@ impl SourceCounts {
         self.bytes += after.bytes - before.bytes;
         self.calls += after.calls - before.calls;
         self.uncopied += after.uncopied - before.uncopied;
+        self.unknown = after.unknown;
     }
 
     /// The window between two moments, and what was counted since.
@@ -188,10 +195,11 @@ impl SourceCounts {
         let bytes = (self.bytes - since.bytes) as f64;
         let messages = bytes / message_bytes as f64;
         let mut window = meter.window(from, to, messages, bytes);
-        let mut put = |id: &str, n: f64| window.quantities.insert(id.into(), Some(n));
-        put("messages", messages);
-        put("system_calls", (self.calls - since.calls) as f64);
-        put("uncopied_bytes", (self.uncopied - since.uncopied) as f64);
+        let mut put = |id: &str, n: Option<f64>| window.quantities.insert(id.into(), n);
+        let known = |unknown: bool, n: u64| (!unknown).then_some(n as f64);
+        put("messages", Some(messages));
+        put("system_calls", known(self.unknown.system_calls, self.calls - since.calls));
+        put("uncopied_bytes", known(self.unknown.uncopied_bytes, self.uncopied - since.uncopied));
         window
     }
 }
@@ -320,7 +328,7 @@ impl Source for NullSource {
     }
 
     fn counts(&self) -> SourceCounts {
-        SourceCounts { bytes: self.pieces, calls: self.pieces, uncopied: 0 }
+        SourceCounts { bytes: self.pieces, calls: self.pieces, ..SourceCounts::default() }
     }
 }
 

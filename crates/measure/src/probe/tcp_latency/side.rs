@@ -22,7 +22,9 @@ pub fn reading(
 ) -> Result<SideReading> {
     let segments = TCP_INFO.tried(socket::segments(socket.as_raw_fd()));
     let receive_calls = answers.map_or(0, |stream| stream.system_calls);
-    Ok(SideReading { messages, tally: sender.tally(), receive_calls, segments })
+    let mut tally = sender.tally();
+    tally.uncounted |= answers.is_some_and(MessageStream::calls_are_unknown);
+    Ok(SideReading { messages, tally, receive_calls, segments })
 }
 
 /// The only window of a side. Counts are read before it opens and after it closes, outside of it.

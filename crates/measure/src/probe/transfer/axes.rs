@@ -95,7 +95,7 @@ pub const COMMON: &[Axis] = &[
         .help("how the sender moves a message")
         .default_on(Of(default_mechanisms)),
     RECEIVER
-        .names(|| receiver::ALL.iter().map(|r| r.about().id).collect())
+        .names(|| receiver::known().map(|r| r.about().id).collect())
         .help("how the receiver takes the stream")
         .default_on(Of(default_receivers)),
     FIELDS

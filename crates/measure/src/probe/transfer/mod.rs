@@ -20,12 +20,13 @@ use super::streaming;
 use super::{
     Alternatives, AxisRules, Channel, Copies, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing,
 };
+use crate::mechanism;
 use crate::mechanism::{CONNECTIONS, Handover, Packing, Sending, all_connections, connections};
 use crate::message::{self, Alignment, FIELDS, MessageShape};
 use crate::probe::transfer::axes::{
     CONGESTION_CONTROL, MECHANISM, MESSAGE_BYTES, MTU, NODELAY, OFFLOADS, PATH, PLACEMENT, RECEIVER,
 };
-use crate::{mechanism, receiver as receivers};
+use crate::receiver::{self as receivers, Delivery};
 use std::time::Duration;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
@@ -55,7 +56,7 @@ impl Probe for Transfer {
         let mut axes = axes::COMMON.to_vec();
         let own = mechanism::known()
             .flat_map(|m| m.about().axes)
-            .chain(receivers::ALL.iter().flat_map(|r| r.about().axes));
+            .chain(receivers::known().flat_map(|r| r.about().axes));
         for axis in own {
             if !axes.iter().any(|a| a.id == axis.id) {
                 axes.push(*axis);
@@ -72,12 +73,7 @@ impl Probe for Transfer {
             if !far::both(point) {
                 m.available()?;
             } else if m.about().facts == Sending::UNSEEN {
-                return Err(Unavailable {
-                    reason:
-                        "code of your own is opened on this host, and both ends of this path are elsewhere"
-                            .into(),
-                    remedy: "name a path whose sender is here, such as ssh://HOST".into(),
-                });
+                return Err(own_is_here("both ends", "sender is here, such as ssh://HOST"));
             }
             m.fits(point)?;
         }
@@ -85,6 +81,8 @@ impl Probe for Transfer {
         if let Some(r) = receiver {
             if far::host(point).is_none() {
                 r.available()?;
+            } else if r.about().facts == Delivery::Unseen {
+                return Err(own_is_here("the receiver", "ends are here, such as veth"));
             }
             r.fits(point)?;
             if connections(point) > 1 {
@@ -233,6 +231,15 @@ impl Alternatives for Transfer {
 
     fn copies(&self) -> Option<&'static dyn Copies> {
         Some(&audit::TransferCopies)
+    }
+}
+
+fn own_is_here(elsewhere: &str, here: &str) -> Unavailable {
+    Unavailable {
+        reason: format!(
+            "code of your own is opened on this host, and {elsewhere} of this path are elsewhere"
+        ),
+        remedy: format!("name a path whose {here}"),
     }
 }
 
