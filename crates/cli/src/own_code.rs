@@ -5,7 +5,7 @@ use anyhow::{Result, anyhow, bail, ensure};
 use std::ffi::OsString;
 use syscost_experiment::spec::Spec;
 use syscost_harness::own as objects;
-use syscost_measure::own::{self, OwnCode, OwnEntry, OwnKind, OwnObject};
+use syscost_measure::own::{self, OwnCode, OwnEntry, OwnKind, OwnObject, PROGRAM};
 use syscost_measure::probe::own_operation::OWN_OPERATION;
 use syscost_measure::probe::transfer::axes::{MECHANISM, RECEIVER};
 use syscost_measure::{mechanism, probe, receiver};
@@ -43,7 +43,7 @@ pub fn taken_in(arguments: &[OsString]) -> Result<Vec<OsString>> {
 
 /// Does this text name a file?
 fn is_object(text: &str) -> bool {
-    text.contains('/') || text.ends_with(".so") || text.contains(".so:")
+    text.contains('/') || text.ends_with(".so") || text.contains(".so:") || text.contains(PROGRAM)
 }
 
 /// The values with names in place of objects.
@@ -84,13 +84,16 @@ fn named(values: &str, kind: Option<OwnKind>, asked: &mut Vec<OwnObject>) -> Res
 /// `[LABEL=]FILE[:NAME]`: the file's object, with those of its codes that are meant.
 fn described(value: &str, kind: Option<OwnKind>) -> Result<OwnObject> {
     let (label, rest) = match value.split_once('=') {
-        Some((label, rest)) if !label.contains(['/', '.']) => (Some(label), rest),
+        Some((label, rest)) if !label.contains(['/', '.', ':']) => (Some(label), rest),
         _ => (None, value),
     };
     let (file, name) = match rest.rsplit_once(':') {
         Some((file, name)) if !name.contains('/') => (file, Some(name)),
         _ => (rest, None),
     };
+    if let Some(text) = rest.strip_prefix(PROGRAM) {
+        return program(label, text, kind);
+    }
     let mut object = objects::describe(file).map_err(|why| anyhow!(why))?;
     let offered: Vec<String> = object.codes.iter().map(|code| code.name.clone()).collect();
     object.codes.retain(|code| {
@@ -111,6 +114,22 @@ fn described(value: &str, kind: Option<OwnKind>) -> Result<OwnObject> {
         };
         code.name = label.to_string();
     }
+    object.codes.iter().try_for_each(usable)?;
+    Ok(object)
+}
+
+/// `[LABEL=]program:COMMAND`: without a label it has the name of the program's file.
+fn program(label: Option<&str>, text: &str, kind: Option<OwnKind>) -> Result<OwnObject> {
+    ensure!(
+        kind.is_none_or(|kind| kind == OwnKind::Mechanism),
+        "{PROGRAM}{text} is a way to send, for --mechanism: {} of your own is a shared object",
+        kind.map_or("", OwnKind::word)
+    );
+    let (path, words) = syscost_commands::asked::words(text, None)?;
+    let words = words.into_iter().map(|word| Ok(word.into_string()?)).collect::<Result<Vec<_>>>()?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase().replace(['-', '.'], "_"));
+    let name = label.map_or(stem.unwrap_or_default(), str::to_string);
+    let object = objects::program(&path, words, name).map_err(|why| anyhow!(why))?;
     object.codes.iter().try_for_each(usable)?;
     Ok(object)
 }

@@ -6,6 +6,7 @@ mod leaving_out;
 mod missing;
 mod profiles;
 mod quota;
+mod settings_of_cases;
 mod turns;
 
 use super::audit::{self, Auditor};
@@ -26,7 +27,7 @@ use syscost_core::stats::random::Random;
 use syscost_experiment::plan::{Case, Plan, RivalBlock, Skip};
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{
-    Failure, RoundSpan, Run, STOOD_STILL, SessionConditions, State, TimeSpent, Warning, settings,
+    Failure, RoundSpan, Run, STOOD_STILL, SessionConditions, State, TimeSpent, Warning,
 };
 use syscost_experiment::spec::Spec;
 use syscost_host::allowance::Rooms;
@@ -432,11 +433,7 @@ impl<'a> Session<'a> {
         }
         let written = self.dir.append(&samples)?;
         self.run.samples.written(&samples, written);
-        let settings = &mut self.run.record.settings;
-        if !settings.contains_key(&case) {
-            let like = settings::like(settings.values().next(), done.settings);
-            settings.insert(case, like);
-        }
+        self.note_settings(case, done.settings);
         self.note_missing(done.missing);
         Ok(samples)
     }

@@ -4,16 +4,25 @@
 //! Only a worker opens the object, and the process that asks what is in it. Everybody else knows its description.
 
 use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 use syscost_core::axis::{Axis, DefaultValues, IntAxis, Kind, NameAxis, Point};
 use syscost_sys::own_object::{OfferedAxis, OfferedCode, OfferedCodes, OwnLibrary};
 use syscost_sys::program;
 
-/// A shared object, as `run.json` describes it.
+/// What a value of the command line begins with that is a program.
+pub const PROGRAM: &str = "program:";
+
+/// A shared object or a program, as `run.json` describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnObject {
     /// Absolute.
     pub path: String,
+    /// The words of a program that waits for turns; none: it is a shared object.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// Of the file; of a program, of all files that its words name.
     pub sha256: String,
     /// Of its linker; `None`: it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,9 +91,29 @@ impl OwnEntry {
 }
 
 impl OwnObject {
+    pub fn is_program(&self) -> bool {
+        !self.command.is_empty()
+    }
+
+    /// As the command line names it.
+    pub fn asked(&self) -> String {
+        let words = self.command.get(1..).unwrap_or_default().iter();
+        let words: String = words.map(|word| format!(" {word}")).collect();
+        format!("{}{}{words}", if self.is_program() { PROGRAM } else { "" }, self.path)
+    }
+
+    /// What its files hold: an interpreter and a script are two.
+    pub fn digest(&self) -> io::Result<String> {
+        let mut whole = program::sha256_of(self.path.as_ref())?;
+        for word in self.command.iter().skip(1).filter(|word| Path::new(word).is_file()) {
+            whole = program::sha256_of_text(&(whole + &program::sha256_of(word.as_ref())?));
+        }
+        Ok(whole)
+    }
+
     /// Is the file what it was when it was described?
     pub fn is_unchanged(&self) -> Result<(), String> {
-        match program::sha256_of(self.path.as_ref()) {
+        match self.digest() {
             Ok(now) if now == self.sha256 => Ok(()),
             Ok(_) => Err(format!(
                 "{} is not the file that the run began with (its SHA-256 was {}..): figures of both would be mixed; another \
@@ -124,7 +153,7 @@ impl OwnCode {
 
     /// `your mechanism mine (/home/me/mine.so)`
     pub fn told(&self) -> String {
-        format!("your {} {} ({})", self.entry.kind.word(), self.entry.name, self.object.path)
+        format!("your {} {} ({})", self.entry.kind.word(), self.entry.name, self.object.asked())
     }
 }
 
@@ -193,7 +222,7 @@ mod tests {
         let offered = OfferedCode { name: name.into(), summary: "sends".into(), axes: vec![axis] };
         let mechanisms = OfferedCodes { mechanisms: vec![offered], ..OfferedCodes::default() };
         let (path, codes) = ("/nowhere/mine.so".into(), OwnEntry::all(mechanisms));
-        OwnObject { path, sha256: "00".repeat(32), build_id: None, codes }
+        OwnObject { path, command: Vec::new(), sha256: "00".repeat(32), build_id: None, codes }
     }
 
     #[test]

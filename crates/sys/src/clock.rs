@@ -58,6 +58,16 @@ pub fn own_cpu_clock() -> io::Result<libc::clockid_t> {
     }
 }
 
+/// The clock of the CPU time of another process of this user, all its threads together.
+pub fn of_process(pid: u32) -> io::Result<libc::clockid_t> {
+    let mut clock = 0;
+    // SAFETY: the pointer is to a live clock id.
+    match unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut clock) } {
+        0 => Ok(clock),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
 /// What the kernel counts for one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {

@@ -48,6 +48,7 @@ pub mod shared;
 pub mod signal_to_self;
 pub mod signals;
 pub mod sleep;
+pub mod own_program;
 pub mod socket_pages;
 pub mod stream;
 pub mod timer;

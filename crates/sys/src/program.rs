@@ -53,6 +53,11 @@ pub fn sha256_of(file: &Path) -> io::Result<String> {
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// The same of a text.
+pub fn sha256_of_text(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Whatever is measured needs /proc: workers are started, and files are opened again, through it.
 pub fn has_proc() -> io::Result<()> {
     fs::read_link(SELF).map(drop).map_err(without_proc)

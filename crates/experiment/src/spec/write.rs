@@ -7,7 +7,7 @@ use syscost_core::units::{parse_fraction, short_bytes};
 use syscost_measure::own::OwnObject;
 
 pub fn toml(spec: &Spec) -> String {
-    let known = |object: &OwnObject| format!("# with --own {}\n", object.path);
+    let known = |object: &OwnObject| format!("# with --own {}\n", object.asked());
     let mut text: String = spec.own.iter().map(known).collect();
     let mut line = |key: &str, value: String| {
         // A key in brackets begins a table.

@@ -80,6 +80,19 @@ pub struct Tally {
     pub queue_entries: u64,
     /// Bytes that went out beside the payload, inside TCP (the framing of encrypted records).
     pub framing_bytes: u64,
+    /// Of a program that sends in its turns; `None`: the calling thread does everything.
+    pub program: Option<ProgramTally>,
+}
+
+/// What a program of the user's has cost, which no clock of the calling thread shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgramTally {
+    /// CPU time to be added to the calling thread's: what handing over turns costs both is taken off.
+    pub cpu_ns: i64,
+    pub turns: u64,
+    /// An empty turn: CPU time of both, and how long it takes.
+    pub turn_cpu_ns: u64,
+    pub turn_ns: u64,
 }
 
 impl std::iter::Sum for Tally {
@@ -92,9 +105,27 @@ impl std::iter::Sum for Tally {
             enobufs: a.enobufs + b.enobufs,
             queue_entries: a.queue_entries + b.queue_entries,
             framing_bytes: a.framing_bytes + b.framing_bytes,
+            // A thread that has a program has one connection.
+            program: a.program.or(b.program),
         })
     }
 }
+
+impl ProgramTally {
+    /// What a record holds of it.
+    pub fn facts(self) -> impl Iterator<Item = (String, String)> {
+        let facts = [
+            ("program_turns", self.turns),
+            (PROGRAM_TURN_CPU_NS, self.turn_cpu_ns),
+            (PROGRAM_TURN_NS, self.turn_ns),
+        ];
+        facts.into_iter().map(|(id, value)| (id.to_string(), value.to_string()))
+    }
+}
+
+/// Facts of a sender: what an empty turn costs, and how long it takes.
+pub const PROGRAM_TURN_CPU_NS: &str = "program_turn_cpu_ns";
+pub const PROGRAM_TURN_NS: &str = "program_turn_ns";
 
 /// What a mechanism gets to work with. The message and the socket are its own until it is dropped.
 pub struct SenderSetup<'a> {
@@ -117,7 +148,17 @@ pub trait Sender {
     }
 
     fn tally(&self) -> Tally;
+
+    /// How long one call of [`Sender::send`] should last: longer where a call is dear.
+    fn call_ns(&self) -> u64 {
+        CALL_NS
+    }
 }
+
+/// How often a sending thread looks at the clock.
+pub const CALL_NS: u64 = 100_000;
+/// How long a turn of a program is: handing it over is a hundredth then.
+pub const PROGRAM_CALL_NS: u64 = 10 * CALL_NS;
 
 pub trait Mechanism: Sync {
     fn about(&self) -> About<Sending>;

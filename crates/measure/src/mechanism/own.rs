@@ -3,13 +3,18 @@
 //! What it does between its fields and the socket is not seen. The bytes that it hands over are counted at first, and the
 //! receiver verifies them as it does those of every mechanism.
 
-use super::{About, Mechanism, Sender, SenderSetup, Sending, Tally};
+use super::{
+    About, CALL_NS, Mechanism, PROGRAM_CALL_NS, ProgramTally, Sender, SenderSetup, Sending, Tally,
+    connections,
+};
 use crate::message;
 use crate::own::{self, OwnCode, OwnKind};
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::Point;
-use syscost_sys::own_object::OwnConnection;
+use syscost_host::Unavailable;
+use syscost_sys::own_object::{OwnConnection, OwnCounts};
+use syscost_sys::own_program::OwnProgram;
 use syscost_sys::socket;
 
 /// Times that a sender settles before its bytes are no more counted: the calls would be part of its cost.
@@ -40,27 +45,70 @@ impl Mechanism for OwnCode {
         2
     }
 
+    fn fits(&self, point: &Point) -> Result<(), Unavailable> {
+        if self.object.is_program() && connections(point) > 1 {
+            return Err(Unavailable {
+                reason: "a program sends on one connection, and this thread has several".into(),
+                remedy: "--connections 1".into(),
+            });
+        }
+        Ok(())
+    }
+
     fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let SenderSetup { socket, message, point } = setup;
-        let library = self.open().map_err(io::Error::other)?;
         let bytes = message.len() as u64;
         let before = socket::handed_over(socket).ok().flatten();
-        let connection =
-            library.mechanism(&self.entry.called, socket, message.into_fields(), &self.settings(point))?;
-        Ok(Box::new(OwnSender {
-            connection,
-            socket,
-            bytes,
-            before,
-            messages: 0,
-            settled: 0,
-            name: self.name(),
-        }))
+        let called = if self.object.is_program() {
+            self.object.is_unchanged().map_err(io::Error::other)?;
+            let words = &self.object.command[1..];
+            let command = [&[self.object.path.clone()], words].concat();
+            OwnSending::Program(OwnProgram::start(&command, socket, message.fields())?)
+        } else {
+            let library = self.open().map_err(io::Error::other)?;
+            let fields = message.into_fields();
+            OwnSending::Object(library.mechanism(
+                &self.entry.called,
+                socket,
+                fields,
+                &self.settings(point),
+            )?)
+        };
+        Ok(Box::new(OwnSender { called, socket, bytes, before, messages: 0, settled: 0, name: self.name() }))
+    }
+}
+
+/// Who sends.
+enum OwnSending {
+    Object(OwnConnection),
+    Program(OwnProgram),
+}
+
+impl OwnSending {
+    fn counts(&self) -> OwnCounts {
+        match self {
+            OwnSending::Object(connection) => connection.counts,
+            OwnSending::Program(program) => program.counts,
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, messages: u64) -> io::Result<()> {
+        match self {
+            OwnSending::Object(connection) => connection.send(messages),
+            OwnSending::Program(program) => program.send(messages),
+        }
+    }
+
+    fn program(&self) -> Option<ProgramTally> {
+        let OwnSending::Program(program) = self else { return None };
+        let (turn_cpu_ns, turn_ns) = (program.empty.cpu_ns as u64, program.empty.elapsed_ns as u64);
+        Some(ProgramTally { cpu_ns: program.cpu_ns(), turns: program.turns(), turn_cpu_ns, turn_ns })
     }
 }
 
 struct OwnSender {
-    connection: OwnConnection,
+    called: OwnSending,
     socket: RawFd,
     /// In a message.
     bytes: u64,
@@ -91,30 +139,40 @@ impl OwnSender {
 impl Sender for OwnSender {
     #[inline]
     fn send(&mut self, messages: u64) -> io::Result<()> {
-        let copied = self.connection.counts.copied_bytes;
-        self.connection.send(messages)?;
+        let copied = self.called.counts().copied_bytes;
+        self.called.send(messages)?;
         self.messages += messages;
-        message::count_copied(self.connection.counts.copied_bytes.wrapping_sub(copied));
+        message::count_copied(self.called.counts().copied_bytes.wrapping_sub(copied));
         Ok(())
     }
 
     fn settle(&mut self) -> io::Result<()> {
-        self.connection.flush()?;
+        if let OwnSending::Object(connection) = &mut self.called {
+            connection.flush()?;
+        }
         if self.settled < COUNTED {
             self.settled += 1;
             self.has_sent_all()?;
+            if let OwnSending::Program(program) = &self.called {
+                program.is_alone()?;
+            }
         }
         Ok(())
     }
 
     fn tally(&self) -> Tally {
-        let counts = self.connection.counts;
+        let counts = self.called.counts();
         Tally {
             system_calls: counts.system_calls,
             uncounted: counts.system_calls == 0 && self.messages > 0,
             completions: counts.completions,
             completions_copied: counts.completions_copied,
+            program: self.called.program(),
             ..Tally::default()
         }
+    }
+
+    fn call_ns(&self) -> u64 {
+        if matches!(self.called, OwnSending::Program(_)) { PROGRAM_CALL_NS } else { CALL_NS }
     }
 }

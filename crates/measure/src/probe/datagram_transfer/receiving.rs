@@ -318,7 +318,7 @@ impl Source for DatagramSource {
         let sequence = &self.arrivals.sequence;
         let lost = if self.every.is_some() { 0 } else { sequence.lost() };
         let bytes = (sequence.accounted() - lost) * self.arrivals.bytes as u64;
-        SourceCounts { bytes, calls: self.calls, uncopied: 0 }
+        SourceCounts { bytes, calls: self.calls, ..Default::default() }
     }
 
     fn owed(&mut self, bytes: u64) {

@@ -298,7 +298,7 @@ pub fn take(task: &Task, source: &mut dyn Source) -> Result<Done> {
         (super::CPU, clock::thread_cpu_ns() - began),
         (null::OWN_IN_WINDOWS, own_ns as u64),
     ]);
-    Ok(Done { windows, bytes: source.counts().bytes, totals, missing: meter.missing() })
+    Ok(Done { windows, bytes: source.counts().bytes, totals, missing: meter.missing(), program: None })
 }
 
 /// Receives nothing: each piece is a byte that nobody sent.

@@ -14,8 +14,6 @@ use std::hint::black_box;
 use syscost_host::clock;
 use syscost_sys::socket::Segments;
 
-/// How often a thread looks at the clock: the dispatch into the mechanism is once per chunk.
-const CHUNK_NS: u64 = 100_000;
 /// After the last window the stream goes on a little, so that the receiver's last window, which
 /// started a little later, is full too.
 const TAIL_NS: u64 = 1_000_000;
@@ -52,10 +50,14 @@ pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_
         (super::FRAMING, tally.framing_bytes),
         (super::COMPLETIONS, tally.completions),
         (super::COMPLETIONS_COPIED, tally.completions_copied),
-        (super::CPU, clock::thread_cpu_ns() - began),
+        (
+            super::CPU,
+            (clock::thread_cpu_ns() - began).saturating_add_signed(tally.program.unwrap_or_default().cpu_ns),
+        ),
         (null::OWN_IN_WINDOWS, own_ns as u64),
     ];
-    Ok(Done { windows, bytes: pump.bytes(), totals, missing: meter.missing() })
+    let (bytes, missing, program) = (pump.bytes(), meter.missing(), tally.program);
+    Ok(Done { windows, bytes, totals, missing, program })
 }
 
 /// A mechanism and how many messages it is given at a time.
@@ -65,6 +67,8 @@ pub struct Pump {
     call: u64,
     chunk: u64,
     most: u64,
+    /// How long a chunk should last.
+    chunk_ns: u64,
     pub messages: u64,
     message_bytes: u64,
     /// How often the loop has gone round.
@@ -97,11 +101,27 @@ impl Pump {
 
     /// Of messages of a byte: the clock is looked at after each.
     pub fn one_by_one(sender: Box<dyn Sender>) -> Pump {
-        Pump { sender, call: 1, chunk: 1, most: 1, messages: 0, message_bytes: 1, steps: 0, windows_steps: 0 }
+        let chunk_ns = sender.call_ns();
+        Pump {
+            sender,
+            call: 1,
+            chunk: 1,
+            most: 1,
+            chunk_ns,
+            messages: 0,
+            message_bytes: 1,
+            steps: 0,
+            windows_steps: 0,
+        }
     }
 
     pub fn message_bytes(&self) -> u64 {
         self.message_bytes
+    }
+
+    /// Of a program that sends: see [`mechanism::ProgramTally`].
+    pub fn program_cpu_ns(&self) -> i64 {
+        self.sender.tally().program.map_or(0, |program| program.cpu_ns)
     }
 
     pub fn bytes(&self) -> u64 {
@@ -150,7 +170,7 @@ impl Pump {
         Ok(self.sender.settle()?)
     }
 
-    /// Sends until the deadline has passed, looking at the clock about every tenth of a millisecond.
+    /// Sends until the deadline has passed, looking at the clock once a chunk.
     pub fn until(&mut self, deadline: u64) -> Result<()> {
         let mut now = clock::monotonic_ns();
         while now < deadline {
@@ -158,9 +178,9 @@ impl Pump {
             self.messages += self.chunk;
             self.steps += 1;
             let then = std::mem::replace(&mut now, clock::monotonic_ns());
-            if now - then < CHUNK_NS / 2 {
+            if now - then < self.chunk_ns / 2 {
                 self.chunk = self.most.min(self.chunk * 2);
-            } else if now - then > CHUNK_NS * 2 && self.chunk > self.call {
+            } else if now - then > self.chunk_ns * 2 && self.chunk > self.call {
                 self.chunk /= 2;
             }
         }
@@ -199,7 +219,24 @@ pub fn window(
     if after.tally.uncounted {
         window.quantities.insert("system_calls".into(), None);
     }
+    if let Some((before, after)) = before.tally.program.zip(after.tally.program) {
+        with_program(&mut window, after.cpu_ns - before.cpu_ns);
+    }
     window
+}
+
+/// A program did the work, whose CPU time is known; what else the thread's own clocks and counters say is not of it.
+fn with_program(window: &mut Window, cpu_ns: i64) {
+    let own_ns = window.quantities.get("cpu_ns").copied().flatten().unwrap_or(0.0);
+    let whole_ns = (own_ns + cpu_ns as f64).max(0.0);
+    for (id, value) in &mut window.quantities {
+        match id.as_str() {
+            "cpu_ns" => *value = Some(whole_ns),
+            "tsc_cycles" => *value = value.map(|cycles| cycles * whole_ns / own_ns.max(1.0)),
+            "elapsed_ns" | "messages" | "system_calls" => {}
+            _ => *value = None,
+        }
+    }
 }
 
 /// Adds what only the side has whose mechanism is measured.
@@ -244,5 +281,33 @@ impl OwnCost {
             let windows = pump.windows(task, meter, &|| Ok(None))?;
             Ok((windows, pump.windows_steps))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_s_time_is_added_and_what_only_this_thread_counts_is_unknown() {
+        let quantities = [
+            ("cpu_ns", 50.0),
+            ("tsc_cycles", 100.0),
+            ("elapsed_ns", 900.0),
+            ("messages", 7.0),
+            ("system_calls", 7.0),
+            ("voluntary_switches", 3.0),
+            ("cycles_user", 9.0),
+        ];
+        let quantities = quantities.map(|(id, value)| (id.to_string(), Some(value))).into();
+        let mut window = Window { quantities, ..Window::default() };
+        with_program(&mut window, 450);
+        let now = |id: &str| window.quantities[id];
+        assert_eq!((now("cpu_ns"), now("tsc_cycles")), (Some(500.0), Some(1000.0)));
+        assert_eq!(
+            (now("elapsed_ns"), now("messages"), now("system_calls")),
+            (Some(900.0), Some(7.0), Some(7.0))
+        );
+        assert_eq!((now("voluntary_switches"), now("cycles_user")), (None, None));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::{Channel, Missing, RoleReport, Task, Window, meter};
 use super::RECEIVER;
+use crate::mechanism::ProgramTally;
 use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub struct Done {
     /// Other counts of the whole round, by name; the same names on every thread of a side.
     pub totals: Vec<(&'static str, u64)>,
     pub missing: Vec<Missing>,
+    /// Of a program that sends.
+    pub program: Option<ProgramTally>,
 }
 
 /// A thread that is set up and runs when the gate opens.
@@ -35,6 +38,7 @@ pub fn run<'a, S: Sync>(
     let cpus = cpus(task, streams.len())?;
     let done = together(&cpus, channel, |number| prepare(&streams[number]))?;
     let mut report = RoleReport { facts: facts(&cpus), ..RoleReport::default() };
+    report.facts.extend(done.iter().filter_map(|d| d.program).flat_map(|program| program.facts()));
     report.totals.insert("bytes".into(), done.iter().map(|d| d.bytes as f64).sum());
     for (id, count) in done.iter().flat_map(|d| &d.totals) {
         *report.totals.entry(id.to_string()).or_default() += *count as f64;

@@ -16,6 +16,7 @@ use super::streaming::{self, RECEIVER, SENDER};
 use super::transfer::{Transfer, far, held};
 use super::{
     Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, Window,
+    own_code,
 };
 use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 use syscost_core::axis::{Axis, Point, Value};
@@ -59,6 +60,13 @@ impl Probe for TcpLatency {
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        if own_code(point).iter().any(|code| code.object.is_program()) {
+            return Err(Unavailable {
+                reason: "a program's turns are handed over, which would be part of each time".into(),
+                remedy: "measure what sends as a shared object, or its throughput: syscost run transfer"
+                    .into(),
+            });
+        }
         Transfer.available(point)
     }
 

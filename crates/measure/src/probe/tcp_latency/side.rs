@@ -70,6 +70,6 @@ impl SideWindow {
     /// What the side's thread brings home.
     pub fn done(self, bytes: u64, totals: Vec<(&'static str, u64)>) -> threads::Done {
         let windows = self.closed.into_iter().collect();
-        threads::Done { windows, bytes, totals, missing: self.meter.missing() }
+        threads::Done { windows, bytes, totals, missing: self.meter.missing(), program: None }
     }
 }

@@ -92,11 +92,11 @@ pub const COMMON: &[Axis] = &[
             names: || mechanism::known().map(|m| m.about().id).collect(),
             aliases: mechanism_aliases,
         })
-        .help("how the sender moves a message")
+        .help("how the sender moves a message; your own: ./mine.so, program:COMMAND")
         .default_on(Of(default_mechanisms)),
     RECEIVER
         .names(|| receiver::known().map(|r| r.about().id).collect())
-        .help("how the receiver takes the stream")
+        .help("how the receiver takes the stream; your own: ./mine.so")
         .default_on(Of(default_receivers)),
     FIELDS
         .of_kind(Kind::Parts { canonical: |text| MessageShape::parse(text).map(|shape| shape.to_string()) })

@@ -79,6 +79,10 @@ impl Sender for Slowed {
     fn tally(&self) -> Tally {
         self.sender.tally()
     }
+
+    fn call_ns(&self) -> u64 {
+        self.sender.call_ns()
+    }
 }
 
 #[cfg(test)]

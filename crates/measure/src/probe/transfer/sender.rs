@@ -64,6 +64,10 @@ impl Sender for Pushed {
         tally.system_calls += self.pushes;
         tally
     }
+
+    fn call_ns(&self) -> u64 {
+        self.sender.call_ns()
+    }
 }
 
 /// What these connections have carried so far.

@@ -11,7 +11,7 @@ use super::super::held::{self, WindowTurn};
 use super::leader::{self, LeaderQuestion};
 use super::null::{LoopCounts, NullTaken};
 use super::{BlockCarrier, CONTROL, Phase, Turn};
-use crate::mechanism::{self, all_connections};
+use crate::mechanism::{self, ProgramTally, all_connections};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};
@@ -129,6 +129,8 @@ struct Played {
     /// By rival.
     counts: Vec<LoopCounts>,
     null: NullTaken,
+    /// By rival: of a program that sends.
+    programs: Vec<Option<ProgramTally>>,
 }
 
 pub fn play(
@@ -184,7 +186,7 @@ pub fn play(
     }
     let mut report = joined(done);
     for ((own, streams), rival) in report.rivals.iter_mut().zip(streams).zip(&rivals) {
-        own.facts = (carrier.facts)(rival, &streams[0][0]);
+        own.facts.extend((carrier.facts)(rival, &streams[0][0]));
         own.facts.extend(threads::facts(&threads::cpus(task, streams.len())?));
     }
     Ok(report)
@@ -203,6 +205,8 @@ fn joined(mut done: Vec<Played>) -> RoleReport {
         let turn = done.first().and_then(|leader| Some((leader.turns.get(&rival)?, leader.quickest_ns)));
         own.totals.extend(turn.into_iter().flat_map(|(turn, quickest_ns)| turn.totals(quickest_ns)));
         null.add_own(done.iter().map(|played| played.counts[rival]), &mut own.totals);
+        let programs = done.iter().filter_map(|played| played.programs[rival]);
+        own.facts = programs.flat_map(|program| program.facts()).collect();
         report.rivals.push(own);
     }
     if let Some(leader) = done.first_mut() {
@@ -236,7 +240,8 @@ impl<'a> Thread<'a> {
         let counts = vec![LoopCounts::default(); pumps.len()];
         let (slices, bytes, missing, null) = (Vec::new(), Vec::new(), Vec::new(), NullTaken::default());
         let (turns, quickest_ns) = (BTreeMap::new(), u64::MAX);
-        let played = Played { slices, windows, turns, quickest_ns, bytes, missing, counts, null };
+        let programs = Vec::new();
+        let played = Played { slices, windows, turns, quickest_ns, bytes, missing, counts, null, programs };
         pumps.push(null_pump());
         Thread { step, number, pumps, streams, meter: Meter::of(&step.rivals[0]), played, handed_ns: 0 }
     }
@@ -286,6 +291,7 @@ impl<'a> Thread<'a> {
             return Err(error);
         }
         self.played.bytes = self.pumps[..step.rivals.len()].iter().map(Pump::bytes).collect();
+        self.played.programs = self.pumps.iter().map(|pump| pump.sender.tally().program).collect();
         self.played.missing = self.meter.missing();
         Ok(self.played)
     }
@@ -299,6 +305,7 @@ impl<'a> Thread<'a> {
         }
         let pump = &mut self.pumps[turn.rival];
         let steps = pump.steps;
+        let elsewhere = pump.program_cpu_ns();
         let (before, cpu, start_ns) = (pump.messages, clock::thread_cpu_ns(), clock::monotonic_ns());
         match turn.phase {
             Phase::WarmUp | Phase::Slices => {
@@ -312,6 +319,7 @@ impl<'a> Thread<'a> {
         pump.sender.settle()?;
         let cpu_ns = clock::thread_cpu_ns() - cpu;
         let end_ns = clock::monotonic_ns();
+        let cpu_ns = cpu_ns.saturating_add_signed(pump.program_cpu_ns() - elsewhere);
         let share = Share { start_ns, end_ns, cpu_ns, messages: pump.messages - before, bytes: pump.bytes() };
         *self.step.shares[self.number].lock().expect(WHOLE) = share;
         let steps = pump.steps - steps;
