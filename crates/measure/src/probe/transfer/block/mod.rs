@@ -58,12 +58,14 @@ fn rival_tasks(task: &Task, block: &BlockTask) -> Vec<Task> {
     block.rivals.iter().map(|point| Task { point: point.clone(), block: None, ..task.clone() }).collect()
 }
 
+/// Makes the receiving end of one thread's connections.
+type StartSource = fn(&Task, &[TcpStream]) -> Result<Box<dyn Source>>;
+
 /// What carries the messages of a rival beside its connections, or over them.
 #[derive(Clone, Copy)]
 pub struct BlockCarrier {
     pub start: fn(&Task, &TcpStream) -> Result<Box<dyn Sender>>,
-    /// Of the connections of one thread.
-    pub source: fn(&Task, &[TcpStream]) -> Result<Box<dyn Source>>,
+    pub source: StartSource,
     pub segments: fn(&[TcpStream]) -> Result<Option<Segments>>,
     /// Of a side's first connection.
     pub facts: fn(&Task, &TcpStream) -> BTreeMap<String, String>,
