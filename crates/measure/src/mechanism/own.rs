@@ -62,7 +62,7 @@ impl Mechanism for OwnCode {
         let called = if self.object.is_program() {
             self.object.is_unchanged().map_err(io::Error::other)?;
             let words = &self.object.command[1..];
-            let command = [&[self.object.path.clone()], words].concat();
+            let command = [std::slice::from_ref(&self.object.path), words].concat();
             OwnSending::Program(OwnProgram::start(&command, socket, message.fields())?)
         } else {
             let library = self.open().map_err(io::Error::other)?;
