@@ -165,7 +165,7 @@ fn a_program_that_goes_wrong_fails_by_its_name_and_nothing_of_it_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let all = "messages, messages * len(message), file=answers";
     let liars = [
-        ("lies", format!("    print({all})"), &[][..]),
+        ("lies", format!("    print({all})"), &["handed over 0 B"][..]),
         (
             "fewer",
             "    out.sendall(message)\n    print(1, len(message), file=answers)".into(),
