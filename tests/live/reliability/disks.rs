@@ -188,7 +188,7 @@ fn a_disk_without_room_for_another_file_says_so() {
             while File::create(fillers.join(files.to_string())).is_ok() {
                 files += 1;
             }
-            std::thread::sleep(Duration::from_millis(1));
+            syscost_sys::sleep::sleep(Duration::from_millis(1));
         }
         let said = refused(&child.wait_with_output().expect("it ends"));
         assert!(said.contains("no space is left") && said.contains("df -i"), "{said}");
