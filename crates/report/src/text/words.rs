@@ -84,14 +84,10 @@ impl Words {
     /// `pack_send (messages per call 64)`: what a case is called among ways of doing one thing. What
     /// every case of the run shares is left out, and so is what its axis has by default.
     pub fn way(&self, probe: &dyn Probe, point: &Point, first: &str) -> String {
-        let plain = |id: &str, value: &Value| match self.axes.iter().find(|a| a.id == id) {
-            Some(axis) => axis.default().first() == Some(value),
-            None => false,
-        };
         let chosen = |id: &str| id != first && probe.chosen(id) && self.varied.contains(id);
         let told: Vec<String> = point
             .iter()
-            .filter(|(id, value)| chosen(id) && !plain(id, value))
+            .filter(|(id, value)| chosen(id) && !self.is_default(id, value))
             .map(|(id, value)| format!("{} {}", self.title(id), self.value(id, value)))
             .collect();
         let name = point.get(first).map_or_else(String::new, |value| self.value(first, value));
@@ -100,6 +96,11 @@ impl Words {
             (true, false) => told.join(", "),
             (false, false) => format!("{name} ({})", told.join(", ")),
         }
+    }
+
+    /// What an axis has where nobody names it.
+    pub fn is_default(&self, id: &str, value: &Value) -> bool {
+        self.axes.iter().find(|a| a.id == id).is_some_and(|axis| axis.default().first() == Some(value))
     }
 
     pub fn title<'s>(&'s self, id: &'s str) -> &'s str {

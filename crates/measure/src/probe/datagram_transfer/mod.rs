@@ -319,7 +319,7 @@ const QUANTITIES: &[Quantity] = quantities! {
     "round_duplicated", Count, "datagrams that came again";
     "round_reordered", Count, "datagrams that came after one that was sent later";
     "round_truncated", Count, "datagrams that came with another length";
-    "round_dropped_full", Count, "dropped at the receiver's socket for want of room (SO_MEMINFO)";
+    "round_dropped_full", Count, "dropped at the receiver's socket, whose buffer was full (SO_MEMINFO)";
     "round_dropped_checksum", Count, "dropped at the receiver's socket by a wrong checksum (/proc/net/snmp)";
     "round_dropped_queue", Count, "dropped by queue disciplines of the sender's namespace";
     "round_dropped_device", Count, "dropped by links of both namespaces (/proc/net/dev)";
@@ -335,7 +335,7 @@ fn of_sent(sample: &Sample, lost: &str) -> Option<f64> {
 
 const METRICS: &[Metric] = metrics! {
     "lost_fraction", Ratio, Lower, "lost",
-        "datagrams of the round that did not come, of those that were sent",
+        "part of a round's datagrams that did not come",
         |s, _| of_sent(s, "round_lost");
     "dropped_full_fraction", Ratio, Lower, "dropped by a full receive buffer",
         "of the datagrams that were sent",
@@ -347,7 +347,7 @@ const METRICS: &[Metric] = metrics! {
         "of the datagrams that were sent",
         |s, _| of_sent(s, "round_in_no_counter");
     "reordered_fraction", Ratio, Lower, "reordered",
-        "datagrams that came after one that was sent later, of those that were sent",
+        "part of a round's datagrams that came after one that was sent later",
         |s, _| of_sent(s, "round_reordered");
 };
 

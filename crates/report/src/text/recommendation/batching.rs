@@ -28,15 +28,6 @@ fn most_per_call(known: &BatchingAdvice) -> Option<u64> {
     ranges.iter().filter(|range| helps(range)).map(|range| mechanism::per_call(&range.batched)).max()
 }
 
-/// With its receiver, where that is another one than without a batch.
-fn batched_way(range: &BatchingRange) -> String {
-    let name = range.batched.text(RIVALS).unwrap_or_default();
-    match [&range.batched, &range.single].map(|way| way.text(RECEIVER)) {
-        [Some(receiver), Some(single)] if receiver != single => format!("{name} (receiver {receiver})"),
-        _ => name.to_string(),
-    }
-}
-
 fn helps(range: &BatchingRange) -> bool {
     matches!(range.verdict, BatchingVerdict::MattersMost | BatchingVerdict::Helps)
 }
@@ -51,7 +42,7 @@ impl AdviceWords<'_> {
             far(a).total_cmp(&far(b))
         })?;
         let n = mechanism::per_call(&most.batched);
-        let name = batched_way(most);
+        let name = self.batched_way(most);
         let (from, to) = (best.iter().map(|r| r.from).min()?, best.iter().map(|r| r.to).max()?);
         let sizes = self.words.sizes(self.along, &advice.scope.held).range(from, to);
         let gain =
@@ -61,11 +52,21 @@ impl AdviceWords<'_> {
         Some(Statement { text, cells: most.cells.clone() })
     }
 
+    /// With its receiver, where that is another one than without a batch, and not the usual one.
+    fn batched_way(&self, range: &BatchingRange) -> String {
+        let name = range.batched.text(RIVALS).unwrap_or_default();
+        let [batched, single] = [&range.batched, &range.single].map(|way| way.get(RECEIVER.id));
+        match batched.filter(|own| single != Some(*own) && !self.words.is_default(RECEIVER.id, own)) {
+            Some(receiver) => format!("{name} (receiver {})", self.words.value(RECEIVER.id, receiver)),
+            None => name.to_string(),
+        }
+    }
+
     pub(super) fn batching(&self, advice: &Advice, range: &BatchingRange) -> String {
         let id = advice.metric;
         let sizes = self.words.sizes(self.along, &advice.scope.held).range(range.from, range.to);
         let n = mechanism::per_call(&range.batched);
-        let name = batched_way(range);
+        let name = self.batched_way(range);
         let up_to = if range.from == range.to { "" } else { "up to " };
         let by = format!("{up_to}{} {}", self.by(id, range.gain.ratio.value), self.comparative(id));
         match range.verdict {
