@@ -21,6 +21,7 @@ use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_host::namespaces::{layer, named};
 use syscost_measure::mechanism;
+use syscost_measure::probe;
 use syscost_measure::probe::network::LOOPBACK;
 use syscost_measure::probe::transfer::axes::PATH;
 
@@ -60,8 +61,11 @@ impl Recommendation {
         let advice = || situations.iter().flat_map(|of| &of.advice);
         let one_machine =
             advice().any(|a| a.scope.held.text(PATH).is_some_and(|path| on_one_machine(run, path)));
-        let caveats =
-            one_machine.then(|| Caveat::NoDevice { command: "syscost run --path ssh://HOST".into() });
+        let here_only =
+            advice().filter_map(|a| probe::find(&a.scope.probe)).any(|probe| probe.about().here_only);
+        // Two real devices, each in a namespace of its own, are a path that leaves no host.
+        let path = if here_only { named::path("SENDER", "RECEIVER") } else { "ssh://HOST".into() };
+        let caveats = one_machine.then(|| Caveat::NoDevice { command: format!("syscost run --path {path}") });
         Recommendation { caveats: caveats.into_iter().collect(), situations }
     }
 }

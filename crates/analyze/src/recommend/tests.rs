@@ -87,7 +87,8 @@ fn a_planted_crossing_is_an_interval_and_pieces_are_never_sent_as_one_buffer() {
         found.situations.iter().all(|of| of.situation == Situation::Pieces),
         "one way alone is no answer"
     );
-    assert!(matches!(found.caveats[..], [Caveat::NoDevice { .. }]));
+    let next = Caveat::NoDevice { command: "syscost run --path ssh://HOST".into() };
+    assert_eq!(found.caveats, [next], "a transfer's other side may be elsewhere");
     let us = first.places[0].us_per_message.unwrap();
     assert!((us.0 - 0.952).abs() < 0.1 && us.0 <= us.1, "{us:?}");
     assert!(matches!(advice.batching, Some(BatchingAdvice::NotMeasured { .. })));

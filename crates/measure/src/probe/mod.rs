@@ -57,6 +57,8 @@ pub struct ProbeAbout {
     pub roles: &'static [&'static str],
     /// The role on the far side of the case's path (the other namespace).
     pub far_role: Option<&'static str>,
+    /// Are both sides processes of this host on every path?
+    pub here_only: bool,
     /// The axis all of whose values one pair of workers measures in a visit, as [`BlockTask::rivals`] without slices.
     pub together: Option<&'static str>,
     /// The axis whose values are held against one another and visited one after the other, each by workers of its own.
@@ -79,6 +81,7 @@ impl ProbeAbout {
         source: "",
         roles: &[],
         far_role: None,
+        here_only: false,
         together: None,
         adjacent: None,
         suite: None,

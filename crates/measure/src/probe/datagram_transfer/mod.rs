@@ -136,6 +136,7 @@ impl Probe for DatagramTransfer {
             source: "udp(7), sendmmsg(2), recvmmsg(2)",
             roles: streaming::ROLES,
             far_role: Some(RECEIVES),
+            here_only: true,
             axis_rules: Some(&DatagramTransfer),
             alternatives: Some(&DatagramTransfer),
             ..ProbeAbout::DEFAULTS
