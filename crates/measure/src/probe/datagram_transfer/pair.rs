@@ -6,6 +6,7 @@
 use crate::mechanism::{SOCKET_BUFFER_BYTES, per_call};
 use crate::probe::Task;
 use crate::probe::streaming::{RECEIVER, sending};
+use crate::probe::transfer::connection::ALWAYS;
 use anyhow::{Context, Result};
 use socket2::SockRef;
 use std::io::{self, ErrorKind, Read, Write};
@@ -47,7 +48,9 @@ impl End {
         let mut line = stream.try_clone().context("cannot keep the line")?;
         // A confirmation that Nagle's algorithm or a pacer holds back would be waited for.
         NODELAY.tried(line.set_nodelay(true));
-        CONGESTION.tried(SockRef::from(&line).set_tcp_congestion(b"cubic"));
+        let paces_nothing = |name: &str| SockRef::from(&line).set_tcp_congestion(name.as_bytes());
+        // An ordinary user may set what every kernel has.
+        CONGESTION.tried(paces_nothing("cubic").or_else(|_| paces_nothing(ALWAYS)));
         let mut own = line.local_addr()?;
         own.set_port(0);
         let socket = UdpSocket::bind(own).with_context(|| format!("cannot bind a UDP socket to {own}"))?;
