@@ -59,6 +59,18 @@ fn checked(folder: &Path, option: &str, values: &str, axis: &str) -> Vec<(String
     ended.collect()
 }
 
+/// What becomes of every way of `liars.c` that this option takes, and of a built-in one; the two that are honest work.
+fn liars(test: &str, axis: &str, honest: [&str; 2]) -> Option<Vec<(String, Option<String>)>> {
+    let folder = tempfile::tempdir().unwrap();
+    compiled(test, "gcc", LIARS, &folder.path().join("liars.so"), &[])?;
+    let values = format!("./liars.so,{}", honest[1]);
+    let all = checked(folder.path(), &format!("--{axis}"), &values, axis);
+    for works in honest {
+        assert!(all.contains(&(works.into(), None)), "{works}: {all:?}");
+    }
+    Some(all)
+}
+
 fn reason<'a>(all: &'a [(String, Option<String>)], name: &str) -> &'a str {
     let (_, why) = all.iter().find(|(own, _)| own == name).unwrap_or_else(|| panic!("{name} is in {all:?}"));
     why.as_deref().unwrap_or_else(|| panic!("{name} fails"))
@@ -71,15 +83,9 @@ fn failed(all: &[(String, Option<String>)], name: &str, words: &[&str]) {
 
 #[test]
 fn a_mechanism_that_goes_wrong_fails_by_its_name_and_the_others_go_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let object = folder.path().join("liars.so");
-    if compiled("a_mechanism_that_goes_wrong", "gcc", LIARS, &object, &[]).is_none() {
+    let Some(all) = liars("a_mechanism_that_goes_wrong", "mechanism", ["liar_honest", "send"]) else {
         return;
-    }
-    let all = checked(folder.path(), "--mechanism", "./liars.so,send", "mechanism");
-    for works in ["liar_honest", "send"] {
-        assert!(all.contains(&(works.into(), None)), "{works}: {all:?}");
-    }
+    };
     // Whichever side sees it first says so.
     ["liar_skips", "liar_twice"].iter().for_each(|name| failed(&all, name, &[]));
     failed(&all, "liar_swaps", &[]);
@@ -93,15 +99,7 @@ fn a_mechanism_that_goes_wrong_fails_by_its_name_and_the_others_go_on() {
 
 #[test]
 fn a_receiver_that_goes_wrong_fails_by_its_name_and_the_others_go_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let object = folder.path().join("liars.so");
-    if compiled("a_receiver_that_goes_wrong", "gcc", LIARS, &object, &[]).is_none() {
-        return;
-    }
-    let all = checked(folder.path(), "--receiver", "./liars.so,recv", "receiver");
-    for works in ["taker_honest", "recv"] {
-        assert!(all.contains(&(works.into(), None)), "{works}: {all:?}");
-    }
+    let Some(all) = liars("a_receiver_that_goes_wrong", "receiver", ["taker_honest", "recv"]) else { return };
     failed(&all, "taker_skips", &["is not what was sent"]);
     // Where more has arrived before the socket is asked, the pattern says it.
     for adds in ["taker_more", "taker_again"] {

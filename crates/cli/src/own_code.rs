@@ -6,8 +6,6 @@ use std::ffi::OsString;
 use syscost_experiment::spec::Spec;
 use syscost_harness::own as objects;
 use syscost_measure::own::{self, OwnCode, OwnEntry, OwnKind, OwnObject, PROGRAM};
-use syscost_measure::probe::own_operation::OWN_OPERATION;
-use syscost_measure::probe::transfer::axes::{MECHANISM, RECEIVER};
 use syscost_measure::{mechanism, probe, receiver};
 
 /// Options whose values may be objects, and what they name.
@@ -176,11 +174,7 @@ pub fn is_plain(name: &str) -> bool {
 /// The objects that a spec's values name.
 pub fn of_spec(spec: &Spec) -> Vec<OwnObject> {
     let names = |code: &&&OwnCode| {
-        let axis = match code.entry.kind {
-            OwnKind::Operation => OWN_OPERATION.id,
-            OwnKind::Mechanism => MECHANISM.id,
-            OwnKind::Receiver => RECEIVER.id,
-        };
+        let axis = probe::own_axis(code.entry.kind).id;
         let values = spec.probes.iter().filter_map(|probe| probe.axes.get(axis)).flatten();
         values.into_iter().any(|value| value.as_text() == Some(code.name()))
     };

@@ -11,7 +11,7 @@ use syscost_core::axis::{Axis, DefaultValues, IntAxis, Kind, NameAxis, Point};
 use syscost_sys::own_object::{OfferedAxis, OfferedCode, OfferedCodes, OwnLibrary};
 use syscost_sys::program;
 
-/// What a value of the command line begins with that is a program.
+/// The prefix of a program's command among the values of `--mechanism`.
 pub const PROGRAM: &str = "program:";
 
 /// A shared object or a program, as `run.json` describes it.
@@ -22,7 +22,7 @@ pub struct OwnObject {
     /// The words of a program that waits for turns; none: it is a shared object.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Of the file; of a program, of all files that its words name.
+    /// SHA-256 of the file; for a program, of every file that its command names.
     pub sha256: String,
     /// Of its linker; `None`: it has none.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -167,7 +167,7 @@ pub fn force_receive_buffer(socket: RawFd, bytes: i32) -> io::Result<()> {
     set_option_of(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes.to_ne_bytes())
 }
 
-/// Datagrams that this socket has dropped, for want of room or by a wrong checksum (SO_MEMINFO).
+/// Datagrams that this socket has dropped, because its buffer was full or a checksum was wrong (SO_MEMINFO).
 pub fn drops(socket: RawFd) -> io::Result<u32> {
     let mut all = [0u32; SK_MEMINFO_VARS];
     // SAFETY: any bytes make numbers.

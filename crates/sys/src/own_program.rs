@@ -162,16 +162,16 @@ impl OwnProgram {
 
     fn measure_empty_turns(&mut self) -> io::Result<()> {
         let mut lots = Vec::new();
+        let clock = self.clock;
+        let cpu = || clock::thread_cpu_ns() + clock::gettime(clock);
         for _ in 0..LOTS {
-            let cpu = || clock::thread_cpu_ns() + clock::gettime(self.clock);
             let (cpu_ns, from_ns) = (cpu(), clock::monotonic_ns());
             for _ in 0..TURNS_OF_A_LOT {
                 self.send(0)?;
             }
             let each = |ns: u64| ns as f64 / f64::from(TURNS_OF_A_LOT);
-            let now = clock::thread_cpu_ns() + clock::gettime(self.clock);
             lots.push(EmptyTurn {
-                cpu_ns: each(now.saturating_sub(cpu_ns)),
+                cpu_ns: each(cpu().saturating_sub(cpu_ns)),
                 elapsed_ns: each(clock::monotonic_ns() - from_ns),
             });
         }

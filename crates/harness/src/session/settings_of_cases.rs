@@ -1,4 +1,4 @@
-//! What each case was measured with, and what handing turns to a user's program cost.
+//! Records the settings of each case, and warns of the time that a user's program waits for its turns.
 
 use super::Session;
 use std::collections::BTreeMap;

@@ -80,11 +80,11 @@ pub struct Tally {
     pub queue_entries: u64,
     /// Bytes that went out beside the payload, inside TCP (the framing of encrypted records).
     pub framing_bytes: u64,
-    /// Of a program that sends in its turns; `None`: the calling thread does everything.
+    /// The costs of a program that sends in turns; `None`: the calling thread sends.
     pub program: Option<ProgramTally>,
 }
 
-/// What a program of the user's has cost, which no clock of the calling thread shows.
+/// Costs of a user's program: the clocks of the calling thread do not measure another process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramTally {
     /// CPU time to be added to the calling thread's: what handing over turns costs both is taken off.
@@ -112,7 +112,7 @@ impl std::iter::Sum for Tally {
 }
 
 impl ProgramTally {
-    /// What a record holds of it.
+    /// The facts that a run records: the number of turns, and the cost of an empty one.
     pub fn facts(self) -> impl Iterator<Item = (String, String)> {
         let facts = [
             ("program_turns", self.turns),

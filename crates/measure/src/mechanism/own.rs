@@ -28,16 +28,23 @@ pub fn all() -> impl Iterator<Item = &'static dyn Mechanism> {
     own::all(OwnKind::Mechanism).into_iter().map(|code| code as &'static dyn Mechanism)
 }
 
-impl Mechanism for OwnCode {
-    fn about(&self) -> About<Sending> {
+impl OwnCode {
+    /// Its words are its object's; the facts are those of code that nobody sees into.
+    pub fn described<Facts>(&self, facts: Facts) -> About<Facts> {
         About {
             id: &self.entry.name,
             title: &self.entry.name,
             summary: &self.entry.summary,
             source: &self.object.path,
             axes: self.axes,
-            ..About::of(Sending::UNSEEN)
+            ..About::of(facts)
         }
+    }
+}
+
+impl Mechanism for OwnCode {
+    fn about(&self) -> About<Sending> {
+        self.described(Sending::UNSEEN)
     }
 
     /// A packed copy of its message, as most have.

@@ -7,7 +7,7 @@
 
 use crate::own::{self, OwnCode, OwnKind};
 use std::time::Duration;
-use syscost_core::axis::{Axis, Point, Value};
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 use syscost_host::scratch::ScratchFile;
@@ -230,12 +230,16 @@ pub fn find(id: &str) -> Option<&'static dyn Probe> {
 
 /// The user's own code that a case calls.
 pub fn own_code(point: &Point) -> Vec<&'static OwnCode> {
-    let axis = |kind| match kind {
+    OwnKind::ALL.into_iter().filter_map(|kind| own::find(kind, point.text(own_axis(kind))?)).collect()
+}
+
+/// The axis that has this kind of code among its values.
+pub fn own_axis(kind: OwnKind) -> NameAxis {
+    match kind {
         OwnKind::Operation => own_operation::OWN_OPERATION,
         OwnKind::Mechanism => transfer::axes::MECHANISM,
         OwnKind::Receiver => transfer::axes::RECEIVER,
-    };
-    OwnKind::ALL.into_iter().filter_map(|kind| own::find(kind, point.text(axis(kind))?)).collect()
+    }
 }
 
 /// The control among ways of doing one thing: of several that are one, that with the fewest settings that are not the usual.

@@ -26,14 +26,7 @@ pub fn all() -> impl Iterator<Item = &'static dyn Receive> {
 
 impl Receive for OwnCode {
     fn about(&self) -> About<Delivery> {
-        About {
-            id: &self.entry.name,
-            title: &self.entry.name,
-            summary: &self.entry.summary,
-            source: &self.object.path,
-            axes: self.axes,
-            ..About::of(Delivery::Unseen)
-        }
+        self.described(Delivery::Unseen)
     }
 
     /// One, as most have.

@@ -62,17 +62,6 @@ const SHARED: &[&str] = &[
     MTU.id,
     OFFLOADS.id,
 ];
-/// Figures that only TCP or zero-copy has.
-const NOT_HERE: &[&str] = &[
-    "retransmits",
-    "data_segments_per_message",
-    "acknowledgements_per_message",
-    "completions_per_message",
-    "copied_fraction",
-    "queue_entries_per_message",
-    "enobufs_per_message",
-    "uncopied_fraction",
-];
 
 /// Datagrams a second; `None`: as many as the receiver confirms.
 fn rate(point: &Point) -> Option<u64> {
@@ -179,7 +168,9 @@ impl Probe for DatagramTransfer {
     }
 
     fn figures(&self) -> Figures {
-        let own = metrics::METRICS.iter().filter(|metric| !NOT_HERE.contains(&metric.id)).copied();
+        // Every way to receive copies.
+        let not_here = |id: &str| metrics::OF_TCP.contains(&id) || id == "uncopied_fraction";
+        let own = metrics::METRICS.iter().filter(|metric| !not_here(metric.id)).copied();
         Figures {
             quantities: [metrics::QUANTITIES, QUANTITIES].concat(),
             metrics: own.chain(METRICS.iter().copied()).collect(),

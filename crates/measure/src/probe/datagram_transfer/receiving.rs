@@ -10,7 +10,7 @@ use crate::mechanism::per_call;
 use crate::message;
 use crate::probe::Task;
 use crate::probe::streaming::receiving::{Source, SourceCounts};
-use crate::probe::streaming::sending;
+use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::axes::THREADS;
 use anyhow::{Context, Result, anyhow, ensure};
 use std::io::{self, ErrorKind, Read, Write};
@@ -174,11 +174,7 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<DatagramSource> {
     let before = NamespaceDrops::now();
     let end = End::of(task, stream)?;
     end.connect().context("cannot connect a UDP socket")?;
-    let taken = (way.start)(&end, bytes as usize).map_err(|error| {
-        error
-            .downcast::<Unavailable>()
-            .map_or_else(|error| anyhow!(error).context(format!("cannot start {id}")), Into::into)
-    })?;
+    let taken = (way.start)(&end, bytes as usize).map_err(|error| threads::cannot_start(id, error))?;
     let call = per_call(&task.point);
     let every =
         super::rate(&task.point).is_none().then(|| (end.window / 4).min(end.window - call + 1).max(1));

@@ -7,9 +7,9 @@ use super::places::NamespaceDrops;
 use crate::mechanism::{self, Sender, Tally, contiguous, per_call};
 use crate::message::Message;
 use crate::probe::Task;
-use crate::probe::streaming::sending;
+use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::axes::THREADS;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::os::fd::RawFd;
@@ -257,11 +257,8 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
     if !way.unconnected {
         end.connect().context("cannot connect a UDP socket")?;
     }
-    let call = (way.start)(&end, sending::message(task)?, &task.point).map_err(|error| {
-        error
-            .downcast::<Unavailable>()
-            .map_or_else(|error| anyhow!(error).context(format!("cannot start {id}")), Into::into)
-    })?;
+    let call = (way.start)(&end, sending::message(task)?, &task.point)
+        .map_err(|error| threads::cannot_start(id, error))?;
     let threads = task.point.int(THREADS).unwrap_or(1);
     let schedule = super::rate(&task.point)
         .map(|rate| Schedule { interval_ns: 1e9 * threads as f64 / rate as f64, began_ns: None });

@@ -84,16 +84,6 @@ fn found(point: &Point) -> Option<&'static Carrier> {
 
 /// The axes of a transfer over TCP that mean something here.
 const SHARED: &[&str] = &[FIELDS.id, MESSAGE_BYTES.id, THREADS.id, ALIGNMENT.id, PLACEMENT.id];
-/// Figures that only TCP or zero-copy has.
-const NOT_HERE: &[&str] = &[
-    "retransmits",
-    "data_segments_per_message",
-    "acknowledgements_per_message",
-    "completions_per_message",
-    "copied_fraction",
-    "queue_entries_per_message",
-    "enobufs_per_message",
-];
 
 /// An axis of a transfer over TCP, with fewer default values where they would multiply the cases.
 fn shared(id: &str) -> Axis {
@@ -145,7 +135,7 @@ impl Probe for LocalTransfer {
             quantities: metrics::QUANTITIES.to_vec(),
             metrics: metrics::METRICS
                 .iter()
-                .filter(|metric| !NOT_HERE.contains(&metric.id))
+                .filter(|metric| !metrics::OF_TCP.contains(&metric.id))
                 .copied()
                 .collect(),
             decisive: Transfer.figures().decisive,

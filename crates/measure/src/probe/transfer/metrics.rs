@@ -8,6 +8,17 @@ use syscost_core::axis::Point;
 use syscost_core::sample::{Better, Metric, Quantity, Sample};
 use syscost_core::units::Unit;
 
+/// Figures that only TCP or zero-copy has.
+pub const OF_TCP: &[&str] = &[
+    "retransmits",
+    "data_segments_per_message",
+    "acknowledgements_per_message",
+    "completions_per_message",
+    "copied_fraction",
+    "queue_entries_per_message",
+    "enobufs_per_message",
+];
+
 /// Both sides' own quantities; `merge` prefixes them with the role. The hardware counters are those of
 /// [`syscost_host::counters::ids`].
 macro_rules! sides {
