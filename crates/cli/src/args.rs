@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use syscost_core::units::parse_duration;
 use syscost_experiment::spec::Spec;
 use syscost_harness::profile;
-use syscost_measure::probe;
+use syscost_measure::{mechanism, probe, receiver};
 
 /// Measures what operations cost on a Linux machine, and says what the numbers mean
 #[derive(Parser, Debug)]
@@ -224,9 +224,9 @@ not be read (the others were analysed), or wrong usage.";
 
 #[derive(Args, Debug)]
 pub struct ListArgs {
-    /// A probe: its method, axes and metrics
-    #[arg(value_name = "PROBE", value_parser = OpenNames(probes()), hide_possible_values = true)]
-    pub probe: Option<String>,
+    /// A probe: its method, axes and metrics. Or a mechanism or receiver: what it does, and whether it works here
+    #[arg(value_name = "NAME", value_parser = OpenNames(listed()), hide_possible_values = true)]
+    pub name: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -309,7 +309,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub profile: bool,
     /// Continue a stopped run: same cases, same seed
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "quick", "precision", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "quick", "refine", "precision", "seed"])]
     pub resume: Option<PathBuf>,
     /// Measure the experiment so many times, a new process each, into DIR/run-1, DIR/run-2 ..: one
     /// group, for `syscost compare`
@@ -429,8 +429,11 @@ fn of_beside(option: clap::Arg) -> clap::Arg {
     if option.get_help_heading() == Some(BESIDE) { option.requires("beside") } else { option }
 }
 
-fn probes() -> Vec<&'static str> {
-    probe::ALL.iter().map(|probe| probe.about().id).collect()
+/// What `list` shows one of.
+fn listed() -> Vec<&'static str> {
+    let probes = probe::ALL.iter().map(|probe| probe.about().id);
+    let ways = mechanism::ALL.iter().map(|way| way.about().id);
+    probes.chain(ways).chain(receiver::ALL.iter().map(|way| way.about().id)).collect()
 }
 
 /// A file of a run, or what its columns are made of.

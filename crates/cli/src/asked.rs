@@ -45,6 +45,10 @@ pub fn spec(asked: &ExperimentArgs, matches: &ArgMatches) -> Result<Spec> {
         spec.leave_out_rulers(&axes::given(matches).collect::<Vec<_>>());
     }
     spec.own = own_code::of_spec(&spec);
+    if asked.refine {
+        // A limit that was named is one of the whole run.
+        spec.set_refine(asked.time_limit.is_none()).map_err(|e| anyhow!("--refine: {e}"))?;
+    }
     spec.validate()?;
     Ok(spec)
 }

@@ -20,6 +20,9 @@ pub struct ExperimentArgs {
     /// Measuring ends here, at any precision [default: 60s; `ways`, `os` and others name their own]
     #[arg(long, value_name = "TIME")]
     pub time_limit: Option<String>,
+    /// Measure sizes and thread counts between those where the answer changes, in half as much time again
+    #[arg(long)]
+    pub refine: bool,
     /// What starts a process elsewhere on paths rsh:HOST and rsh:HOST,HOST: a command in which {host} stands for the
     /// place, or ssh, srun, kubectl, docker, podman or nsenter [default: ssh]
     #[arg(long, value_name = "COMMAND")]

@@ -3,10 +3,10 @@
 use crate::args::{Global, ListArgs};
 use crate::axes;
 use crate::output::{self, Paint, entry};
-use anyhow::{Result, anyhow};
+use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
-use syscost_core::axis::{Axis, Kind, Point, Value, suggest};
+use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_experiment::spec::{BUILT_IN, Spec};
 use syscost_host::Unavailable;
 use syscost_measure::mechanism::{self, About};
@@ -29,10 +29,7 @@ struct WayEntry {
 
 pub fn run(args: &ListArgs, global: &Global) -> Result<()> {
     let paint = Paint::stdout(global.color);
-    if let Some(id) = &args.probe {
-        let ids: Vec<&str> = probe::ALL.iter().map(|p| p.about().id).collect();
-        let probe =
-            probe::find(id).ok_or_else(|| anyhow!("there is no probe {id:?}: {}", suggest(id, &ids, &[])))?;
+    if let Some(probe) = args.name.as_deref().and_then(probe::find) {
         return match global.json {
             true => output::print_json(&probe_document(probe)),
             false => output::print(&probe_text(probe, paint)),
@@ -43,6 +40,9 @@ pub fn run(args: &ListArgs, global: &Global) -> Result<()> {
     let mechanisms: Vec<_> = mechanism::ALL.iter().map(|m| way(m.about(), None, m.available())).collect();
     let receivers: Vec<_> =
         receiver::ALL.iter().map(|r| way(r.about(), Some(r.delivers()), r.available())).collect();
+    if let Some(name) = &args.name {
+        return one_way(name, mechanisms.iter().chain(&receivers), paint, global);
+    }
     if global.json {
         let experiments: Vec<Json> =
             experiments.iter().map(|(name, title)| json!({ "name": name, "title": title })).collect();
@@ -60,6 +60,30 @@ pub fn run(args: &ListArgs, global: &Global) -> Result<()> {
     text += &ways("Mechanisms", "how a message is sent", &mechanisms, paint);
     text += &ways("Receivers", "how a stream is received", &receivers, paint);
     output::print(&text)
+}
+
+/// A way to send or to receive, by its name or another one of it. Anything else that has a name is listed elsewhere.
+fn one_way<'a>(
+    name: &str,
+    ways: impl Iterator<Item = &'a WayEntry>,
+    paint: Paint,
+    global: &Global,
+) -> Result<()> {
+    let ways: Vec<&WayEntry> = ways.collect();
+    if let Some(way) = ways.iter().find(|way| way.about.id == name || way.about.aliases.contains(&name)) {
+        return match global.json {
+            true => output::print_json(way),
+            false => output::print(&way_text(way, paint)),
+        };
+    }
+    if BUILT_IN.iter().any(|(known, _)| *known == name) {
+        bail!(
+            "{name} is an experiment: `syscost plan {name}` shows what it measures, `syscost spec {name}` prints it"
+        );
+    }
+    let probes = probe::ALL.iter().map(|probe| probe.about().id);
+    let known: Vec<&str> = probes.chain(ways.iter().map(|way| way.about.id)).collect();
+    bail!("there is no probe, mechanism or receiver {name:?}: {}", Spec::nearest(name, &known))
 }
 
 fn way<Facts>(about: About<Facts>, delivers: Option<bool>, available: Result<(), Unavailable>) -> WayEntry {
@@ -146,22 +170,25 @@ fn probe_text(probe: &dyn Probe, paint: Paint) -> String {
 
 fn ways(title: &str, what: &str, ways: &[WayEntry], paint: Paint) -> String {
     let mut text = format!("\n{} ({what})\n", paint.bold(title));
-    for way in ways {
-        let About { id, title, aliases, summary, in_default, .. } = way.about;
-        let mut about = summary.to_string();
-        if let Some(name) = aliases.first().copied().or((title != id).then_some(title)) {
-            about += &format!(" ({name})");
-        }
-        if way.delivers == Some(false) {
-            about += "; delivers nothing to the reader: an upper bound";
-        }
-        if !in_default {
-            about += "; not in the default study";
-        }
-        text += &entry(&format!("  {id}"), 16, &about);
-        if let Some(why) = &way.why {
-            text += &not_here("", why, paint);
-        }
+    text.extend(ways.iter().map(|way| way_text(way, paint)));
+    text
+}
+
+fn way_text(way: &WayEntry, paint: Paint) -> String {
+    let About { id, title, aliases, summary, in_default, .. } = way.about;
+    let mut about = summary.to_string();
+    if let Some(name) = aliases.first().copied().or((title != id).then_some(title)) {
+        about += &format!(" ({name})");
+    }
+    if way.delivers == Some(false) {
+        about += "; delivers nothing to the reader: an upper bound";
+    }
+    if !in_default {
+        about += "; not in the default study";
+    }
+    let mut text = entry(&format!("  {id}"), 16, &about);
+    if let Some(why) = &way.why {
+        text += &not_here("", why, paint);
     }
     text
 }

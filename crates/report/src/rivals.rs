@@ -34,6 +34,8 @@ pub struct RivalField<'a> {
     pub control: usize,
     pub sizes: Vec<u64>,
     pub threads: Vec<u64>,
+    /// The thread counts of the grid that was asked for, which means are over: refinement adds others at some sizes.
+    pub grid_threads: Vec<u64>,
     cases: BTreeMap<(usize, u64, u64), usize>,
 }
 
@@ -70,7 +72,8 @@ impl<'a> RivalField<'a> {
     pub fn all(m: &'a Material<'a>) -> Vec<RivalField<'a>> {
         let Some(study) = study(m, COST).or(m.analysis.ways.first()) else { return Vec::new() };
         let layouts = m.layouts.iter().filter(|layout| layout.probe.compared());
-        layouts.flat_map(|layout| fields(study, layout)).take(PLACES).collect()
+        let added = m.run.record.plan.refinements.first().map_or(usize::MAX, |stage| stage.first_case);
+        layouts.flat_map(|layout| fields(study, layout, added)).take(PLACES).collect()
     }
 
     /// The ways of one message a call and those of several, each with its name; without names where there is one kind.
@@ -90,9 +93,10 @@ impl<'a> RivalField<'a> {
     /// Tables and rows of panels: over all thread counts, then each; or one where threads are the rows.
     pub fn scopes(&self) -> Vec<FieldScope> {
         let each = self.threads.iter().map(|count| FieldScope::At(*count));
-        match (self.sizes.len(), self.threads.len()) {
+        match (self.sizes.len(), self.rows(FieldScope::Over).len()) {
             (1, _) => vec![FieldScope::Over],
-            (_, 1) => each.collect(),
+            (_, 0) => each.collect(),
+            _ if self.threads.len() == 1 => each.collect(),
             _ => std::iter::once(FieldScope::Over).chain(each).collect(),
         }
     }
@@ -103,7 +107,14 @@ impl<'a> RivalField<'a> {
             let row = |count: &u64| FieldRow { x: *count, size, scope: FieldScope::At(*count) };
             return self.threads.iter().map(row).collect();
         }
-        self.sizes.iter().map(|size| FieldRow { x: *size, size: *size, scope }).collect()
+        let rows = self.sizes.iter().map(|size| FieldRow { x: *size, size: *size, scope });
+        rows.filter(|row| (0..self.ways.len()).any(|way| self.is_whole(way, *row))).collect()
+    }
+
+    /// Was a way measured at every number of threads that a figure of this row is the mean of? Means over different numbers of
+    /// threads would compare the threads.
+    fn is_whole(&self, way: usize, row: FieldRow) -> bool {
+        row.scope != FieldScope::Over || self.cases_of(way, row).len() == self.grid_threads.len()
     }
 
     /// A case of it.
@@ -118,7 +129,7 @@ impl<'a> RivalField<'a> {
     /// The cases of a way in a row: one for each number of threads that the scope has.
     pub fn cases_of(&self, way: usize, row: FieldRow) -> Vec<usize> {
         let counts = match row.scope {
-            FieldScope::Over => self.threads.clone(),
+            FieldScope::Over => self.grid_threads.clone(),
             FieldScope::At(count) => vec![count],
         };
         counts.into_iter().filter_map(|count| self.case(way, row.size, count)).collect()
@@ -145,7 +156,7 @@ impl<'a> RivalField<'a> {
 
     /// A way's cost over the control's.
     pub fn ratio(&self, study: &Study, way: usize, row: FieldRow) -> Option<(Estimate, Verdict)> {
-        if way == self.control {
+        if way == self.control || !self.is_whole(way, row) {
             return None;
         }
         let (decision, inverse) = self.decision(study, way, self.control, row)?;
@@ -176,9 +187,10 @@ impl<'a> RivalField<'a> {
 
     /// A figure of a way in a row; over thread counts the mean.
     pub fn middle(&self, way: usize, metric: &str, row: FieldRow) -> Option<Estimate> {
-        let found: Vec<Estimate> =
-            self.cases_of(way, row).iter().filter_map(|case| self.layout.judged(*case, metric)).collect();
-        mean(&found)
+        let figure = |case: &usize| self.layout.judged(*case, metric);
+        // One that is missing would make it the mean of something else.
+        let found: Option<Vec<Estimate>> = self.cases_of(way, row).iter().map(figure).collect();
+        found.filter(|_| self.is_whole(way, row)).and_then(|found| mean(&found))
     }
 }
 
@@ -212,7 +224,8 @@ fn mean(found: &[Estimate]) -> Option<Estimate> {
     })
 }
 
-fn fields<'a>(study: &Study, layout: &'a Layout<'a>) -> Vec<RivalField<'a>> {
+/// The fields of one probe; cases from `added` on are those of refinement.
+fn fields<'a>(study: &Study, layout: &'a Layout<'a>, added: usize) -> Vec<RivalField<'a>> {
     let probe = layout.probe;
     let mut by_place: Vec<(Point, Vec<usize>)> = Vec::new();
     for case in layout.cases.iter().filter(|case| probe.whole(&case.point) && layout.drawn(&case.point)) {
@@ -231,17 +244,17 @@ fn fields<'a>(study: &Study, layout: &'a Layout<'a>) -> Vec<RivalField<'a>> {
         .collect();
     let mut fields: Vec<RivalField> = by_place
         .into_iter()
-        .map(|(place, cases)| field(layout, layout.describe(&place, &varying), &cases))
+        .map(|(place, cases)| field(layout, layout.describe(&place, &varying), &cases, added))
         .filter(|field| field.ways.len() > 1)
         .collect();
     fields.iter_mut().for_each(|field| choose(field, study));
     fields
 }
 
-fn field<'a>(layout: &'a Layout<'a>, title: String, members: &[usize]) -> RivalField<'a> {
+fn field<'a>(layout: &'a Layout<'a>, title: String, members: &[usize], added: usize) -> RivalField<'a> {
     let probe = layout.probe;
     let (mut ways, mut cases): (Vec<RivalWay>, BTreeMap<_, _>) = (Vec::new(), BTreeMap::new());
-    let (mut sizes, mut threads): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
+    let (mut sizes, mut threads, mut grid_threads): (Vec<u64>, Vec<u64>, Vec<u64>) = Default::default();
     for case in members.iter().filter_map(|case| layout.case(*case)) {
         let (Some(size), Some(count)) = (case.point.int(SIZE), case.point.int(THREADS)) else { continue };
         let own = probe.coordinates(&case.point, true);
@@ -263,15 +276,18 @@ fn field<'a>(layout: &'a Layout<'a>, title: String, members: &[usize]) -> RivalF
         cases.insert((way, size, count), case.index);
         sizes.push(size);
         threads.push(count);
+        if case.index < added {
+            grid_threads.push(count);
+        }
     }
-    for list in [&mut sizes, &mut threads] {
+    for list in [&mut sizes, &mut threads, &mut grid_threads] {
         list.sort_unstable();
         list.dedup();
     }
     // As its blocks have it.
     let points = ways.iter().enumerate().map(|(at, way)| (at, &way.own));
     let control = probe::plain_control(probe, points).unwrap_or(0);
-    RivalField { layout, title, control, ways, sizes, threads, cases }
+    RivalField { layout, title, control, ways, sizes, threads, grid_threads, cases }
 }
 
 /// `pack_send`, `pack_send x64` (messages a call), `send to recvmsg`: what a user chooses, where it is not the usual.
@@ -332,7 +348,36 @@ fn choose(field: &mut RivalField, study: &Study) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syscost_analyze::synthetic::{self, Synthetic};
+    use syscost_analyze::whole::Analysis;
     use syscost_core::units::Unit;
+    use syscost_experiment::plan::Refinement;
+
+    /// A size that refinement added at one thread stood beside means over two, as if it cost less.
+    #[test]
+    fn means_over_threads_are_of_the_same_threads() {
+        let synthetic = Synthetic { sizes: vec![64, 1024], ..Default::default() };
+        let mut cases = synthetic.cases();
+        cases.retain(|case| case.twin_of.is_none());
+        let first_case = cases.len();
+        for mechanism in ["pack_send", "sendmsg"] {
+            let like = cases.iter().find(|case| case.point.text_at("mechanism") == Some(mechanism)).unwrap();
+            let mut point = like.point.clone();
+            point.set("message_bytes", Value::Int(256));
+            cases.push(synthetic::case(cases.len(), point));
+        }
+        let added = cases.len() - first_case;
+        let mut run = synthetic.run_of(cases);
+        run.record.plan.refinements = vec![Refinement { first_case, cases: added }];
+        let analysis = Analysis::of(&run);
+        let m = Material::of(&run, &analysis, &[]);
+        let field = &RivalField::all(&m)[0];
+        let sizes = |scope| field.rows(scope).iter().map(|row| row.size).collect::<Vec<u64>>();
+        assert_eq!(
+            (sizes(FieldScope::Over), sizes(FieldScope::At(1))),
+            (vec![64, 1024], vec![64, 256, 1024])
+        );
+    }
 
     #[test]
     fn a_mean_of_counts_of_zero_is_zero_and_not_missing() {

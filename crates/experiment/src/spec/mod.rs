@@ -18,7 +18,7 @@ use syscost_core::axis::{Axis, Point, Value, suggest};
 use syscost_core::stats::random::Random;
 use syscost_host::remote::transport::rsh;
 use syscost_measure::own::OwnObject;
-use syscost_measure::probe::{self, Timing};
+use syscost_measure::probe::{self, Probe, Timing};
 
 /// One probe of a spec and the values asked for on its axes. Axes that are not named take the
 /// probe's defaults when the plan is made.
@@ -213,8 +213,24 @@ impl Spec {
         }
         Err(SpecError::Value(format!(
             "there is no experiment {name:?}: {}",
-            suggest(name, &Spec::names(), &[])
+            Spec::nearest(name, &Spec::names())
         )))
+    }
+
+    /// The nearest of these names to a word. A word may also be a value of a probe: `fork` is one of `process_create --how fork`.
+    pub fn nearest(word: &str, names: &[&str]) -> String {
+        let of_axis = |id: &str, axis: Axis| {
+            let asked = move |value: &'static str| (value, format!("{id} --{} {value}", axis.flag));
+            axis.kind.names().into_iter().map(asked).collect::<Vec<_>>()
+        };
+        let of_probe = |probe: &&'static dyn Probe| {
+            let id = probe.about().id;
+            probe.axes().into_iter().flat_map(move |axis| of_axis(id, axis))
+        };
+        let values: Vec<(&str, String)> = probe::ALL.iter().flat_map(of_probe).collect();
+        let values: Vec<(&str, &str)> =
+            values.iter().map(|(value, asked)| (*value, asked.as_str())).collect();
+        suggest(word, names, &values)
     }
 
     /// Everything that [`Spec::named`] takes.
@@ -250,6 +266,39 @@ impl Spec {
             window_ns: own.window_ns.min(quick.window_ns),
             windows: own.windows.min(quick.windows),
         };
+    }
+
+    /// Looks between the values of every axis of numbers that has several. What the grid does not use of its time goes to that, and
+    /// half as much again where the limit may grow. A spec that refines already stays as it is.
+    pub fn set_refine(&mut self, longer: bool) -> Result<(), SpecError> {
+        if self.refine.is_some() {
+            return Ok(());
+        }
+        let several = |entry: &ProbeSpec| {
+            let probe = probe::find(&entry.probe).filter(|probe| probe.compared());
+            let given = probe.into_iter().flat_map(|probe| refine::axes_of_numbers(probe));
+            given
+                .filter(|axis| entry.values(axis, self.quick).len() > 1)
+                .map(|axis| axis.id.to_string())
+                .collect()
+        };
+        let axes: BTreeSet<String> = self
+            .probes
+            .iter()
+            .filter(|entry| !entry.ruler)
+            .flat_map(|entry| -> Vec<String> { several(entry) })
+            .collect();
+        if axes.is_empty() {
+            return Err(SpecError::Value(
+                "nothing here is compared at several sizes or thread counts: name some, such as --size 4K,64K".into(),
+            ));
+        }
+        if longer {
+            self.time_limit_ns += self.time_limit_ns / 2;
+        }
+        self.refine =
+            Some(Refine { axes: axes.into_iter().collect(), time_share: refine::SHARE, ..Refine::default() });
+        Ok(())
     }
 
     /// Replaces an axis's values, by its flag, in every probe that has it. `text` is what a person

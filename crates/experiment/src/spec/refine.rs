@@ -4,8 +4,17 @@ use super::SpecError;
 use crate::spec::ProbeSpec;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use syscost_core::axis::{Kind, suggest};
-use syscost_measure::probe;
+use syscost_core::axis::{Axis, Kind, suggest};
+use syscost_measure::probe::{self, Probe};
+
+/// The share of the time that `--refine` keeps: its limit is half as long again.
+pub(super) const SHARE: f64 = 1.0 / 3.0;
+
+/// Axes between whose values others lie, and which are given to a user rather than chosen.
+pub(super) fn axes_of_numbers(probe: &dyn Probe) -> impl Iterator<Item = Axis> + '_ {
+    let given = probe.axes().into_iter().filter(|axis| !probe.chosen(axis.id));
+    given.filter(|axis| matches!(axis.kind, Kind::Bytes { .. } | Kind::Int { .. }))
+}
 
 /// How a run refines its grid, once its own cases are measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,8 +58,7 @@ impl Refine {
         let given: Vec<(&str, &str)> = probes
             .iter()
             .filter_map(|entry| probe::find(&entry.probe))
-            .flat_map(|p| p.axes().into_iter().filter(move |a| !p.chosen(a.id)))
-            .filter(|axis| matches!(axis.kind, Kind::Bytes { .. } | Kind::Int { .. }))
+            .flat_map(axes_of_numbers)
             .map(|axis| (axis.id, axis.flag))
             .collect();
         let flags: Vec<&str> = given.iter().map(|(_, flag)| *flag).collect();

@@ -20,6 +20,32 @@ fn every_built_in_spec_reads_and_says_what_it_is() {
 }
 
 #[test]
+fn a_word_that_is_a_value_of_a_probe_names_the_probe() {
+    let said = |word: &str| Spec::named(word).expect_err("refused").to_string();
+    assert!(said("fork").contains("did you mean process_create --how fork?"), "{}", said("fork"));
+    assert!(said("forkk").contains("did you mean process_create --how fork?"), "{}", said("forkk"));
+    assert!(said("wayss").contains("did you mean ways?"), "{}", said("wayss"));
+}
+
+#[test]
+fn refining_looks_along_every_axis_of_numbers_that_has_several_values() {
+    let mut spec = Spec::named(DEFAULT).unwrap();
+    let limit = spec.time_limit_ns;
+    spec.set_refine(true).unwrap();
+    let refine = spec.refine.clone().expect("it refines");
+    assert_eq!(
+        (refine.axes, spec.time_limit_ns),
+        (vec!["message_bytes".into(), "threads".into()], limit * 3 / 2)
+    );
+    // The grid has the time that it would have had.
+    let grid = Refine { axes: Vec::new(), ..spec.refine.clone().unwrap() }.before(spec.time_limit());
+    assert!(grid.as_nanos().abs_diff(u128::from(limit)) < 1_000_000, "{grid:?}");
+    spec.validate().unwrap();
+    let mut single = Spec::named("os").unwrap();
+    assert!(single.set_refine(true).is_err());
+}
+
+#[test]
 fn values_go_through_their_axis_and_repetitions_are_dropped() {
     let text = format!("seed = 7\n{PROBE}message_bytes = [64, \"4K\", 4096]\nthreads = 2\nnodelay = true\n");
     let spec = Spec::from_toml(&text, "mine.toml").unwrap();

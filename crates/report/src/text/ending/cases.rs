@@ -231,7 +231,7 @@ fn place(field: &RivalField, words: &Words, scope: FieldScope) -> String {
     let threads = match scope {
         FieldScope::At(count) => counts(&[count]),
         FieldScope::Over if field.along_threads() => String::new(),
-        FieldScope::Over => format!("mean of {}", counts(&field.threads)),
+        FieldScope::Over => format!("mean of {}", counts(&field.grid_threads)),
     };
     let parts = [threads, words.place(&place, &[])];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
