@@ -412,7 +412,7 @@ impl Axis {
 pub fn suggest(wanted: &str, names: &[&str], aliases: &[(&str, &str)]) -> String {
     // Two letters in the wrong order are one mistake, and what a name begins with is none.
     let distance = |name: &str| {
-        let begins = wanted.len() > 2 && name.starts_with(wanted);
+        let begins = wanted.len() > 2 && name.len() > wanted.len() && name.starts_with(wanted);
         if begins { 1 } else { osa_distance(wanted, name) }
     };
     let nearest =

@@ -19,9 +19,9 @@ use syscost_measure::probe::Probe;
 use syscost_measure::probe::tcp_latency::axes::RATE;
 use syscost_measure::probe::transfer::Transfer;
 
-/// Sentences of a card in sight, and words that they have together.
+/// Sentences of a card in sight below its headlines, and words that all of it has.
 const SHOWN: usize = 3;
-const WORDS: usize = 40;
+const WORDS: usize = 56;
 
 pub fn trust(m: &Material) -> TrustBar {
     let found = &m.analysis.trust;
@@ -165,9 +165,10 @@ fn card(of: &[AdviceText]) -> AnswerCard {
 
 /// So much in sight as is read at once.
 fn folded(card: AnswerCard, all: Vec<Statement>) -> AnswerCard {
-    let mut words = 0;
+    let length = |statement: &Statement| statement.text.split_whitespace().count();
+    let mut words: usize = card.headlines.iter().map(length).sum();
     let fits = |statement: &&Statement| {
-        words += statement.text.split_whitespace().count();
+        words += length(statement);
         words <= WORDS
     };
     // A long sentence is better than none.
