@@ -6,8 +6,7 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use syscost_core::axis::suggest;
-use syscost_experiment::run::files::RECORD;
-use syscost_experiment::run::group::members;
+use syscost_experiment::run::group::{is_run, members};
 
 /// Where runs go when no directory is named.
 pub const RUNS: &str = "syscost-runs";
@@ -19,7 +18,7 @@ pub fn place(name: &str) -> PathBuf {
 
 /// A run, or those of a group; a name that is no path here is that of a baseline.
 pub fn runs_at(named: &Path) -> Result<Vec<PathBuf>> {
-    if named.join(RECORD).exists() {
+    if is_run(named) {
         return Ok(vec![named.into()]);
     }
     let path = if named.exists() { named.into() } else { kept(named)? };

@@ -17,6 +17,7 @@ use syscost_core::units::{Unit, significant};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::group::is_run;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 use syscost_report::text::model;
 use syscost_report::text::words::{Words, percent};
@@ -41,8 +42,7 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<()> {
 fn newest() -> Result<PathBuf> {
     let none = "there is no run here to explain: make one with `syscost run`, or name its directory";
     let listed = std::fs::read_dir(RUNS).map_err(|_| anyhow!(none))?;
-    let runs =
-        listed.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.join("run.json").exists());
+    let runs = listed.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_run(path));
     runs.max().with_context(|| format!("{RUNS} has no run: name one, or make one with syscost run"))
 }
 

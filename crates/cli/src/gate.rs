@@ -9,8 +9,10 @@ use std::process::ExitCode;
 use syscost_analyze::sides::RunFigures;
 use syscost_analyze::sides::facts::refusal;
 use syscost_analyze::sides::gate::{BudgetState, Budgets, GateAnswer};
+use syscost_core::axis::suggest;
 use syscost_core::units::count;
 use syscost_experiment::run::Run;
+use syscost_measure::probe;
 use syscost_report::gate::GateReport;
 use syscost_report::sides;
 
@@ -41,9 +43,9 @@ fn judged(budgets: &Budgets, base: &[RunFigures], candidate: &[RunFigures]) -> R
     let answer = GateAnswer::of(base, candidate, budgets);
     let unused = budgets.named.keys().find(|kind| answer.judged.iter().all(|case| !case.has_budget_of(kind)));
     if let Some(kind) = unused {
-        return Err(format!(
-            "no case of both sides has the budget {kind}: name a probe (syscost list), or cpu"
-        ));
+        let kinds: Vec<&str> = probe::ALL.iter().map(|probe| probe.about().id).chain(["cpu"]).collect();
+        let near = suggest(kind, &kinds, &[]);
+        return Err(format!("no case of both sides has the budget {kind}: {near}"));
     }
     if answer.judged.is_empty() {
         return Err("these runs cannot be compared: no case has a figure on both sides".into());

@@ -3,7 +3,7 @@
 
 use super::directory::OpenDirectory;
 use super::errors::WriteError;
-use super::files::RECORD;
+use super::open::{RECORD, is_there};
 use super::{RunNames, SCHEMA};
 use crate::spec::Spec;
 use crate::variants::{self, Variant};
@@ -101,6 +101,11 @@ impl GroupSides {
     }
 }
 
+/// Is a directory that of a run, packed or not?
+pub fn is_run(path: &Path) -> bool {
+    is_there(path, RECORD)
+}
+
 /// Where the runs of a group go, from 1.
 pub fn member(group: &Path, number: u32) -> PathBuf {
     group.join(format!("run-{number}"))
@@ -108,12 +113,12 @@ pub fn member(group: &Path, number: u32) -> PathBuf {
 
 /// The run directories in a directory, in the order of their names: `run-2` before `run-10`. Links are not followed.
 pub fn members(group: &Path) -> io::Result<Vec<PathBuf>> {
-    let is_run = |path: &PathBuf| {
+    let is_member = |path: &PathBuf| {
         let is_directory = fs::symlink_metadata(path).is_ok_and(|data| data.is_dir());
-        is_directory && fs::symlink_metadata(path.join(RECORD)).is_ok()
+        is_directory && is_run(path)
     };
     let entries = fs::read_dir(group)?.collect::<io::Result<Vec<_>>>()?;
-    let mut runs: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(is_run).collect();
+    let mut runs: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(is_member).collect();
     runs.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
     Ok(runs)
 }
@@ -147,6 +152,9 @@ mod tests {
             fs::write(member(scratch.path(), number).join(RECORD), "{}").unwrap();
         }
         fs::create_dir(scratch.path().join("run-3")).unwrap();
+        // A run that was packed is one still.
+        fs::rename(member(scratch.path(), 2).join(RECORD), member(scratch.path(), 2).join("run.json.gz"))
+            .unwrap();
         fs::write(scratch.path().join(GROUP), "{}").unwrap();
         std::os::unix::fs::symlink(member(scratch.path(), 1), scratch.path().join("run-4")).unwrap();
         let found = members(scratch.path()).unwrap();
