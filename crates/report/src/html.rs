@@ -65,7 +65,8 @@ fn answer(report: &Report, targets: &Targets) -> Markup {
             div.card {
                 @if !card.title.is_empty() { h2 { (visible(&card.title)) } }
                 @for said in &card.headlines { p { b { (prose(&said.text)) } } }
-                @for said in &card.shown { p { (prose(&said.text)) } }
+                @if card.figures.is_empty() { @for said in &card.shown { p { (prose(&said.text)) } } }
+                @else { dl.figures { @for (what, figure) in &card.figures { dt { (visible(what)) } dd { (visible(figure)) } } } }
                 @if !card.folded.is_empty() {
                     details { summary { (card.folded.len()) " more" }
                         @for said in &card.folded { div.said { (sentence(said, targets)) } }

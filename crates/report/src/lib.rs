@@ -191,6 +191,8 @@ pub struct AnswerCard {
     /// In bold.
     pub headlines: Vec<Statement>,
     pub shown: Vec<Statement>,
+    /// What the page shows in the place of `shown`: what it is that costs, and how much.
+    pub figures: Vec<(String, String)>,
     pub folded: Vec<Statement>,
     /// Where it holds.
     pub note: String,

@@ -61,8 +61,9 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     // Beside advice the costs of rulers are details.
     let (operations, confidence) = (&m.analysis.operations, m.run.record.spec.confidence);
     let rows = if m.compared() { &[][..] } else { operations };
-    let costs = costs::groups(rows).into_iter();
-    cards.extend(costs.map(|cost| AnswerCard { shown: vec![cost], ..AnswerCard::default() }));
+    cards.extend(costs::groups(rows).into_iter().map(|costs::CostGroup { title, figures, said }| {
+        AnswerCard { title: title.into(), shown: vec![said], figures, ..AnswerCard::default() }
+    }));
     let mut dear = text::dear(m).into_iter();
     let headlines: Vec<Statement> = dear.next().into_iter().collect();
     let found: Vec<Statement> = dear.chain(costs::predictions(&Fits::of(rows, confidence))).collect();
