@@ -9,6 +9,7 @@
 #![expect(clippy::print_stdout, reason = "a tool for developers: a closed pipe may end it")]
 
 mod cell;
+mod commands;
 mod compare;
 mod contest;
 mod external;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Some(What::Sink(options)) => sink::run(options),
         Some(What::Os(options)) => measure::run(options, Page::Os),
         Some(What::Ways(options)) => measure::run(options, Page::Ways),
+        Some(What::Commands(options)) => commands::run(options),
         None => measure::run(&asked.plain, Page::Plain),
     };
     match done {

@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::cell::Path;
-use crate::sink;
+use crate::{commands, sink};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub enum What {
     Os(Options),
     /// Compares every other way to send, to receive and to wait with the programs that use the same one
     Ways(Options),
+    /// Compares `syscost cmp` with hyperfine, on pairs of commands whose difference is planted
+    Commands(commands::CommandOptions),
     #[command(hide = true)]
     Sink(sink::Options),
 }
