@@ -4,6 +4,7 @@ use crate::report::schema::Schema;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::group::is_run;
 use syscost_experiment::run::{Run, RunDir};
 
 fn schema() -> Schema {
@@ -18,7 +19,7 @@ fn findings(run: &Run) -> Value {
 
 /// Directories with a record of a run, at any depth.
 fn recorded(folder: &Path, found: &mut Vec<PathBuf>) {
-    if folder.join("run.json").is_file() {
+    if is_run(folder) {
         found.push(folder.to_path_buf());
     }
     let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
