@@ -95,6 +95,12 @@ impl OwnObject {
         !self.command.is_empty()
     }
 
+    /// A program's file and its words, in a worker; refuses another file than the one that was described.
+    pub fn words(&self) -> Result<Vec<String>, String> {
+        self.is_unchanged()?;
+        Ok([std::slice::from_ref(&self.path), &self.command[1..]].concat())
+    }
+
     /// As the command line names it.
     pub fn asked(&self) -> String {
         let words = self.command.get(1..).unwrap_or_default().iter();
@@ -211,23 +217,25 @@ impl OwnAxis {
     }
 }
 
+/// A mechanism of no file, with one axis.
+#[cfg(test)]
+pub fn fixture(name: &str, values: &[&str]) -> OwnObject {
+    let values = values.iter().map(|value| value.to_string()).collect();
+    let axis = OfferedAxis { name: "own_depth".into(), help: "how deep".into(), values };
+    let offered = OfferedCode { name: name.into(), summary: "sends".into(), axes: vec![axis] };
+    let mechanisms = OfferedCodes { mechanisms: vec![offered], ..OfferedCodes::default() };
+    let (path, codes) = ("/nowhere/mine.so".into(), OwnEntry::all(mechanisms));
+    OwnObject { path, command: Vec::new(), sha256: "00".repeat(32), build_id: None, codes }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use syscost_core::axis::Value;
 
-    fn object(name: &str, values: &[&str]) -> OwnObject {
-        let values = values.iter().map(|value| value.to_string()).collect();
-        let axis = OfferedAxis { name: "own_depth".into(), help: "how deep".into(), values };
-        let offered = OfferedCode { name: name.into(), summary: "sends".into(), axes: vec![axis] };
-        let mechanisms = OfferedCodes { mechanisms: vec![offered], ..OfferedCodes::default() };
-        let (path, codes) = ("/nowhere/mine.so".into(), OwnEntry::all(mechanisms));
-        OwnObject { path, command: Vec::new(), sha256: "00".repeat(32), build_id: None, codes }
-    }
-
     #[test]
     fn what_is_described_is_known_with_its_axes_and_never_opened() {
-        register(&[object("own_test_numbers", &["1", "16"]), object("own_test_names", &["fast", "16"])]);
+        register(&[fixture("own_test_numbers", &["1", "16"]), fixture("own_test_names", &["fast", "16"])]);
         let numbers = find(OwnKind::Mechanism, "own_test_numbers").unwrap();
         assert_eq!(numbers.axes[0].default(), [Value::Int(1), Value::Int(16)]);
         assert!(numbers.axes[0].parse("17").is_err());

@@ -13,11 +13,12 @@ mod wait;
 
 use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER, SENDER};
-use super::transfer::{Transfer, far, held};
+use super::transfer::{Transfer, far, held, own_is_here};
 use super::{
     Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, Window,
     own_code,
 };
+use crate::mechanism::{self, Sending};
 use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::Sample;
@@ -67,7 +68,16 @@ impl Probe for TcpLatency {
                     .into(),
             });
         }
-        Transfer.available(point)
+        let answers_elsewhere = !axes::is_open(point) && far::host(point).is_some();
+        let mechanism = point.text(MECHANISM).and_then(mechanism::find);
+        if answers_elsewhere && mechanism.is_some_and(|m| m.about().facts == Sending::UNSEEN) {
+            return Err(own_is_here(
+                "the side that answers is",
+                "a path whose ends are here, such as veth; or measure one way: --loop open",
+            ));
+        }
+        Transfer.available(point)?;
+        if answers_elsewhere { far::can_answer(point) } else { Ok(()) }
     }
 
     fn needs(&self, point: &Point) -> Needs {
@@ -198,6 +208,8 @@ fn sample(point: &Point, index: usize, (received, sent): (&Window, &Window)) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::own;
+    use crate::probe::transfer::axes::PATH;
     use std::collections::BTreeMap;
     use syscost_core::stats::histogram::Histogram;
 
@@ -248,6 +260,23 @@ mod tests {
         let merge = |a, b| TcpLatency.merge(&point(axes::OPEN), &[a, b]);
         assert!(merge(report(64.0, 1.0, "5:1"), report(128.0, 2.0, "1:1")).unwrap_err().contains("128"));
         assert!(merge(report(64.0, 2.0, "5:1"), report(64.0, 1.0, "1:1")).is_err(), "two messages, one time");
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_code_of_ones_own_on_the_other_host() {
+        let name = "own_test_answers";
+        own::register(&[own::fixture(name, &[])]);
+        let of = |loop_: &str| {
+            let mut point = point(loop_);
+            // Nothing is there: whoever asks it has another reason.
+            point.set(PATH.id, Value::text("ssh://-"));
+            point.set(MECHANISM.id, Value::text(name));
+            TcpLatency.available(&point).unwrap_err()
+        };
+        let closed = of(axes::CLOSED);
+        assert!(closed.reason.contains("the side that answers is elsewhere"), "{closed:?}");
+        assert!(closed.remedy.contains("--loop open"), "{closed:?}");
+        assert!(!of(axes::OPEN).reason.contains("answers"));
     }
 
     #[test]

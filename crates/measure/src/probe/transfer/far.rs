@@ -40,15 +40,21 @@ pub fn usual(path: &str) -> Point {
 /// Asks both ends that are elsewhere; a point whose path leads nowhere else needs nobody's leave.
 pub fn asked(point: &Point) -> Result<(), Unavailable> {
     let Some(path) = host(point) else { return Ok(()) };
-    let of = |ids: &[&str]| {
-        let wanted: Vec<_> =
-            ids.iter().filter_map(|id| Some(((*id).into(), point.get(id)?.clone()))).collect();
-        let wanted: Point = wanted.into_iter().collect();
-        serde_json::to_value(&wanted).expect("a point is text and numbers")
-    };
     let host = remote::open(path)?;
-    host.far.allows(&of(&OF_RECEIVERS))?;
-    host.near.as_ref().map_or(Ok(()), |near| near.allows(&of(&OF_SENDERS)))
+    host.far.allows(&question(point, &OF_RECEIVERS))?;
+    host.near.as_ref().map_or(Ok(()), |near| near.allows(&question(point, &OF_SENDERS)))
+}
+
+/// Asks the far end whether it can send too: it answers each request.
+pub fn can_answer(point: &Point) -> Result<(), Unavailable> {
+    let Some(path) = host(point) else { return Ok(()) };
+    remote::open(path)?.far.allows(&question(point, &[MECHANISM.id]))
+}
+
+fn question(point: &Point, ids: &[&str]) -> serde_json::Value {
+    let wanted: Vec<_> = ids.iter().filter_map(|id| Some(((*id).into(), point.get(id)?.clone()))).collect();
+    let wanted: Point = wanted.into_iter().collect();
+    serde_json::to_value(&wanted).expect("a point is text and numbers")
 }
 
 /// Why a value is refused on that host, which answers: a congestion control, or any placement.

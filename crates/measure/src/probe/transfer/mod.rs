@@ -73,7 +73,10 @@ impl Probe for Transfer {
             if !far::both(point) {
                 m.available()?;
             } else if m.about().facts == Sending::UNSEEN {
-                return Err(own_is_here("both ends", "sender is here, such as ssh://HOST"));
+                return Err(own_is_here(
+                    "both ends of this path are",
+                    "a path whose sender is here, such as ssh://HOST",
+                ));
             }
             m.fits(point)?;
         }
@@ -82,7 +85,10 @@ impl Probe for Transfer {
             if far::host(point).is_none() {
                 r.available()?;
             } else if r.about().facts == Delivery::Unseen {
-                return Err(own_is_here("the receiver", "ends are here, such as veth"));
+                return Err(own_is_here(
+                    "the receiver of this path is",
+                    "a path whose ends are here, such as veth",
+                ));
             }
             r.fits(point)?;
             if connections(point) > 1 {
@@ -234,12 +240,10 @@ impl Alternatives for Transfer {
     }
 }
 
-fn own_is_here(elsewhere: &str, here: &str) -> Unavailable {
+pub(super) fn own_is_here(who: &str, instead: &str) -> Unavailable {
     Unavailable {
-        reason: format!(
-            "code of your own is opened on this host, and {elsewhere} of this path are elsewhere"
-        ),
-        remedy: format!("name a path whose {here}"),
+        reason: format!("code of your own is opened on this host, and {who} elsewhere"),
+        remedy: format!("name {instead}"),
     }
 }
 
