@@ -22,6 +22,7 @@ mod local_transfers;
 mod namespaces;
 mod nightly;
 mod own_code;
+mod own_programs;
 mod receivers;
 mod reliability;
 mod remote;

@@ -9,10 +9,10 @@ use std::process::{Command, Output};
 
 const HEADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/sys/include");
 const LIARS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/own/liars.c");
-const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/own");
+pub const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/own");
 
 /// Compiles a source to an object in this folder; `None`, with the reason, where there is no compiler.
-fn compiled(test: &str, compiler: &str, source: &str, object: &Path, more: &[&str]) -> Option<PathBuf> {
+pub fn compiled(test: &str, compiler: &str, source: &str, object: &Path, more: &[&str]) -> Option<PathBuf> {
     let standard = if compiler == "g++" { "-std=c++11" } else { "-std=c11" };
     let fixed = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-Wl,--build-id", "-I", HEADERS];
     let made = Command::new(compiler)
@@ -31,12 +31,12 @@ fn compiled(test: &str, compiler: &str, source: &str, object: &Path, more: &[&st
     Some(object.to_path_buf())
 }
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
+pub fn run(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(SYSCOST).args(arguments).current_dir(folder).output().expect("the binary starts")
 }
 
 /// What `check --json` says of each case: its name in the plan, and why it failed.
-fn checked(folder: &Path, option: &str, values: &str, axis: &str) -> Vec<(String, Option<String>)> {
+pub fn checked(folder: &Path, option: &str, values: &str, axis: &str) -> Vec<(String, Option<String>)> {
     let mut arguments = vec!["check", option, values, "--json"];
     if option != "--operation" {
         arguments.extend(["--path", "loopback", "--size", "4K", "--threads", "1"]);
@@ -76,7 +76,7 @@ fn reason<'a>(all: &'a [(String, Option<String>)], name: &str) -> &'a str {
     why.as_deref().unwrap_or_else(|| panic!("{name} fails"))
 }
 
-fn failed(all: &[(String, Option<String>)], name: &str, words: &[&str]) {
+pub fn failed(all: &[(String, Option<String>)], name: &str, words: &[&str]) {
     let why = reason(all, name);
     assert!(words.iter().all(|word| why.contains(word)) && why.contains(name), "{name}: {why}");
 }
@@ -153,116 +153,6 @@ fn a_receiver_takes_turns_with_the_built_in_one() {
         assert!(done.status.success(), "{more:?}: {}", said(&done));
         common::some_verified(&said(&done));
     }
-}
-
-/// A program of Python that speaks the protocol, with this in place of what it does in its turn.
-fn liar(turn: &str) -> String {
-    let text = fs::read_to_string(format!("{EXAMPLES}/turns.py")).unwrap();
-    let (begin, _) = text.split_once("    for _ in range").unwrap();
-    format!("{begin}    if messages == 0:\n        print(0, 0, file=answers)\n        continue\n{turn}\n")
-}
-
-#[test]
-fn a_program_that_goes_wrong_fails_by_its_name_and_nothing_of_it_is_left() {
-    if Command::new("python3").arg("--version").output().is_err() {
-        return common::skipped("a_program_that_goes_wrong", "there is no python3");
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let all = "messages, messages * len(message), file=answers";
-    let liars = [
-        ("lies", format!("    print({all})"), &["handed over 0 B"][..]),
-        (
-            "fewer",
-            "    out.sendall(message)\n    print(1, len(message), file=answers)".into(),
-            &["says that it sent 1"],
-        ),
-        ("dies", "    os.abort()".into(), &["SIGABRT"]),
-        ("hangs", "    import time\n    time.sleep(600)".into(), &["did not answer in time"]),
-        ("swaps", format!("    out.sendall(message[::-1] * messages)\n    print({all})"), &[]),
-    ];
-    let write = |name: &str, text: &str| fs::write(folder.path().join(format!("{name}.py")), text).unwrap();
-    liars.iter().for_each(|(name, turn, _)| write(name, &liar(turn)));
-    write("mute", "print('no pipe is this')\n");
-    write("works", &fs::read_to_string(format!("{EXAMPLES}/turns.py")).unwrap());
-    let names: Vec<&str> = liars.iter().map(|(name, ..)| *name).chain(["mute", "works"]).collect();
-    let here = folder.path().display();
-    let values: Vec<String> =
-        names.iter().map(|name| format!("turns_{name}=program:python3 {here}/{name}.py")).collect();
-    let done = checked(folder.path(), "--mechanism", &values.join(","), "mechanism");
-    assert_eq!(done.len(), names.len(), "{done:?}");
-    assert!(done.contains(&("turns_works".into(), None)), "{done:?}");
-    liars.iter().for_each(|(name, _, words)| failed(&done, &format!("turns_{name}"), words));
-    failed(&done, "turns_mute", &["ended while it was needed", "exit status: 0"]);
-    let left = Command::new("pgrep").args(["-f", &folder.path().display().to_string()]).output();
-    if let Ok(left) = left {
-        assert!(left.stdout.is_empty(), "left: {}", String::from_utf8_lossy(&left.stdout));
-    }
-    let missing = run(folder.path(), &["plan", "--mechanism", "program:./nowhere"]);
-    assert!(said(&missing).contains("cannot read ./nowhere"), "{}", said(&missing));
-}
-
-#[test]
-fn programs_take_turns_with_a_mechanism_and_cost_what_it_costs() {
-    let test = "programs_take_turns";
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("turns");
-    let made = Command::new("gcc")
-        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"])
-        .args([&program, Path::new(&format!("{EXAMPLES}/turns.c"))])
-        .output();
-    let mut rivals = vec!["send".to_string()];
-    match made {
-        Ok(made) => {
-            assert!(made.status.success(), "{}", said(&made));
-            rivals.push("program:./turns".into());
-        }
-        Err(_) => common::skipped(test, "there is no gcc"),
-    }
-    match Command::new("python3").arg("--version").output() {
-        Ok(_) => rivals.push(format!("py=program:python3 {EXAMPLES}/turns.py")),
-        Err(_) => common::skipped(test, "there is no python3"),
-    }
-    let axes = [
-        "--path",
-        "loopback",
-        "--size",
-        "4K",
-        "--threads",
-        "1",
-        "--time-limit",
-        "8s",
-        "--quiet",
-        "--out",
-        "run",
-    ];
-    let done = run(folder.path(), &[&["run", "--mechanism", &rivals.join(",")][..], &axes].concat());
-    // 1: a round may fail on a machine that is busy with other tests.
-    assert!(matches!(done.status.code(), Some(0 | 1)), "{}", said(&done));
-    let record: Value =
-        serde_json::from_slice(&fs::read(folder.path().join("run/run.json")).unwrap()).unwrap();
-    let cases = record["plan"]["cases"].as_array().unwrap();
-    let slices = fs::read_to_string(folder.path().join("run/slices.csv")).unwrap();
-    let columns: Vec<&str> = slices.lines().next().unwrap().split(',').collect();
-    let column = |name: &str| columns.iter().position(|own| *own == name).expect(name);
-    let (cpu, messages) = (column("sender_cpu_ns"), column("messages"));
-    // CPU time of a message: the median over slices.
-    let cost = |name: &str| {
-        let case = cases.iter().position(|case| case["point"]["mechanism"] == name).expect(name).to_string();
-        let rows = slices.lines().map(|row| row.split(',').collect::<Vec<_>>()).filter(|row| row[2] == case);
-        let number = |text: &str| text.parse::<f64>().unwrap();
-        let mut costs: Vec<f64> = rows.map(|row| number(row[cpu]) / number(row[messages])).collect();
-        assert!(costs.len() > 3, "{name} took turns");
-        costs.sort_by(f64::total_cmp);
-        costs[costs.len() / 2]
-    };
-    let send = cost("send");
-    for name in ["turns", "py"].iter().take(rivals.len() - 1) {
-        let ratio = cost(name) / send;
-        eprintln!("{name}: {ratio:.3} of send");
-        assert!((0.7..if *name == "py" { 3.0 } else { 1.4 }).contains(&ratio), "{name}: {ratio} of send");
-    }
-    let settings = record["settings"].to_string();
-    assert!(rivals.len() == 1 || settings.contains("program_turn_cpu_ns"), "{settings}");
 }
 
 #[test]
@@ -362,6 +252,16 @@ fn the_header_and_the_examples_compile_and_work() {
             &object,
             &["-pedantic"],
         );
+    }
+    let operation = folder.path().join("operation");
+    let source = format!("{EXAMPLES}/operation.c");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]).args([&operation, Path::new(&source)]);
+    if let Ok(made) = compiler.output() {
+        assert!(made.status.success(), "{}", said(&made));
+        let done = run(folder.path(), &["check", "--operation", "program:./operation"]);
+        assert!(done.status.success(), "{}", said(&done));
+        common::some_verified(&said(&done));
     }
     let (sum, copies) = (folder.path().join("sum.c.so"), folder.path().join("memcpy.cpp.so"));
     for object in [sum, copies].iter().filter(|object| object.exists()) {

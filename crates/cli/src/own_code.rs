@@ -47,11 +47,20 @@ fn is_object(text: &str) -> bool {
 /// The values with names in place of objects.
 fn named(values: &str, kind: Option<OwnKind>, asked: &mut Vec<OwnObject>) -> Result<String> {
     let mut names = Vec::new();
-    for value in values.split(',') {
+    let mut program = None;
+    for value in pieces(values) {
         if !is_object(value) {
+            if let Some(before) = program.filter(|_| !is_known(value, kind)) {
+                bail!(
+                    "{value} after the comma is no {}: a comma ends the command of {before}. Quote one that belongs to it, as \
+                     in program:./mine 'a,b'",
+                    kind.map_or("code", OwnKind::word)
+                );
+            }
             names.push(value.to_string());
             continue;
         }
+        program = program.or(value.contains(PROGRAM).then_some(value));
         let object = described(value, kind)?;
         names.extend(object.codes.iter().map(|code| code.name.clone()));
         let known = asked.iter().flat_map(|object| object.codes.iter().map(move |code| (object, code)));
@@ -77,6 +86,42 @@ fn named(values: &str, kind: Option<OwnKind>, asked: &mut Vec<OwnObject>) -> Res
         asked.push(OwnObject { codes, ..object });
     }
     Ok(names.join(","))
+}
+
+/// The values, at whose commas they end; one within quotes is a program's own.
+fn pieces(values: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let (mut start, mut quote) = (0, None);
+    for (at, letter) in values.char_indices() {
+        let is_program = || values[start..at].contains(PROGRAM);
+        match (quote, letter) {
+            (None, ',') => {
+                pieces.push(&values[start..at]);
+                start = at + 1;
+            }
+            (None, '\'' | '"') if is_program() => quote = Some(letter),
+            (Some(open), letter) if open == letter => quote = None,
+            _ => {}
+        }
+    }
+    pieces.push(&values[start..]);
+    pieces
+}
+
+/// Does this name something without a file?
+fn is_known(name: &str, kind: Option<OwnKind>) -> bool {
+    let name = name.trim();
+    match kind {
+        Some(OwnKind::Operation) => name == "nothing",
+        Some(OwnKind::Mechanism) => mechanism::ALL.iter().any(|known| is_called(*known, name)),
+        Some(OwnKind::Receiver) => receiver::ALL.iter().any(|known| known.about().id == name),
+        None => false,
+    }
+}
+
+fn is_called(known: &dyn mechanism::Mechanism, name: &str) -> bool {
+    let about = known.about();
+    about.id == name || about.aliases.iter().any(|alias| alias.replace('-', "_") == name.replace('-', "_"))
 }
 
 /// `[LABEL=]FILE[:NAME]`: the file's object, with those of its codes that are meant.
@@ -118,16 +163,17 @@ fn described(value: &str, kind: Option<OwnKind>) -> Result<OwnObject> {
 
 /// `[LABEL=]program:COMMAND`: without a label it has the name of the program's file.
 fn program(label: Option<&str>, text: &str, kind: Option<OwnKind>) -> Result<OwnObject> {
+    let kind = kind.unwrap_or(OwnKind::Mechanism);
     ensure!(
-        kind.is_none_or(|kind| kind == OwnKind::Mechanism),
-        "{PROGRAM}{text} is a way to send, for --mechanism: {} of your own is a shared object",
-        kind.map_or("", OwnKind::word)
+        kind != OwnKind::Receiver,
+        "{PROGRAM}{text} cannot receive: a program sends (--mechanism) or is an operation (--operation); a way to receive \
+         is a shared object: syscost new receiver my_recv"
     );
     let (path, words) = syscost_commands::asked::words(text, None)?;
     let words = words.into_iter().map(|word| Ok(word.into_string()?)).collect::<Result<Vec<_>>>()?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase().replace(['-', '.'], "_"));
     let name = label.map_or(stem.unwrap_or_default(), str::to_string);
-    let object = objects::program(&path, words, name).map_err(|why| anyhow!(why))?;
+    let object = objects::program(&path, words, kind, name).map_err(|why| anyhow!(why))?;
     object.codes.iter().try_for_each(usable)?;
     Ok(object)
 }
@@ -139,16 +185,10 @@ fn usable(code: &OwnEntry) -> Result<()> {
         is_plain(name),
         "the name {name:?} of your code needs a lower-case letter, then letters, digits and _"
     );
-    let is_mechanism = |known: &&dyn mechanism::Mechanism| {
-        let about = known.about();
-        about.id == name || about.aliases.iter().any(|alias| alias.replace('-', "_") == *name)
-    };
-    let taken = match kind {
-        OwnKind::Operation => name == "nothing",
-        OwnKind::Mechanism => mechanism::ALL.iter().any(is_mechanism),
-        OwnKind::Receiver => receiver::ALL.iter().any(|known| known.about().id == name),
-    };
-    ensure!(!taken, "{name} is built in: call yours by a name of its own, as in my_{name}=FILE:{name}");
+    ensure!(
+        !is_known(name, Some(*kind)),
+        "{name} is built in: call yours by a name of its own, as in my_{name}=FILE:{name}"
+    );
     for axis in &code.axes {
         ensure!(
             is_plain(&axis.name),
@@ -202,6 +242,18 @@ mod tests {
         assert_eq!(taken_in(&given).unwrap(), given);
         let missing = ["syscost", "run", "--mechanism", "send,./nowhere.so"].map(OsString::from);
         assert!(taken_in(&missing).unwrap_err().to_string().contains("cannot open ./nowhere.so"));
+    }
+
+    #[test]
+    fn a_comma_within_quotes_is_the_programs_own() {
+        let values = "send,a=program:./mine 'x,y' \"z,w\",./it's.so,recv";
+        let split = ["send", "a=program:./mine 'x,y' \"z,w\"", "./it's.so", "recv"];
+        assert_eq!(pieces(values), split);
+        let given = ["run", "--operation", "sh=program:sh -c a,b"].map(OsString::from);
+        let refused = taken_in(&given).unwrap_err().to_string();
+        assert!(refused.contains("b after the comma") && refused.contains("Quote"), "{refused}");
+        let given = ["run", "--operation", "sh=program:sh -c 'a,b',nothing"].map(OsString::from);
+        assert_eq!(taken_in(&given).unwrap()[2], "sh,nothing");
     }
 
     #[test]

@@ -32,13 +32,13 @@ pub fn describe(path: &str) -> Result<OwnObject, String> {
     Ok(OwnObject { path: whole, command: Vec::new(), sha256, build_id, codes })
 }
 
-/// The program of these words, as a mechanism of this name: it is not started yet.
-pub fn program(path: &Path, command: Vec<String>, name: String) -> Result<OwnObject, String> {
+/// The program of these words, as code of this kind and name: it is not started yet.
+pub fn program(path: &Path, command: Vec<String>, kind: OwnKind, name: String) -> Result<OwnObject, String> {
     let cannot = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let whole = std::path::absolute(path).map_err(cannot)?;
     let whole = whole.to_str().ok_or_else(|| format!("{} is no UTF-8", path.display()))?.to_string();
     let summary = format!("a program in turns: {}", command.join(" "));
-    let entry = OwnEntry { called: name.clone(), name, kind: OwnKind::Mechanism, summary, axes: Vec::new() };
+    let entry = OwnEntry { called: name.clone(), name, kind, summary, axes: Vec::new() };
     let build_id = build_id(whole.as_ref());
     let object = OwnObject { path: whole, command, sha256: String::new(), build_id, codes: vec![entry] };
     let sha256 = object.digest().map_err(cannot)?;

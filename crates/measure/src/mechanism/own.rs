@@ -14,7 +14,7 @@ use std::os::fd::RawFd;
 use syscost_core::axis::Point;
 use syscost_host::Unavailable;
 use syscost_sys::own_object::{OwnConnection, OwnCounts};
-use syscost_sys::own_program::OwnProgram;
+use syscost_sys::own_program::SendingProgram;
 use syscost_sys::socket;
 
 /// Times that a sender settles before its bytes are no more counted: the calls would be part of its cost.
@@ -67,10 +67,8 @@ impl Mechanism for OwnCode {
         let bytes = message.len() as u64;
         let before = socket::handed_over(socket).ok().flatten();
         let called = if self.object.is_program() {
-            self.object.is_unchanged().map_err(io::Error::other)?;
-            let words = &self.object.command[1..];
-            let command = [std::slice::from_ref(&self.object.path), words].concat();
-            OwnSending::Program(OwnProgram::start(&command, socket, message.fields())?)
+            let words = self.object.words().map_err(io::Error::other)?;
+            OwnSending::Program(SendingProgram::start(&words, socket, message.fields())?)
         } else {
             let library = self.open().map_err(io::Error::other)?;
             let fields = message.into_fields();
@@ -88,7 +86,7 @@ impl Mechanism for OwnCode {
 /// Who sends.
 enum OwnSending {
     Object(OwnConnection),
-    Program(OwnProgram),
+    Program(SendingProgram),
 }
 
 impl OwnSending {

@@ -1,8 +1,9 @@
-//! `own_operation`: a user's own operations, from the shared objects that hold them.
+//! `own_operation`: a user's own operations, from the shared objects that hold them, and programs that do them in turns.
 //!
 //! All that differ in nothing but their name take turns in one worker, a third of a millisecond each in random order, so
 //! that a drift of the machine is in all of them. The loop is the object's own, and so is part of what is timed; the clock's
-//! readings are subtracted. Beside them stands one that does nothing: what the call into an object costs.
+//! readings are subtracted. Beside them stands one that does nothing: what the call into an object costs. A program's turn is
+//! one batch, long beside handing it over; empty turns between the others are timed and subtracted.
 
 use super::batch::{self, BatchRecorder};
 use super::row::Row;
@@ -17,6 +18,7 @@ use syscost_core::sample::Metric;
 use syscost_core::stats::random::Random;
 use syscost_host::clock::monotonic_ns;
 use syscost_sys::own_object::{OwnDone, OwnOperation};
+use syscost_sys::own_program::OperatingProgram;
 
 pub struct OwnOperations;
 
@@ -27,6 +29,8 @@ const NOTHING: &str = "nothing";
 /// Long enough that caches which the others emptied are full again for most of it.
 const TURN_NS: u64 = 300_000;
 const BATCH_NS: u64 = 10_000;
+/// Handing over a turn takes 5 to 15 us, and scatters by a tenth of it.
+const PROGRAM_BATCH_NS: u64 = 1_000_000;
 
 const METRICS: &[Metric] = metrics! {
     "bytes_per_operation", Bytes, Neither, "bytes", "bytes that the operation says it moved", |s, _| {
@@ -41,7 +45,7 @@ impl Probe for OwnOperations {
             title: "your own operation",
             method: "One process on one CPU opens your object and runs each operation in batches of about 10 us, a third \
                      of a millisecond at a time; operations take turns in random order. The cost is the 5 % quantile \
-                     over batches, less the clock's.",
+                     over batches, less the clock's. A program's turn is one batch of a millisecond, less an empty turn.",
             source: "docs/own-code.md",
             roles: &["caller"],
             together: Some(OWN_OPERATION.id),
@@ -55,7 +59,7 @@ impl Probe for OwnOperations {
             OWN_OPERATION
                 .names(|| [NOTHING].into_iter().chain(own::all(OwnKind::Operation).iter().map(|code| code.name())).collect())
                 .flag("operation", "operation")
-                .help("operations of your own, from shared objects: --operation ./mine.so; or nothing, a call that does nothing")
+                .help("operations of your own: --operation ./mine.so, 'program:./mine'; or nothing, a call that does nothing")
                 .default_on(Names(&[NOTHING])),
         ];
         for axis in own::all(OwnKind::Operation).iter().flat_map(|code| code.axes) {
@@ -110,6 +114,7 @@ impl AxisRules for OwnOperations {
 /// What is called.
 enum Called {
     Own { code: &'static OwnCode, operation: OwnOperation },
+    Program { code: &'static OwnCode, program: OperatingProgram },
     Nothing,
 }
 
@@ -127,6 +132,11 @@ impl OperationTurns {
     fn of(point: &Point) -> Result<OperationTurns> {
         let name = point.text(OWN_OPERATION).context("the point names no operation")?;
         let called = match own::find(OwnKind::Operation, name) {
+            Some(code) if code.object.is_program() => {
+                let words = code.object.words().map_err(|why| anyhow!(why))?;
+                let program = OperatingProgram::start(&words);
+                Called::Program { code, program: program.with_context(|| format!("{} failed", code.told()))? }
+            }
             Some(code) => {
                 let library = code.open().map_err(|why| anyhow!(why))?;
                 let operation = library.operation(&code.entry.called, &code.settings(point));
@@ -148,12 +158,25 @@ impl OperationTurns {
                 let ran = operation.run(iterations, &mut self.done);
                 ran.with_context(|| format!("{} failed", code.told()))
             }
+            Called::Program { code, program } => {
+                let ran = program.run(iterations, &mut self.done);
+                ran.with_context(|| format!("{} failed", code.told()))
+            }
             Called::Nothing => {
                 (0..iterations).for_each(|i| _ = black_box(i));
                 self.done.operations += iterations;
                 Ok(())
             }
         }
+    }
+
+    /// A turn of a program in which it does nothing.
+    fn empty_turn(&mut self) -> Result<()> {
+        if matches!(self.called, Called::Program { .. }) { self.run(0) } else { Ok(()) }
+    }
+
+    fn batch_ns(&self) -> u64 {
+        if matches!(self.called, Called::Program { .. }) { PROGRAM_BATCH_NS } else { BATCH_NS }
     }
 
     /// Until the warm-up is over and a batch is as long as it should be.
@@ -163,7 +186,7 @@ impl OperationTurns {
             let start = monotonic_ns();
             self.run(self.iterations)?;
             let now = monotonic_ns();
-            if now - start < BATCH_NS && self.iterations < 1 << 30 {
+            if now - start < self.batch_ns() && self.iterations < 1 << 30 {
                 self.iterations *= 2;
             } else if now >= until {
                 return self.verify();
@@ -171,7 +194,7 @@ impl OperationTurns {
         }
     }
 
-    /// One turn: batches for a while, and what the clock's readings cost beside them.
+    /// One turn: batches for a while, and what the clock's readings and an empty turn cost beside them.
     fn turn(&mut self, recorder: &mut BatchRecorder, overhead: &mut Vec<f64>) -> Result<()> {
         let until = monotonic_ns() + TURN_NS;
         loop {
@@ -181,6 +204,7 @@ impl OperationTurns {
             recorder.record((end - start) as f64, self.iterations);
             if end >= until {
                 let start = monotonic_ns();
+                self.empty_turn()?;
                 overhead.push((monotonic_ns() - start) as f64 / self.iterations as f64);
                 return Ok(());
             }
@@ -189,14 +213,19 @@ impl OperationTurns {
 
     /// Did it do what it was asked to do, as far as it says?
     fn verify(&mut self) -> Result<()> {
-        let Called::Own { code, operation } = &mut self.called else { return Ok(()) };
+        let (code, checked) = match &mut self.called {
+            Called::Own { code, operation } => (*code, operation.check()),
+            Called::Program { code, .. } => (*code, None),
+            Called::Nothing => return Ok(()),
+        };
         let (asked, said) = (self.asked, self.done.operations);
         ensure!(
             asked == said,
-            "{} was to do {asked} iterations, and says that it did {said} (done->operations)",
-            code.told()
+            "{} was to do {asked} iterations, and says that it did {said}{}",
+            code.told(),
+            if code.object.is_program() { "" } else { " (done->operations)" }
         );
-        match operation.check() {
+        match checked {
             Some(checked) => checked.with_context(|| format!("the check of {} failed", code.told())),
             None => Ok(()),
         }
