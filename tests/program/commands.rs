@@ -98,3 +98,57 @@ fn exports_have_the_answer() {
     assert_eq!(rows.iter().filter(|row| &row[1] == "wall").count(), 2);
     assert!(rows.iter().any(|row| &row[0] == "second" && !row[11].is_empty()), "{rows:?}");
 }
+
+fn syscost(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_syscost")).args(arguments).output().expect("it starts")
+}
+
+#[test]
+fn a_record_of_commands_is_a_run_that_is_reported_compared_and_gated() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (today, before) = (place("today"), place("before"));
+    let commands = ["-n", "fast", "sleep 0.002", "sleep 0.06", "sleep 0.06"];
+    let kept = cmp(&[&commands[..], &["--out", &today]].concat());
+    let said = String::from_utf8_lossy(&kept.stdout);
+    assert!(kept.status.success() && said.contains("report.html"), "{said}");
+    let answer = json(&[&commands[..], &["--out", &before, "--label", "before"]].concat());
+    let record: Value = serde_json::from_slice(&std::fs::read(place("before/run.json")).unwrap()).unwrap();
+    assert_eq!(
+        (record["state"].as_str(), record["names"]["label"].as_str()),
+        (Some("complete"), Some("before"))
+    );
+    // A command may be held against itself; the settings have its whole text.
+    assert_eq!(record["plan"]["cases"][2]["point"]["own_command"], "sleep 0.06 (2)");
+    assert_eq!(record["settings"]["0"]["caller.command"], "sleep 0.002");
+    // What the record tells of a command is what cmp told.
+    let report = syscost(&["report", &before, "--export-csv", "-"]);
+    assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+    let mut rows = csv::Reader::from_reader(&*report.stdout);
+    let columns = rows.headers().unwrap().clone();
+    let column = |name: &str| columns.iter().position(|own| own == name).expect("a column");
+    let of_fast =
+        |row: &csv::StringRecord| &row[column("metric")] == "cost" && row.iter().any(|field| field == "fast");
+    let row = rows.records().map(|row| row.unwrap()).find(of_fast).expect("the time of the first command");
+    let (value, told): (f64, _) = (row[column("value")].parse().unwrap(), &answer["commands"][0]["wall_ns"]);
+    assert!(
+        (value / told["value"].as_f64().unwrap() - 1.0).abs() < 1e-6,
+        "{value} of the record, {told} of cmp"
+    );
+    let findings: Value =
+        serde_json::from_slice(&std::fs::read(place("before/findings.json")).unwrap()).unwrap();
+    assert_eq!(findings["answers"][0]["shown"][0]["says"]["operation"], "fast", "{findings}");
+    let compared = syscost(&["compare", &before, &today]);
+    let text = String::from_utf8_lossy(&compared.stdout).into_owned();
+    assert!(compared.status.success() && text.contains("fast") && text.contains("sleep 0.06"), "{text}");
+    let gated = syscost(&["gate", "--baseline", &before, "--budget", "99%", &today]);
+    let said = String::from_utf8_lossy(&gated.stdout).into_owned() + &String::from_utf8_lossy(&gated.stderr);
+    assert!(matches!(gated.status.code(), Some(0 | 4)), "{said}");
+    // Nothing is written where something is, and nothing is left of what never ran.
+    refused(&["true", "--out", &today], &["already holds files"]);
+    let resumed = syscost(&["run", "--resume", &today]);
+    let said = String::from_utf8_lossy(&resumed.stderr);
+    assert!(resumed.status.code() == Some(2) && said.contains("a record of syscost cmp"), "{said}");
+    refused(&["false", "--out", &place("failed")], &["status 1"]);
+    assert!(!folder.path().join("failed").exists());
+}

@@ -5,12 +5,12 @@ use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::compare::study::RIVALS;
 use crate::finding;
+use crate::finding::own_operations::is_asked;
 use crate::operations;
 use crate::whole::Analysis;
 use std::collections::BTreeSet;
 use syscost_core::axis::Value;
 use syscost_experiment::run::Run;
-use syscost_measure::probe::own_operation::OWN_OPERATION;
 use syscost_measure::probe::{self, Probe};
 
 /// Shows each, in the order of the report; one at a time, since those of a large run do not fit into memory together.
@@ -43,9 +43,7 @@ fn of_rows(run: &Run, analysis: &Analysis) -> Vec<Comparisons> {
     let mut asked: Vec<(&str, &str)> = Vec::new();
     for probe in probes() {
         let Some(metric) = operations::headline(probe) else { continue };
-        for axis in
-            probe.axes().iter().filter(|a| a.id != RIVALS.id && a.id != OWN_OPERATION.id && worded(a.id))
-        {
+        for axis in probe.axes().iter().filter(|a| a.id != RIVALS.id && !is_asked(a.id) && worded(a.id)) {
             if !asked.contains(&(axis.id, metric.id)) {
                 asked.push((axis.id, metric.id));
             }

@@ -2,19 +2,25 @@
 
 use crate::args::Global;
 use crate::cmp_args::CmpArgs;
-use crate::export::ExportFormat;
-use crate::{output, progress};
+use crate::export::{ExportFormat, Exports};
+use crate::{output, progress, report};
 use anyhow::{Result, bail};
+use serde_json::Value as Json;
+use std::path::Path;
 use std::process::ExitCode;
-use syscost_commands::asked::expand;
+use syscost_commands::asked::{AskedCommand, expand};
+use syscost_commands::recorded;
 use syscost_commands::rounds::CommandTurns;
 use syscost_commands::told::CommandAnswer;
 use syscost_commands::turns::{TurnOptions, measure};
 use syscost_core::units::{count, format_duration};
+use syscost_experiment::run::{Run, RunNames};
+use syscost_harness::RunOptions;
+use syscost_harness::recorded::RecordedRun;
 use syscost_report::{escape, export};
 use syscost_sys::{clock, signals};
 
-pub fn run(args: &CmpArgs, global: &Global) -> Result<ExitCode> {
+pub fn run(args: &CmpArgs, global: &Global, command: Vec<String>) -> Result<ExitCode> {
     let exports = args.export.checked(global.json)?;
     let commands = expand(&args.commands, &args.name, &args.lists()?)?;
     signals::catch()?;
@@ -31,17 +37,33 @@ pub fn run(args: &CmpArgs, global: &Global) -> Result<ExitCode> {
         ignore_failure: args.ignore_failure,
         seed: args.seed.unwrap_or_else(clock::monotonic_ns),
     };
+    let mut record = match &args.out {
+        Some(out) => CommandRecord::Kept(begun(args, out, &commands, &options, command)?),
+        None => CommandRecord::None,
+    };
     let bar = progress::status_line(global);
-    let turns = measure(commands, &options, &mut |turns| bar.set_message(line(turns)))?;
+    let measured = measure(commands, &options, &mut |turns| {
+        bar.set_message(line(turns));
+        record.keep(turns);
+    });
     bar.finish_and_clear();
-    if turns.rounds.is_empty() {
-        bail!("interrupted before every command had run");
-    }
+    let whole = measured.and_then(|turns| match turns.rounds.is_empty() {
+        true => bail!("interrupted before every command had run"),
+        false => Ok(turns),
+    });
+    let turns = match whole {
+        Ok(turns) => turns,
+        Err(error) => {
+            record.abandon()?;
+            return Err(error);
+        }
+    };
     let answer = CommandAnswer::of(&turns);
+    let run = record.close(&turns, &options);
     exports.write(|format| {
         Ok(match format {
             ExportFormat::Markdown => {
-                export::compared(&answer.sentences().join(" "), &[answer.table()], answer.notes().iter())
+                export::compared(&answer.sentences.join(" "), &[answer.table()], answer.notes.iter())
             }
             ExportFormat::Csv => answer.csv()?,
             ExportFormat::Json => escape::plain_json(&answer.json())?,
@@ -51,14 +73,72 @@ pub fn run(args: &CmpArgs, global: &Global) -> Result<ExitCode> {
     if global.json {
         output::print_json(&answer.json())?;
     } else if !exports.to_stdout() {
-        let wrapped: Vec<String> =
-            answer.sentences().iter().map(|text| output::wrap(text, output::WIDTH).join("\n")).collect();
-        let notes: Vec<String> =
-            answer.notes().iter().map(|text| output::wrap(text, output::WIDTH).join("\n")).collect();
+        let wrapped = |texts: &[String]| {
+            let lines = texts.iter().flat_map(|text| output::wrap(text, output::WIDTH));
+            lines.collect::<Vec<_>>().join("\n")
+        };
         let table = output::table(&answer.table(), global.color);
-        output::print(&format!("{}\n{table}\n{}\n", wrapped.join("\n"), notes.join("\n")))?;
+        let (told, notes) = (wrapped(&answer.sentences), wrapped(&answer.notes));
+        output::print(&format!("{told}\n{table}\n{notes}\n"))?;
+    }
+    if let (Some(run), Some(out)) = (run?, &args.out) {
+        report::written(&run, out, None, &Exports::default(), Json::Null)?;
+        if !global.json && !exports.to_stdout() {
+            output::print(&format!("Report: {}\n", out.join(report::PAGE).display()))?;
+        }
     }
     Ok(if turns.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A record with every setting of the commands.
+fn begun(
+    args: &CmpArgs,
+    out: &Path,
+    commands: &[AskedCommand],
+    options: &TurnOptions,
+    command: Vec<String>,
+) -> Result<RecordedRun> {
+    let (spec, plan) = (recorded::spec(commands, options), recorded::plan(commands));
+    let names = RunNames { label: args.label.clone(), ..RunNames::default() };
+    let (resume, profile, part, baton) = (false, false, None, None);
+    let out = out.to_path_buf();
+    RecordedRun::begin(&RunOptions { out, resume, spec, plan, command, names, profile, part, baton })
+}
+
+/// The record of what is measured, where one was asked for.
+enum CommandRecord {
+    None,
+    Kept(RecordedRun),
+    /// It could not be written on.
+    Lost(anyhow::Error),
+}
+
+impl CommandRecord {
+    /// Keeps the last round.
+    fn keep(&mut self, turns: &CommandTurns) {
+        let CommandRecord::Kept(run) = self else { return };
+        // A round that was interrupted is not among them.
+        let Some(last) = turns.rounds.len().checked_sub(1).filter(|_| !turns.interrupted) else { return };
+        if let Err(error) = run.keep(recorded::samples(turns, last)) {
+            *self = CommandRecord::Lost(error);
+        }
+    }
+
+    fn close(self, turns: &CommandTurns, options: &TurnOptions) -> Result<Option<Run>> {
+        match self {
+            CommandRecord::None => Ok(None),
+            CommandRecord::Lost(error) => Err(error),
+            CommandRecord::Kept(mut run) => {
+                (0..turns.commands.len()).for_each(|at| run.note(at, recorded::settings(turns, at)));
+                run.close(recorded::state(turns, options)).map(Some)
+            }
+        }
+    }
+
+    /// A command failed: what was measured before stays.
+    fn abandon(self) -> Result<()> {
+        if let CommandRecord::Kept(run) = self { run.abandon() } else { Ok(()) }
+    }
 }
 
 fn line(turns: &CommandTurns) -> String {

@@ -1,7 +1,9 @@
 //! Options of `cmp`.
 
 use crate::export::ExportArgs;
+use crate::side_args::short_name;
 use clap::Args;
+use std::path::PathBuf;
 use std::time::Duration;
 use syscost_commands::asked::{CommandList, CommandShell, values};
 use syscost_core::units::{parse_duration, parse_fraction};
@@ -12,6 +14,7 @@ Examples:
   syscost cmp --prepare 'make clean' 'make -j2' 'make -j4'
   syscost cmp -L n 1,2,..8 'make -j{n}' --export-markdown answer.md
   syscost cmp 'sleep 0.1'                 how long does it take?
+  syscost cmp 'make -j2' --out today      later: syscost compare last-week today
 
 Fresh processes take turns in random order. Measuring ends when every command is
 decided against the first: faster, slower, or the same within 3 %.
@@ -62,6 +65,12 @@ pub struct CmpArgs {
     /// Order of the commands in each round [default: from the clock]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Keep every run as a record, which report, compare and gate take
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What you call this side of a comparison of records: "base", "today"
+    #[arg(long, value_name = "NAME", requires = "out", value_parser = short_name)]
+    pub label: Option<String>,
     #[command(flatten)]
     pub export: ExportArgs,
 }

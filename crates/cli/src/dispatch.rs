@@ -152,7 +152,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
             };
         }
         CliCommand::Lab(args) => return lab::run(args, matches, global, command),
-        CliCommand::Cmp(args) => return cmp::run(args, global),
+        CliCommand::Cmp(args) => return cmp::run(args, global, command),
         CliCommand::Report(args) => return report::run(args, global),
         CliCommand::Compare(args) => return compare::run(args, global),
         CliCommand::Gate(args) => return gate::run(args, global),

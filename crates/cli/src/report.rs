@@ -24,7 +24,7 @@ use syscost_report::{
 const RESULTS: &str = "results.csv";
 const COMPARISONS: &str = "comparisons.csv";
 const FINDINGS: &str = "findings.json";
-const PAGE: &str = "report.html";
+pub const PAGE: &str = "report.html";
 const KEPT: &str = "the report could not be written (--out DIR writes it elsewhere)";
 
 pub fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode> {

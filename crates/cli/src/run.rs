@@ -25,6 +25,7 @@ use syscost_harness::rights::RunRights;
 use syscost_harness::worker::path::another_host;
 use syscost_harness::{Event, Part, RunOptions};
 use syscost_host::remote::patience;
+use syscost_measure::probe::own_command::OWN_COMMAND;
 use syscost_sys::baton::Baton;
 use syscost_sys::optional;
 
@@ -115,6 +116,12 @@ fn planned(args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result
 /// The recorded experiment again; only the time limit may differ.
 fn recorded(dir: &Path, args: &RunArgs, command: Vec<String>) -> Result<Asked> {
     let Record { mut spec, plan, .. } = RunDir::record(dir)?;
+    if plan.cases.iter().any(|case| case.probe == OWN_COMMAND.id) {
+        bail!(
+            "{} is a record of syscost cmp, which cannot go on: measure again with another --out",
+            dir.display()
+        );
+    }
     if let Some(text) = &args.asked.time_limit {
         spec.time_limit_ns = asked::time_limit_ns(text)?;
         spec.validate()?;

@@ -38,7 +38,7 @@ pub struct NameArgs {
 }
 
 /// A name goes into tables and file names of others.
-fn short_name(text: &str) -> Result<String, String> {
+pub fn short_name(text: &str) -> Result<String, String> {
     const MOST: usize = 80;
     let good = !text.trim().is_empty() && text.chars().count() <= MOST && !text.chars().any(char::is_control);
     if good { Ok(text.into()) } else { Err(format!("a name has 1 to {MOST} printable characters")) }

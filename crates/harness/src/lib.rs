@@ -15,6 +15,7 @@ mod counting;
 mod forecast;
 pub mod profile;
 pub mod own;
+pub mod recorded;
 pub mod rights;
 mod schedule;
 mod session;

@@ -25,6 +25,8 @@ pub enum CommandEnd {
 /// One run of a command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommandUsage {
+    /// When it was begun, by CLOCK_MONOTONIC.
+    pub start_ns: u64,
     pub wall_ns: f64,
     pub user_ns: f64,
     pub system_ns: f64,
@@ -94,7 +96,7 @@ impl CommandLaunch {
         let ended = wait_until_ended(pid);
         let wall_ns = (monotonic_ns() - start) as f64;
         started(0);
-        let usage = reap(pid, wall_ns)?;
+        let usage = CommandUsage { start_ns: start, ..reap(pid, wall_ns)? };
         ended?;
         if begun.error != 0 { Err(io::Error::from_raw_os_error(begun.error)) } else { Ok(usage) }
     }
@@ -149,6 +151,7 @@ fn reap(pid: libc::pid_t, wall_ns: f64) -> io::Result<CommandUsage> {
     }
     let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
     Ok(CommandUsage {
+        start_ns: 0,
         wall_ns,
         user_ns: ns(used.ru_utime),
         system_ns: ns(used.ru_stime),

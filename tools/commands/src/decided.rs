@@ -86,7 +86,7 @@ mod tests {
             let wall_ns = 1e7 * times * (1.0 + 0.03 * noise) * stall;
             let end = CommandEnd::Status(0);
             let (user_ns, system_ns, peak_bytes, switches, faults) = (wall_ns / 2.0, 0.0, 1e6, 1.0, 1.0);
-            CommandUsage { wall_ns, user_ns, system_ns, peak_bytes, switches, faults, end }
+            CommandUsage { start_ns: 0, wall_ns, user_ns, system_ns, peak_bytes, switches, faults, end }
         };
         let one =
             |at: &f64| AskedCommand { name: at.to_string(), text: at.to_string(), parameters: Vec::new() };

@@ -8,6 +8,9 @@ use syscost_sys::command::CommandUsage;
 
 pub const CONFIDENCE: f64 = 0.95;
 
+/// The least peak memory varies by a few pages from start to start.
+const JITTER: f64 = 1.03;
+
 /// What was measured, and of what.
 pub struct CommandTurns {
     pub commands: Vec<AskedCommand>,
@@ -26,6 +29,11 @@ pub struct CommandTurns {
 }
 
 impl CommandTurns {
+    /// Is a peak of so much a command's own, and no program's without any?
+    pub fn is_own_memory(&self, bytes: f64) -> bool {
+        bytes > JITTER * self.least_bytes
+    }
+
     /// The figure of each round: the median over its turns.
     pub fn by_round(&self, command: usize, figure: fn(&CommandUsage) -> f64) -> Vec<f64> {
         let of_round = |round: &Vec<Vec<CommandUsage>>| {

@@ -13,8 +13,6 @@ use syscost_report::text::ending::EndTable;
 
 /// Characters of a command in a table or a sentence.
 const NAME: usize = 32;
-/// The least peak memory varies by a few pages from start to start.
-const JITTER: f64 = 1.03;
 /// Raised where a reader of the last one would misread the document.
 const SCHEMA: u32 = 1;
 /// A limit that is advised is so much longer than what seems to be needed: estimates err.
@@ -25,6 +23,10 @@ pub struct CommandAnswer<'a> {
     turns: &'a CommandTurns,
     wall: Vec<CommandPair>,
     cpu: Vec<CommandPair>,
+    /// The answer first, then what the CPU says where that is another thing.
+    pub sentences: Vec<String>,
+    /// What the reader must know before the table is believed.
+    pub notes: Vec<String>,
 }
 
 const MEMORY: &str = "peak memory";
@@ -38,15 +40,17 @@ const COUNTS: [(&str, CommandFigure, Unit); 3] = [
 impl<'a> CommandAnswer<'a> {
     pub fn of(turns: &'a CommandTurns) -> CommandAnswer<'a> {
         let looks = Looks::end(CONFIDENCE, 1);
-        CommandAnswer { turns, wall: pairs(turns, WALL, &looks), cpu: pairs(turns, CPU, &looks) }
+        let (wall, cpu) = (pairs(turns, WALL, &looks), pairs(turns, CPU, &looks));
+        let mut answer = CommandAnswer { turns, wall, cpu, sentences: Vec::new(), notes: Vec::new() };
+        (answer.sentences, answer.notes) = (answer.told(), answer.noted());
+        answer
     }
 
     fn name(&self, command: usize) -> String {
         cut(&self.turns.commands[command].name, NAME)
     }
 
-    /// The answer first, then what the CPU says where that is another thing.
-    pub fn sentences(&self) -> Vec<String> {
+    fn told(&self) -> Vec<String> {
         let commands = self.turns.commands.len();
         if commands == 1 {
             let told = self.figure(0, WALL, &self.wall).map(|time| shown(&time));
@@ -168,15 +172,14 @@ impl<'a> CommandAnswer<'a> {
 
     /// Has it no more memory than what the kernel says of a program without any?
     fn is_small(&self, at: usize) -> bool {
-        self.middle(at, COUNTS[0].1).is_some_and(|bytes| bytes <= JITTER * self.turns.least_bytes)
+        self.middle(at, COUNTS[0].1).is_some_and(|bytes| !self.turns.is_own_memory(bytes))
     }
 
     fn middle(&self, at: usize, figure: CommandFigure) -> Option<f64> {
         median(&self.turns.rounds.iter().flat_map(|round| round[at].iter().map(figure)).collect::<Vec<_>>())
     }
 
-    /// What the reader must know before the table is believed.
-    pub fn notes(&self) -> Vec<String> {
+    fn noted(&self) -> Vec<String> {
         let turns = self.turns;
         let runs: usize = turns.rounds.iter().map(|round| round[0].len()).sum();
         let mut notes = vec![format!(
@@ -265,9 +268,9 @@ impl<'a> CommandAnswer<'a> {
         let comparisons: Vec<Json> =
             self.wall.iter().map(pair("wall")).chain(self.cpu.iter().map(pair("cpu"))).collect();
         json!({
-            "schema": SCHEMA, "answer": self.sentences(), "shell": turns.shell,
+            "schema": SCHEMA, "answer": self.sentences, "shell": turns.shell,
             "commands": (0..turns.commands.len()).map(command).collect::<Vec<_>>(), "comparisons": comparisons,
-            "start_ns": median(&turns.starts_ns), "notes": self.notes(),
+            "start_ns": median(&turns.starts_ns), "notes": self.notes,
         })
     }
 

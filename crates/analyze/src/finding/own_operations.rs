@@ -1,6 +1,6 @@
-//! Which of a user's own operations costs less: each pair that a run compares, at the same settings.
+//! Which of a user's own operations or commands costs less: each pair that a run compares, at the same settings.
 //!
-//! They took turns in one process, so that rounds hold ratios. Answers are corrected over all pairs asked here.
+//! They took turns, so that rounds hold ratios. Answers are corrected over all pairs asked here.
 
 use super::{Evidence, Finding};
 use crate::answer::{AnswerVerdict, Caveat, CellRef, Lack};
@@ -10,15 +10,23 @@ use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
-use syscost_core::axis::Point;
+use syscost_core::axis::{NameAxis, Point};
 use syscost_core::decide::Verdict;
 use syscost_core::stats::Estimate;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::own_command::OWN_COMMAND;
 use syscost_measure::probe::own_operation::OWN_OPERATION;
 
 pub struct OwnRivals;
 
 const METRIC: &str = "cost";
+/// What has the user's own code among its values.
+const AXES: [NameAxis; 2] = [OWN_OPERATION, OWN_COMMAND];
+
+/// Are values of this axis compared here?
+pub fn is_asked(axis: &str) -> bool {
+    AXES.iter().any(|own| own.id == axis)
+}
 
 /// Two operations at one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,6 +37,9 @@ pub struct OwnRatio {
     /// The cost of the first over that of the other.
     pub ratio: Estimate,
     pub verdict: Verdict,
+    /// Are they commands, whose cost is time?
+    #[serde(skip)]
+    pub commands: bool,
 }
 
 impl Finding for OwnRivals {
@@ -49,12 +60,14 @@ impl Finding for OwnRivals {
                 "syscost run --operation ./mine.so",
             );
         }
-        let named = |case: usize| Some(evidence.run.case(case)?.point.text(OWN_OPERATION)?.to_string());
+        let point = |case: usize| Some(&evidence.run.case(case)?.point);
+        let named = |case: usize| AXES.iter().find_map(|axis| Some(point(case)?.text(*axis)?.to_string()));
         let shown = |claim: &Comparison| {
             let says = OwnRatio {
                 operation: named(claim.a)?,
                 other: named(claim.b)?,
-                place: evidence.run.case(claim.a)?.point.without(OWN_OPERATION.id),
+                place: AXES.iter().fold(point(claim.a)?.clone(), |point, axis| point.without(axis.id)),
+                commands: point(claim.a)?.text(OWN_COMMAND).is_some(),
                 ratio: claim.seen_from(claim.a),
                 verdict: claim.decision.verdict,
             };
@@ -84,7 +97,7 @@ impl Finding for OwnRivals {
 /// Each pair of operations that were measured together.
 fn asked(run: &Run) -> Vec<(&'static str, usize, usize)> {
     let mut asked = Vec::new();
-    for group in Groups::of(run, OWN_OPERATION.id).groups {
+    for group in AXES.iter().flat_map(|axis| Groups::of(run, axis.id).groups) {
         for (i, a) in group.members.iter().enumerate() {
             asked.extend(group.members[i + 1..].iter().map(|b| (METRIC, *a, *b)));
         }

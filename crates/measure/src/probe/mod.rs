@@ -216,6 +216,7 @@ syscost_core::registry! {
         pub file_name::FILE_NAME,
         pub primitive::PRIMITIVE,
         pub own_operation::OwnOperations,
+        pub own_command::CommandRuns,
     ];
 }
 

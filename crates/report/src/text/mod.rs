@@ -41,7 +41,7 @@ mod zero_copy;
 
 /// The id of each question and its words, in the order of reports.
 static QUESTIONS: &[(&str, &str)] = &[
-    (OWN_OPERATIONS, "Which of your operations costs less?"),
+    (OWN_OPERATIONS, "Which of your operations or commands costs less?"),
     ("expensive", "What is expensive here, and what would change it?"),
     (LAYERS, "What does each layer and setting between the two ends cost?"),
     ("scatter_gather", "Which copy did scatter-gather remove?"),

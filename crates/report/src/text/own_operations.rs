@@ -1,4 +1,4 @@
-//! Which of a user's own operations costs less, in words.
+//! Which of a user's own operations or commands costs less, in words.
 
 use super::OWN_OPERATIONS;
 use super::figures::times_within;
@@ -22,12 +22,17 @@ pub fn opening(m: &Material) -> Option<String> {
 
 /// `new costs 1.05x as much as old at sum_count=64.`
 pub fn sentence(said: &OwnRatio) -> String {
-    let OwnRatio { operation, other, place, ratio, verdict } = said;
+    let OwnRatio { operation, other, place, ratio, verdict, commands } = said;
     let at = if place.is_empty() { String::new() } else { format!(" at {place}") };
+    let (costs, cost, as_much) =
+        if *commands { ("takes", "take", "the time of") } else { ("costs", "cost", "as much as") };
     match verdict {
-        Verdict::Same => format!("{operation} and {other} cost the same within 3 %{at}."),
-        Verdict::Undecided => format!("Whether {operation} or {other} costs less is undecided{at}."),
-        Verdict::Less => format!("{other} costs {} as much as {operation}{at}.", times_within(ratio)),
-        Verdict::More => format!("{operation} costs {} as much as {other}{at}.", times_within(ratio)),
+        Verdict::Same => {
+            let same = if *commands { "the same time" } else { "the same" };
+            format!("{operation} and {other} {cost} {same} within 3 %{at}.")
+        }
+        Verdict::Undecided => format!("Whether {operation} or {other} {costs} less is undecided{at}."),
+        Verdict::Less => format!("{other} {costs} {} {as_much} {operation}{at}.", times_within(ratio)),
+        Verdict::More => format!("{operation} {costs} {} {as_much} {other}{at}.", times_within(ratio)),
     }
 }
