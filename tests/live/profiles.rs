@@ -1,6 +1,7 @@
 //! Sampling where CPU time goes: what is written adds up and was done by real work. No time and no share is judged.
 
 use crate::common::{SYSCOST, said, skipped};
+use crate::own_code;
 use std::path::Path;
 use std::process::{Command, Output};
 use syscost_experiment::run::Profile;
@@ -110,4 +111,43 @@ fn an_operation_is_sampled_too_and_its_document_has_every_class() {
         assert!((sum - 1.0).abs() < 1e-9, "{profile}");
         assert!(classes.iter().any(|class| class["class"] == "entry"), "{profile}");
     }
+}
+
+/// The functions of a user's object are frames under their names, and what they call in the kernel is above them.
+#[test]
+fn functions_of_a_users_own_code_have_their_names() {
+    const TEST: &str = "functions_of_a_users_own_code_have_their_names";
+    let place = tempfile::tempdir().expect("a folder");
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/own");
+    let object = |name: &str| {
+        let object = place.path().join(format!("{name}.so"));
+        let source = format!("{examples}/{name}.c");
+        own_code::compiled(TEST, "gcc", &source, &object, &["-fno-omit-frame-pointer"])
+    };
+    let (Some(sum), Some(rivals)) = (object("sum"), object("rivals")) else { return };
+    let stacks = |folder: &str, asked: &[&str]| {
+        let folder = place.path().join(folder);
+        let output = profiled(asked, &folder);
+        if refused(TEST, &output, &folder) {
+            return None;
+        }
+        assert!(output.status.success(), "{}", said(&output));
+        let file = ProfileFile::load(&folder).expect("what was written can be read");
+        file.profiles.iter().for_each(adds_up);
+        let stacks = file.profiles.into_iter().flat_map(|profile| profile.stacks);
+        Some((stacks.map(|stack| stack.stack).collect::<Vec<_>>(), said(&output)))
+    };
+    let operation = format!("{}:sum_forward", sum.display());
+    let Some((all, told)) =
+        stacks("operation", &["own_operation", "--operation", &operation, "--sum-count", "1024"])
+    else {
+        return;
+    };
+    assert!(all.iter().any(|stack| stack.ends_with("forward (sum.so)")), "{all:?}");
+    assert!(told.contains("User mode: forward (sum.so)"), "{told}");
+    let mechanism = format!("{}:my_send", rivals.display());
+    let Some((all, _)) = stacks("mechanism", &["--mechanism", &mechanism, "--size", "64K"]) else { return };
+    let kernel_above = |stack: &&String| stack.contains("(rivals.so);") && stack.contains(";tcp_sendmsg");
+    let sent: Vec<&String> = all.iter().filter(|stack| stack.contains("sendmsg")).take(3).collect();
+    assert!(all.iter().any(|stack| kernel_above(&stack)), "{sent:?}");
 }

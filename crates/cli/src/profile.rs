@@ -21,7 +21,7 @@ use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::profile::{PROFILE, ProfileFile};
 use syscost_harness::UnfinishedCases;
 use syscost_harness::profile::{self as pass, Profiled, Profiler};
-use syscost_host::sampling::{SOFTIRQ, SampledEvent, SampledScope};
+use syscost_host::sampling::{SOFTIRQ, SampledEvent, SampledScope, USER};
 use syscost_measure::probe::Probe;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
@@ -149,7 +149,15 @@ fn table(name: &str, profile: &Profile, breakdown: &ProfileBreakdown, color: Col
         Paint::stdout(color).bold(name),
         entry("", 0, &about(profile, breakdown)).trim_start()
     );
-    head + output::table(&table, color).trim_start()
+    head + output::table(&table, color).trim_start() + &user_functions(breakdown)
+}
+
+/// The functions outside the kernel that had most of the time, where they have names.
+fn user_functions(breakdown: &ProfileBreakdown) -> String {
+    let of_user = breakdown.classes.iter().filter(|class| class.class == CodeClass::User);
+    let named = of_user.flat_map(|class| &class.top).filter(|(name, _)| name != USER);
+    let told: Vec<String> = named.map(|(name, share)| format!("{name} {}", part(Some(share)))).collect();
+    if told.is_empty() { String::new() } else { entry("", 0, &format!("User mode: {}", told.join(", "))) }
 }
 
 /// How it was sampled, and what that cost.

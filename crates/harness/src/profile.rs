@@ -10,6 +10,7 @@ use crate::worker::path::Paths;
 use crate::worker::{self, RoundError, RoundOptions, RoundResult};
 use anyhow::Result;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 use syscost_core::sample::Sample;
 use syscost_core::units::count;
@@ -72,8 +73,14 @@ impl Profiler {
             let mut plain = |paths: &mut Paths| worker::round(case, &options, paths, scratch);
             let early = if pair % 2 == 1 { Some(plain(paths)?) } else { None };
             let mut sampling = None;
+            // Of syscost's own functions nobody asked.
+            let user_code: Vec<PathBuf> =
+                probe::own_code(&case.point).iter().map(|code| PathBuf::from(&code.object.path)).collect();
             let mut begin = |ready: &worker::ReadyRound<'_>| {
-                sampling = Some(SampledRound::begin(self.right, ready.pids.clone()).map_err(unsampled)?);
+                sampling = Some(
+                    SampledRound::begin(self.right, ready.pids.clone(), user_code.clone())
+                        .map_err(unsampled)?,
+                );
                 Ok(())
             };
             let sampled = worker::observed_round(case, &options, paths, scratch, Some(&mut begin))?;

@@ -3,7 +3,7 @@
 use super::functions::{CodeClass, TABLE};
 use std::collections::HashMap;
 use std::sync::LazyLock;
-use syscost_host::sampling::USER;
+use syscost_host::sampling::is_user_frame;
 
 /// Names that the table has whole, and beginnings, each in two parts around the `*`.
 struct KnownFunctions {
@@ -30,7 +30,7 @@ static KNOWN: LazyLock<KnownFunctions> = LazyLock::new(|| {
 
 /// The class of a function; `None` where the table does not know it.
 pub fn function(name: &str) -> Option<CodeClass> {
-    if name == USER {
+    if is_user_frame(name) {
         return Some(CodeClass::User);
     }
     if let Some(class) = KNOWN.whole.get(name) {
@@ -61,7 +61,8 @@ pub fn stack<'f>(functions: impl DoubleEndedIterator<Item = &'f str>) -> CodeCla
         }
         waking = depth == 0 && END_WITHOUT_INTERRUPTS.contains(&name);
         match function(name) {
-            Some(CodeClass::Entry) if depth > 0 => return CodeClass::Other,
+            // What called the kernel does not say what it did there.
+            Some(CodeClass::Entry | CodeClass::User) if depth > 0 => return CodeClass::Other,
             Some(class) => return class,
             None => {}
         }
@@ -92,6 +93,9 @@ mod tests {
         assert_eq!(class(&["do_syscall_64", "frobnicate"]), CodeClass::Other);
         assert_eq!(class(&["entry_SYSCALL_64_after_hwframe", "do_syscall_64"]), CodeClass::Entry);
         assert_eq!(class(&["user mode"]), CodeClass::User);
+        assert_eq!(class(&["run (mine.so)", "copyin (mine.so)"]), CodeClass::User);
+        assert_eq!(class(&["run (mine.so)", "tcp_sendmsg"]), CodeClass::Protocol);
+        assert_eq!(class(&["run (mine.so)", "unheard_of"]), CodeClass::Other);
         assert_eq!(class(&[]), CodeClass::Other);
         let interrupted = ["tcp_sendmsg", "asm_sysvec_apic_timer_interrupt", "frobnicate"];
         assert_eq!(class(&interrupted), CodeClass::Other, "an interrupt is not what it interrupts");

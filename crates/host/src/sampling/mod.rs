@@ -7,9 +7,10 @@
 mod owners;
 mod records;
 mod symbols;
+mod user_code;
 
 pub use owners::{IDLE, OTHERS, SOFTIRQ};
-pub use records::{Collected, USER};
+pub use records::{Collected, USER, is_user_frame};
 pub use symbols::KernelSymbols;
 
 use crate::Unavailable;
@@ -21,6 +22,7 @@ use records::DrainedRings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -83,9 +85,9 @@ impl SamplingRight {
     pub fn find() -> Result<SamplingRight, Unavailable> {
         let machine = |event| {
             let cpu = affinity::allowed()?.first().copied().unwrap_or(0);
-            builder(event).any_pid().one_cpu(cpu).build()?.sampled(1).map(drop)
+            builder(event, false).any_pid().one_cpu(cpu).build()?.sampled(1).map(drop)
         };
-        let threads = |event| builder(event).observe_self().any_cpu().build()?.sampled(1).map(drop);
+        let threads = |event| builder(event, false).observe_self().any_cpu().build()?.sampled(1).map(drop);
         let mut refused = None;
         for event in [SampledEvent::Cycles, SampledEvent::CpuClock] {
             match machine(event) {
@@ -103,17 +105,28 @@ impl SamplingRight {
     }
 }
 
-fn builder(event: SampledEvent) -> Builder<'static> {
+/// Of the top of the stack outside the kernel: more than the frame of a wrapper of a system call.
+const STACK_BYTES: u32 = 256;
+
+fn builder(event: SampledEvent, user_frames: bool) -> Builder<'static> {
     let mut builder = match event {
         SampledEvent::Cycles => Builder::new(Hardware::CPU_CYCLES),
         SampledEvent::CpuClock => Builder::new(Software::CPU_CLOCK),
     };
     let fields = [SampleFlag::IP, SampleFlag::TID, SampleFlag::TIME, SampleFlag::CALLCHAIN];
-    // User mode has no chain here, and perf-event-data 0.1.8 reads no record that ends with an empty one: a field behind it.
+    // User mode may have no chain here, and perf-event-data 0.1.8 reads no record that ends with an empty one: a field behind it.
     for field in fields.into_iter().chain([SampleFlag::WEIGHT]) {
         builder.sample(field);
     }
-    builder.include_kernel().exclude_user(false).exclude_hv(true).exclude_callchain_user(true).task(true);
+    builder
+        .include_kernel()
+        .exclude_user(false)
+        .exclude_hv(true)
+        .exclude_callchain_user(!user_frames)
+        .task(true);
+    if user_frames {
+        builder.sample(SampleFlag::STACK_USER).sample_stack_user(STACK_BYTES);
+    }
     builder.sample_period(event.period()).clockid(Clock::MONOTONIC);
     builder
 }
@@ -137,18 +150,25 @@ pub struct SampledRound {
 }
 
 impl SampledRound {
-    /// Samples these processes, their threads and what they will start.
-    pub fn begin(right: SamplingRight, roles: BTreeMap<u32, String>) -> io::Result<SampledRound> {
+    /// Samples these processes, their threads and what they will start; with functions outside the kernel where there is
+    /// code of the user's own, in these files.
+    pub fn begin(
+        right: SamplingRight,
+        roles: BTreeMap<u32, String>,
+        user_code: Vec<PathBuf>,
+    ) -> io::Result<SampledRound> {
+        let user_frames = !user_code.is_empty();
         let known = owners::with_children(&Root::here(), roles);
         let mut samplers = match right.scope {
-            SampledScope::Machine => machine(right.event)?,
-            SampledScope::Threads => threads(right.event, &known)?,
+            SampledScope::Machine => machine(right.event, user_frames)?,
+            SampledScope::Threads => threads(right.event, &known, user_frames)?,
         };
         for sampler in &mut samplers {
             sampler.enable()?;
         }
         let (running, stopped) = mpsc::channel();
-        let reader = thread::Builder::new().spawn(move || read(samplers, &stopped))?;
+        let reader =
+            thread::Builder::new().spawn(move || read(samplers, DrainedRings::of(user_code), &stopped))?;
         Ok(SampledRound { event: right.event, running: Some(running), reader: Some(reader), roles: known })
     }
 
@@ -173,8 +193,11 @@ impl Drop for SampledRound {
 
 /// Empties the rings again and again until sampling is to stop. A full ring takes no record, and says how many it did
 /// not take only when it has room again.
-fn read(mut samplers: Vec<Sampler>, stopped: &Receiver<()>) -> io::Result<(DrainedRings, u64)> {
-    let mut drained = DrainedRings::default();
+fn read(
+    mut samplers: Vec<Sampler>,
+    mut drained: DrainedRings,
+    stopped: &Receiver<()>,
+) -> io::Result<(DrainedRings, u64)> {
     while stopped.recv_timeout(DRAIN_EVERY) == Err(RecvTimeoutError::Timeout) {
         drained.drain(&mut samplers);
     }
@@ -187,11 +210,11 @@ fn read(mut samplers: Vec<Sampler>, stopped: &Receiver<()>) -> io::Result<(Drain
     Ok((drained, counted))
 }
 
-fn machine(event: SampledEvent) -> io::Result<Vec<Sampler>> {
+fn machine(event: SampledEvent, user_frames: bool) -> io::Result<Vec<Sampler>> {
     let cpus = online(&Root::here())?;
     cpus.into_iter()
         .map(|cpu| {
-            let mut own = builder(event);
+            let mut own = builder(event, user_frames);
             // In step, one CPU's sample would meet the other waiting for the lock that the first was interrupted with: locks
             // read 4 points too high. The longest period is 2.2 % longer than the shortest.
             own.sample_period(event.period() + event.period() / 687 * (cpu as u64 % 16));
@@ -201,7 +224,11 @@ fn machine(event: SampledEvent) -> io::Result<Vec<Sampler>> {
 }
 
 /// A ring that follows new threads has to belong to one CPU.
-fn threads(event: SampledEvent, roles: &BTreeMap<u32, String>) -> io::Result<Vec<Sampler>> {
+fn threads(
+    event: SampledEvent,
+    roles: &BTreeMap<u32, String>,
+    user_frames: bool,
+) -> io::Result<Vec<Sampler>> {
     let root = Root::here();
     let threads: Vec<i32> = roles
         .keys()
@@ -213,7 +240,7 @@ fn threads(event: SampledEvent, roles: &BTreeMap<u32, String>) -> io::Result<Vec
     let mut samplers = Vec::new();
     for cpu in affinity::allowed()? {
         for thread in &threads {
-            let counter = builder(event).observe_pid(*thread).one_cpu(cpu).inherit(true).build();
+            let counter = builder(event, user_frames).observe_pid(*thread).one_cpu(cpu).inherit(true).build();
             match counter {
                 Ok(counter) => samplers.push(counter.sampled(pages * PAGE_BYTES)?),
                 // It has ended.
@@ -256,7 +283,7 @@ mod tests {
         };
         let roles = BTreeMap::from([(std::process::id(), "worker".to_string())]);
         let began = thread_cpu_ns();
-        let round = SampledRound::begin(right, roles).expect("what may be tried may be done");
+        let round = SampledRound::begin(right, roles, Vec::new()).expect("what may be tried may be done");
         let until = Instant::now() + Duration::from_secs(10);
         let mut entries = 0;
         // CPU time, not wall time: a busy machine gives little.
@@ -279,7 +306,7 @@ mod tests {
     fn samples_do_not_end_where_many_threads_start() {
         let Ok(right) = SamplingRight::find() else { return };
         let roles = BTreeMap::from([(std::process::id(), "worker".to_string())]);
-        let round = SampledRound::begin(right, roles).expect("what may be tried may be done");
+        let round = SampledRound::begin(right, roles, Vec::new()).expect("what may be tried may be done");
         // Two records a thread of 64 bytes each: more than any ring of two CPUs holds.
         for _ in 0..THREADS {
             thread::spawn(|| {}).join().expect("it does nothing");

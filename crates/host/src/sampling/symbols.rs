@@ -10,7 +10,7 @@ pub struct KernelSymbols {
 }
 
 /// Of an address that no function has.
-const UNKNOWN: &str = "[unknown]";
+pub(super) const UNKNOWN: &str = "[unknown]";
 
 impl KernelSymbols {
     /// Of the kernel that runs, where it shows addresses to this user.
