@@ -11,13 +11,14 @@ use serde_json::json;
 use std::path::PathBuf;
 use syscost_analyze::cells::Cells;
 use syscost_analyze::finding::paths_of;
-use syscost_analyze::model::{Account, Item, Model, Side, steps};
+use syscost_analyze::model::{Account, Item, Model, Side, counts, steps};
 use syscost_core::axis::Point;
 use syscost_core::units::{Unit, significant};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::group::is_run;
+use syscost_measure::probe::own_code;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 use syscost_report::text::model;
 use syscost_report::text::words::{Words, percent};
@@ -50,8 +51,12 @@ fn account(run: &Run, cells: &Cells, case: &Case) -> Result<Account> {
     let account = Model::of(run, cells).account(case.index).cloned();
     account.ok_or_else(|| {
         let lacking = model::lacking().reason;
+        let own = !own_code(&case.point).is_empty();
         let why = match steps::sources(run).is_empty() {
             true => lacking,
+            false if own && cells.cell(case.index, counts::COUNTERS[0]).is_none() => {
+                "your code does not count its system calls (counts->system_calls, docs/own-code.md)".into()
+            }
             false => format!("no model for its mechanism or receiver, no usable sample, or {lacking}"),
         };
         anyhow!(
@@ -72,8 +77,9 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
     let title = format!("Case {}: {}", account.case, name(&account.point, words));
     let mut out = format!("{}\n", paint.bold(&title));
     out += "CPU time of one message: a sum of counts times unit costs.\n";
-    if account.paced {
-        out += &format!("{}\n", paint.yellow(&format!("Note: {}.", model::PACED)));
+    for caveat in model::caveats(account) {
+        let note = output::wrap(&format!("Note: {caveat}."), WIDTH).join("\n");
+        out += &format!("{}\n", paint.yellow(&note));
     }
     let measured = account.measured;
     for side in [Side::Sender, Side::Receiver] {
@@ -143,7 +149,7 @@ fn document(account: &Account) -> serde_json::Value {
     let measured = account.measured;
     json!({
         "case": account.case, "point": account.point,
-        "terms": items, "caveats": account.paced.then_some(model::PACED).into_iter().collect::<Vec<_>>(),
+        "terms": items, "caveats": model::caveats(account),
         "accounted_sender_ns": account.accounted_of(Side::Sender),
         "accounted_receiver_ns": account.accounted_of(Side::Receiver),
         "accounted_ns": account.accounted_ns(),

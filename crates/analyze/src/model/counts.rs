@@ -5,7 +5,7 @@
 use crate::CellRef;
 use crate::cells::Cells;
 use syscost_core::axis::Point;
-use syscost_measure::mechanism::{self, Handling, per_call};
+use syscost_measure::mechanism::{self, Handling, Sending, per_call};
 use syscost_measure::message::MessageShape;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, MTU, OFFLOADS};
 
@@ -86,6 +86,11 @@ pub struct Subject {
     pub sender_sleeps: Count,
 }
 
+/// Of a user's own code, as far as its counters say: each of its system calls is taken for one that sends.
+fn unseen_handling(completions: Option<Count>) -> Handling {
+    Handling { calls: 1, pieces: 1, packs: false, lends: completions.is_some_and(|count| count.n > 0.0) }
+}
+
 fn uncounted() -> Count {
     Count::rule(0.0, CountSource::Unknown)
 }
@@ -101,10 +106,16 @@ pub fn segment_bytes(point: &Point) -> (u64, u64) {
 impl Subject {
     /// With the counters as `counted` gives them; `None`: the mechanism says not how it works, or a counter lacks.
     pub fn of(point: &Point, counted: impl Fn(&'static str) -> Option<Count>) -> Option<Subject> {
-        let handling = Handling::of(mechanism::find(point.text(MECHANISM)?)?, point)?;
+        let mechanism = mechanism::find(point.text(MECHANISM)?)?;
+        let made = counted(COUNTERS[0])?;
+        let unseen = mechanism.about().facts == Sending::UNSEEN;
+        let handling = match Handling::of(mechanism, point) {
+            None if unseen && made.n > 0.0 => unseen_handling(counted(COUNTERS[4])),
+            handling => handling?,
+        };
         let message_bytes = point.int(MESSAGE_BYTES)? as f64;
         let batch = per_call(point) as f64;
-        let calls = handling.calls as f64 / batch;
+        let calls = if unseen { made.n } else { handling.calls as f64 / batch };
         let call_bytes = message_bytes / calls;
         let (packet, largest) = segment_bytes(point);
         // A call of the average size stands for all but where each sends a piece of its own.
@@ -121,12 +132,12 @@ impl Subject {
         let rule = CountSource::SegmentsOf { bytes: largest };
         let segments = kernel.unwrap_or_else(|| Count::rule(by_rule, rule));
         let from = CountSource::Calls { calls: handling.calls, messages: batch as u64 };
-        let made = counted(COUNTERS[0])?;
+        let of_rule = Count::rule(calls, from);
         Some(Subject {
             point: point.clone(),
             handling,
             message_bytes,
-            calls: Count::rule(calls, from),
+            calls: if unseen { made.clone() } else { of_rule },
             call_bytes,
             small_calls,
             segments,

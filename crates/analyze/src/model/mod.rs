@@ -26,7 +26,7 @@ use syscost_measure::probe::prediction::Prediction;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{CONGESTION_CONTROL, RECEIVER};
 use syscost_measure::probe::transfer::{far, forecast};
-use syscost_measure::probe::{Alternatives, Probe};
+use syscost_measure::probe::{Alternatives, Probe, own_code};
 
 /// Whose CPU time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +118,8 @@ pub struct Account {
     pub measured: Measured,
     /// Segments wait for timers, which are in no term.
     pub paced: bool,
+    /// Code of the user's own sends: what it does in user mode is in no term.
+    pub unseen: bool,
 }
 
 impl Account {
@@ -234,6 +236,7 @@ fn of_case(sources: &[steps::PricedCase<'_>], cells: &Cells, case: &Case) -> Opt
         items,
         measured,
         paced: is_paced(&case.point),
+        unseen: !own_code(&case.point).is_empty(),
     })
 }
 

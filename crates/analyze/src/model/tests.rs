@@ -8,6 +8,7 @@ use syscost_core::axis::Value;
 use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
 use syscost_experiment::plan::Plan;
+use syscost_measure::own::{self, OwnEntry, OwnKind, OwnObject};
 use syscost_measure::probe::Prices;
 use syscost_measure::probe::memory_bandwidth;
 use syscost_measure::probe::path_steps as steps;
@@ -244,6 +245,35 @@ fn no_time_of_a_transfer_is_an_input() {
             assert!(other.measured.total_ns > 2.0 * one.measured.total_ns);
         }
     }
+}
+
+/// It says how many system calls it makes, and nothing else.
+#[test]
+fn a_users_own_way_is_accounted_for_as_far_as_it_counts() {
+    let entry = OwnEntry {
+        name: "own_test_accounted".into(),
+        called: "mine".into(),
+        kind: OwnKind::Mechanism,
+        summary: "sends".into(),
+        axes: Vec::new(),
+    };
+    let (path, sha256) = ("/nowhere/mine.so".into(), String::new());
+    own::register(&[OwnObject { path, command: Vec::new(), sha256, build_id: None, codes: vec![entry] }]);
+    let of = |calls: f64, completions: f64| {
+        let point = synthetic::point("own_test_accounted", 4096, 1);
+        Subject::of(&point, |metric| {
+            let n = match metric {
+                "sender_system_calls_per_message" => calls,
+                "completions_per_message" => completions,
+                _ => 1.0,
+            };
+            Some(Count::rule(n, CountSource::Counted))
+        })
+    };
+    let subject = of(2.0, 0.0).expect("it counts its calls");
+    assert_eq!((subject.calls.n, subject.call_bytes, subject.looks.n), (2.0, 2048.0, 0.0));
+    assert!(!subject.handling.lends && of(1.0, 1.0).expect("it counts its calls").handling.lends);
+    assert!(of(0.0, 0.0).is_none(), "nothing is known of it");
 }
 
 /// A call for each piece there is, each of its own size: 24 B are one small segment, 512 KiB nine large ones.

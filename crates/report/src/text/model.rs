@@ -1,7 +1,7 @@
 //! Accounts in words: terms, where counts come from, how near they and the forecasts come.
 
 use syscost_analyze::model::counts::CountSource;
-use syscost_analyze::model::{Accuracy, TermGroup};
+use syscost_analyze::model::{Account, Accuracy, TermGroup};
 use syscost_core::units::count;
 use syscost_host::Unavailable;
 use syscost_measure::probe::{Probe, tcp_path};
@@ -87,6 +87,16 @@ pub fn source(from: &CountSource) -> String {
 
 /// What weakens the account of a case whose segments wait for timers.
 pub const PACED: &str = "the congestion control paces: no term has the cost of its timers";
+
+/// What weakens the account of a user's own code.
+pub const UNSEEN: &str =
+    "each system call that your code told is counted as one that sends; its work in user mode is in no term";
+
+/// What weakens an account.
+pub fn caveats(account: &Account) -> Vec<&'static str> {
+    let all = [(account.paced, PACED), (account.unseen, UNSEEN)];
+    all.into_iter().filter(|(holds, _)| *holds).map(|(_, caveat)| caveat).collect()
+}
 
 /// What a run without the steps lacks.
 pub fn lacking() -> Unavailable {
