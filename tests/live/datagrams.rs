@@ -40,6 +40,38 @@ fn several_threads_each_have_a_pair_of_their_own() {
     );
 }
 
+#[test]
+fn a_tcp_message_is_held_beside_datagrams_and_never_advised() {
+    all_verify(
+        "datagram_transfer",
+        &[
+            ("mechanism", "tcp_send"),
+            ("nodelay", "on,off"),
+            ("size", "64,5000"),
+            ("threads", "1,2"),
+            ("path", "loopback"),
+            ("placement", "none"),
+        ],
+    );
+    let folder = tempfile::tempdir().expect("a scratch directory");
+    // Without TCP_NODELAY a message of 64 B takes a tenth of a datagram's time: it would be the best way.
+    let axes =
+        "mechanism = [\"udp_send\", \"tcp_send\"]\nreceiver = \"udp_recv\"\nnodelay = \"off\"\nsize = 64";
+    let done = run(folder.path(), "loopback", axes);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let run = recorded(folder.path());
+    assert_eq!(run.record.plan.blocks()[0].cases.len(), 3, "both, and the control's twin, take turns");
+    let found: serde_json::Value = serde_json::from_slice(
+        &std::fs::read(folder.path().join("run/findings.json")).expect("a run has findings"),
+    )
+    .expect("JSON");
+    assert!(!found["recommendation"].to_string().contains("tcp_send"), "{}", found["recommendation"]);
+    let beside = found["answers"].as_array().expect("answers").iter().find(|a| a["question"] == "beside_tcp");
+    let shown =
+        beside.expect("it is a question of this run")["shown"].as_array().expect("what shows it").len();
+    assert_eq!(shown, 2, "CPU time and throughput");
+}
+
 /// Two namespaces with names, joined by a link; gone when dropped.
 struct Pair([String; 2]);
 

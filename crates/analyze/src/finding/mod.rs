@@ -113,6 +113,7 @@ pub enum Says {
     Expensive(expensive::Expense),
     Layers(layers::LayerCost),
     Placement(placement::PlacementCost),
+    BesideTcp(beside_tcp::DatagramCost),
     HeldSize(held_size::HeldRoom),
     OwnOperations(own_operations::OwnRatio),
 }
@@ -191,6 +192,7 @@ syscost_core::registry! {
         connections::Connections,
         pub latency_along::LatencyAlong,
         pub placement::EndsPlaced,
+        pub beside_tcp::BesideTcp,
         pub held_size::HeldSize,
         one_copy::OneCopy,
         zero_copy_from::ZeroCopyFrom,

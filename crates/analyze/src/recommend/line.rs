@@ -14,6 +14,7 @@ use syscost_core::decide::{Decision, Verdict};
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
 use syscost_experiment::run::Run;
+use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::THREADS;
 
 /// What is chosen of a case's coordinates: the same way at another size is the same point.
@@ -120,7 +121,8 @@ pub fn lines_of<'s>(
 
 fn measured(run: &Run, winner: &Winner, threads: Option<u64>, may: impl Fn(&Point) -> bool) -> Vec<WayCases> {
     let cases = winner.candidates.iter().filter_map(|case| Some((&run.case(*case)?.point, *case)));
-    let able = cases.filter(|(point, _)| may(point)).enumerate();
+    let advised = |point: &Point| probe::find(&winner.probe).is_none_or(|probe| probe.advised(point));
+    let able = cases.filter(|(point, _)| may(point) && advised(point)).enumerate();
     let way = |(rank, (point, case)): (usize, (&Point, usize))| {
         let mut way = point.clone();
         way.retain(|id| winner.shared.get(id).is_none());

@@ -78,6 +78,12 @@ pub trait Alternatives: Sync {
         true
     }
 
+    /// May it be advised to whoever asks? What does another work is held beside the ways, and compared with them.
+    fn advised(&self, point: &Point) -> bool {
+        let _ = point;
+        true
+    }
+
     /// Can one pair of workers play this case in turns with others (see [`BlockTask`](super::BlockTask))?
     fn takes_turns(&self, point: &Point) -> bool {
         let _ = point;
@@ -206,6 +212,10 @@ impl dyn Probe + '_ {
 
     pub fn whole(&self, point: &Point) -> bool {
         self.about().alternatives.is_none_or(|alternatives| alternatives.whole(point))
+    }
+
+    pub fn advised(&self, point: &Point) -> bool {
+        self.about().alternatives.is_none_or(|alternatives| alternatives.advised(point))
     }
 
     pub fn takes_turns(&self, point: &Point) -> bool {

@@ -52,6 +52,7 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     let limits = text::latency::statements(latency, &Words::of(m.run));
     cards.extend(latency_changes(m, limits));
     cards.extend(placement(m));
+    cards.extend(beside_tcp(m));
     // What holds at the same place is said of the first.
     for i in (1..cards.len()).rev() {
         if cards[..i].iter().any(|card| card.note == cards[i].note) {
@@ -138,6 +139,13 @@ fn placement(m: &Material) -> Option<AnswerCard> {
         headlines: vec![headline],
         ..AnswerCard::default()
     })
+}
+
+/// What a TCP message costs in the place of a datagram.
+fn beside_tcp(m: &Material) -> Option<AnswerCard> {
+    let headline = text::beside_tcp::statement(m)?;
+    let title = "A datagram beside a TCP message".into();
+    Some(AnswerCard { title, headlines: vec![headline], ..AnswerCard::default() })
 }
 
 /// Every sentence of the answer, in the order of reading.

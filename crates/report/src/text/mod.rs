@@ -9,6 +9,7 @@ use syscost_analyze::answer::{AnswerVerdict, Caveat, Lack};
 use syscost_analyze::finding::{Answer, Says, Shown};
 
 mod along;
+pub mod beside_tcp;
 mod cache_levels;
 pub mod expensive;
 pub mod layers;
@@ -52,6 +53,7 @@ static QUESTIONS: &[(&str, &str)] = &[
     ("connections", "What does it cost when a thread serves more connections?"),
     (LATENCY, "How does latency change with threads, message size and rate?"),
     (PLACEMENT, "What do one CPU for both ends and the scheduler's choice cost?"),
+    (BESIDE_TCP, "What does a datagram cost beside a TCP message?"),
     ("held_size", "How large is the file cache?"),
     ("one_copy", "From which size does one-copy beat two-copy?"),
     ("zero_copy_from", "From which size does zero-copy beat two-copy?"),
@@ -62,6 +64,8 @@ static QUESTIONS: &[(&str, &str)] = &[
 pub const LATENCY: &str = "latency";
 /// Where both ends run.
 pub const PLACEMENT: &str = "placement";
+/// A datagram beside a TCP message.
+pub const BESIDE_TCP: &str = "beside_tcp";
 /// A user's own operations, compared.
 pub const OWN_OPERATIONS: &str = "own_operations";
 /// What a report of layers opens with.
@@ -73,6 +77,7 @@ fn headline(answer: &Answer, words: &Words) -> Option<String> {
         Says::Expensive(expense) => expensive::headline(expense),
         Says::Layers(_) => layers::headline(answer, words),
         Says::Placement(_) => placement::headline(answer),
+        Says::BesideTcp(_) => beside_tcp::headline(answer),
         Says::HeldSize(room) => held_size::headline(room),
         Says::OwnOperations(ratio) => own_operations::sentence(ratio),
         Says::ScatterGather(gathering) => scatter_gather::headline(gathering),
@@ -119,6 +124,7 @@ fn sentence(says: &Says, words: &Words) -> String {
         Says::Expensive(expense) => expensive::sentence(expense),
         Says::Layers(cost) => layers::sentence(cost, words),
         Says::Placement(cost) => placement::sentence(cost),
+        Says::BesideTcp(cost) => beside_tcp::sentence(cost),
         Says::HeldSize(room) => held_size::sentence(room),
         Says::OwnOperations(ratio) => own_operations::sentence(ratio),
         Says::NotFastest(prices) => not_fastest::sentence(prices),

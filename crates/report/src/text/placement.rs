@@ -9,6 +9,7 @@ use syscost_analyze::finding::placement::{COST, PlacementCost, SPEED};
 use syscost_analyze::finding::{Answer, Says};
 use syscost_core::axis::Point;
 use syscost_core::decide::Verdict;
+use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 use syscost_measure::probe::placed_transfer::ONE_CPU;
 use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
@@ -40,7 +41,7 @@ pub fn headline(answer: &Answer) -> String {
     let part = |ends: &&str| {
         let of = |metric: &str| {
             let own = known.iter().filter(|cost| cost.ends == *ends && cost.metric == metric);
-            changes(own.copied(), metric)
+            changes(own.map(|cost| (change(cost.verdict, &cost.ratio), size(&cost.place))), metric)
         };
         let own = known.iter().filter(|cost| cost.ends == *ends);
         if own.clone().all(|cost| cost.verdict == Verdict::Undecided) {
@@ -60,11 +61,10 @@ fn name(ends: &str) -> &'static str {
     }
 }
 
-/// `CPU 1.4x less at 1 KiB and the same at 64 KiB`
-fn changes<'c>(costs: impl Iterator<Item = &'c PlacementCost>, metric: &str) -> Option<String> {
+/// `CPU 1.4x less at 1 KiB and the same at 64 KiB`, of changes and their sizes.
+pub fn changes(costs: impl Iterator<Item = (String, String)>, metric: &str) -> Option<String> {
     let mut told: Vec<(String, Vec<String>)> = Vec::new();
-    for cost in costs {
-        let (change, at) = (change(cost), size(&cost.place));
+    for (change, at) in costs {
         match told.iter_mut().find(|(known, _)| *known == change) {
             Some((_, places)) => places.push(at),
             None => told.push((change, vec![at])),
@@ -79,10 +79,10 @@ fn changes<'c>(costs: impl Iterator<Item = &'c PlacementCost>, metric: &str) -> 
     (!parts.is_empty()).then(|| format!("{what} {}", and(&parts)))
 }
 
-fn change(cost: &PlacementCost) -> String {
-    match cost.verdict {
-        Verdict::Less => format!("{} less", times_within(&cost.ratio)),
-        Verdict::More => format!("{} more", times_within(&cost.ratio)),
+pub fn change(verdict: Verdict, ratio: &Estimate) -> String {
+    match verdict {
+        Verdict::Less => format!("{} less", times_within(ratio)),
+        Verdict::More => format!("{} more", times_within(ratio)),
         Verdict::Same => "the same".into(),
         Verdict::Undecided => "undecided".into(),
     }
@@ -101,6 +101,6 @@ pub fn sentence(cost: &PlacementCost) -> String {
     format!("{ends} beside two, {what} at {}: {known} ({}).", size(&cost.place), interval(&cost.ratio))
 }
 
-fn size(place: &Point) -> String {
+pub fn size(place: &Point) -> String {
     place.int(MESSAGE_BYTES).map(|bytes| Unit::Bytes.format(bytes as f64)).unwrap_or_default()
 }

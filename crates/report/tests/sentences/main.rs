@@ -41,7 +41,7 @@ macro_rules! kinds {
 kinds! {
     ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, Overtaking, LargerIsWorse,
     LargerIsCheaper, TwoLevels, OffTheModel, Limits, Recommended, Twins,
-    Dear, CheaperWay, Layers, Latency, MoreThreadsAreFaster, Placement,
+    Dear, CheaperWay, Layers, Latency, MoreThreadsAreFaster, Placement, BesideTcp,
 }
 
 /// What a kind is walked over.
@@ -131,6 +131,20 @@ fn walk(kind: SentenceKind) -> Walk {
                     _ => false,
                 })
             })
+        },
+        SentenceKind::BesideTcp => Walk {
+            null: |seed| worlds::beside_tcp(seed, 1.0),
+            ..inference(
+                |seed| worlds::beside_tcp(seed, 1.5),
+                |seen| {
+                    seen.any(|says| match says {
+                        Says::BesideTcp(cost) => {
+                            cost.metric == "total_cpu_ns_per_byte" && cost.verdict == Verdict::Less
+                        }
+                        _ => false,
+                    })
+                },
+            )
         },
         SentenceKind::Along => inference(worlds::connected, |seen| {
             seen.any(|says| match says {
@@ -351,6 +365,9 @@ fn asserts(says: &Says) -> Vec<SentenceKind> {
         }
         Says::Expensive(Expense::Dear { dear, .. }) => when(SentenceKind::Dear, *dear > 0),
         Says::Expensive(Expense::OtherWay(way)) => when(SentenceKind::CheaperWay, way.cheaper > 0),
+        Says::BesideTcp(cost) => {
+            when(SentenceKind::BesideTcp, matches!(cost.verdict, Verdict::More | Verdict::Less))
+        }
         // Its own tests plant a size and find it.
         Says::HeldSize(_) => Vec::new(),
         // Recorded facts.

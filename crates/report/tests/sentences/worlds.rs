@@ -4,6 +4,7 @@
 use syscost_analyze::synthetic::{PLAIN, StepPrices, Synthetic, audit, clocks, count_events, makers, turn};
 use syscost_core::axis::{Point, Value};
 use syscost_core::stats::random::Random;
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::{Audit, Run};
 use syscost_measure::ledger::Counts;
 
@@ -232,6 +233,29 @@ fn by_placement(seed: u64, cost: fn(&Point) -> f64) -> Run {
             cases.push(case);
         }
     }
+    synthetic.run_of(cases)
+}
+
+/// A message over TCP costs so many times what a datagram does.
+pub fn beside_tcp(seed: u64, times: f64) -> Run {
+    let cost =
+        if times > 1.0 { |p: &Point| smooth(p) * if is(p, "tcp_send") { 1.5 } else { 1.0 } } else { smooth };
+    let synthetic = base(seed, cost);
+    let mut cases = synthetic.cases();
+    let datagrams = |case: &mut Case| {
+        let over_tcp = is(&case.point, "pack_send");
+        case.probe = "datagram_transfer".into();
+        case.point.set("mechanism", Value::text(if over_tcp { "tcp_send" } else { "udp_send" }));
+        if over_tcp {
+            case.point.set("nodelay", Value::text("on"));
+            case.point.retain(|axis| axis != "receiver");
+        } else {
+            case.point.set("receiver", Value::text("udp_recv"));
+            case.point.retain(|axis| axis != "nodelay");
+        }
+        case.point.set("datagram_rate", Value::Int(0));
+    };
+    cases.iter_mut().for_each(datagrams);
     synthetic.run_of(cases)
 }
 

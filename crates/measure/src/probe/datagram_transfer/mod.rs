@@ -11,6 +11,7 @@ mod places;
 mod receiving;
 mod sending;
 mod sequence;
+mod tcp;
 
 use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER as RECEIVES, sending as streams, threads};
@@ -23,7 +24,7 @@ use super::{
 use crate::mechanism::{MESSAGES_PER_CALL, SEGMENTS, per_call, segments};
 use crate::message::{self, FIELDS};
 use crate::probe::transfer::axes::{
-    ALIGNMENT, MESSAGE_BYTES, MTU, OFFLOADS, PATH, PLACEMENT, SOCKET_BUFFER_BYTES, THREADS,
+    ALIGNMENT, MESSAGE_BYTES, MTU, NODELAY, OFFLOADS, PATH, PLACEMENT, SOCKET_BUFFER_BYTES, THREADS,
 };
 use anyhow::Result;
 use loss::{
@@ -68,13 +69,14 @@ fn rate(point: &Point) -> Option<u64> {
     point.int(RATE).filter(|rate| *rate > 0)
 }
 
-fn own_axes() -> [Axis; 5] {
+fn own_axes() -> [Axis; 6] {
     [
         MECHANISM
-            .names(|| sending::WAYS.iter().map(|way| way.id).collect())
+            .names(|| sending::WAYS.iter().map(|way| way.id).chain([tcp::ID]).collect())
             .help(
                 "how datagrams are sent: send(2), sendto(2) unconnected, sendmsg(2) of the fields, send(2) of each field with \
-                 MSG_MORE, sendmmsg(2), UDP_SEGMENT, sendmmsg(2) of segmented sends",
+                 MSG_MORE, sendmmsg(2), UDP_SEGMENT, sendmmsg(2) of segmented sends; tcp_send: the same message over TCP, \
+                 which the others are held beside",
             )
             .default_on(Names(&["udp_send", "udp_sendmmsg", "udp_segment"])),
         RECEIVER
@@ -83,6 +85,7 @@ fn own_axes() -> [Axis; 5] {
             .default_on(Names(&["udp_recv", "udp_gro"])),
         MESSAGES_PER_CALL.default_on(Ints(&[16])),
         SEGMENTS,
+        axes::find(NODELAY.id),
         RATE.count(0, 100_000_000)
             .flag("datagram-rate", "datagrams a second")
             .words(&[("confirmed", 0)])
@@ -105,9 +108,12 @@ fn shared(id: &str) -> Axis {
 }
 
 const CARRIER: BlockCarrier = BlockCarrier {
-    start: sending::start,
-    source: |task, streams| match streams {
-        [stream] => Ok(Box::new(receiving::start(task, stream)?)),
+    start: |task, line| {
+        if tcp::is(&task.point) { tcp::start(task, line) } else { sending::start(task, line) }
+    },
+    source: |task, lines| match lines {
+        [line] if tcp::is(&task.point) => tcp::source(task, line),
+        [line] => Ok(Box::new(receiving::start(task, line)?)),
         _ => anyhow::bail!("a thread has one pair of sockets"),
     },
     segments: |_| Ok(None),
@@ -148,6 +154,9 @@ impl Probe for DatagramTransfer {
             });
         }
         available::options(point, true)?;
+        if tcp::is(point) {
+            return tcp::fits(point);
+        }
         fits_the_path(point)?;
         let trial = UdpSocket::bind("127.0.0.1:0").ok();
         let tried = |option: fn(i32) -> std::io::Result<()>, why: fn(std::io::Error) -> Unavailable| {
@@ -195,6 +204,9 @@ impl Probe for DatagramTransfer {
         let [received, sent] = reports else {
             return Err(format!("a transfer has two sides, not {}", reports.len()));
         };
+        if tcp::is(point) {
+            return streaming::merge(reports);
+        }
         let loss = Loss::of(point, received, sent)?;
         if rate(point).is_none() {
             loss.none()?;
@@ -246,13 +258,15 @@ impl AxisRules for DatagramTransfer {
         match axis {
             _ if axis == MESSAGES_PER_CALL.id => way(point).is_some_and(sending::SendWay::several),
             _ if axis == SEGMENTS.id => way(point).is_some_and(sending::SendWay::segments),
+            _ if axis == RECEIVER.id => !tcp::is(point),
+            _ if axis == NODELAY.id => tcp::is(point),
             _ if [MTU.id, OFFLOADS.id].contains(&axis) => Transfer.applies(axis, point),
             _ => true,
         }
     }
 
     fn decides(&self, axis: &str, point: &Point) -> bool {
-        [MESSAGE_BYTES.id, MTU.id, SEGMENTS.id].contains(&axis) || Transfer.decides(axis, point)
+        [MESSAGE_BYTES.id, MTU.id, SEGMENTS.id, RATE.id].contains(&axis) || Transfer.decides(axis, point)
     }
 
     fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
@@ -266,12 +280,16 @@ impl AxisRules for DatagramTransfer {
 
 impl Alternatives for DatagramTransfer {
     fn chosen(&self, axis: &str) -> bool {
-        [MECHANISM.id, RECEIVER.id, MESSAGES_PER_CALL.id, SEGMENTS.id].contains(&axis)
+        [MECHANISM.id, RECEIVER.id, MESSAGES_PER_CALL.id, SEGMENTS.id, NODELAY.id].contains(&axis)
     }
 
     /// At a rate of its own each may lose what it likes.
     fn whole(&self, point: &Point) -> bool {
         rate(point).is_none()
+    }
+
+    fn advised(&self, point: &Point) -> bool {
+        !tcp::is(point)
     }
 
     fn takes_turns(&self, point: &Point) -> bool {
@@ -287,15 +305,15 @@ impl Alternatives for DatagramTransfer {
 fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let lines = connection::accept_all(task, channel)?;
     threads::run(task, &lines, channel, |line| {
-        let mut source = receiving::start(task, line)?;
-        Ok(Box::new(move || streaming::receiving::take(task, &mut source)))
+        let mut source = (CARRIER.source)(task, std::slice::from_ref(line))?;
+        Ok(Box::new(move || streaming::receiving::take(task, &mut *source)))
     })
 }
 
 fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let lines = connection::connect_all(task)?;
     threads::run(task, &lines, channel, |line: &TcpStream| {
-        let sender = sending::start(task, line)?;
+        let sender = (CARRIER.start)(task, line)?;
         Ok(Box::new(move || {
             let done = streams::stream_messages(task, sender, &|| Ok(None))?;
             // The receiver may have gone after the last note.

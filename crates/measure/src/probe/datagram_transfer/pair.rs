@@ -48,9 +48,7 @@ impl End {
         let mut line = stream.try_clone().context("cannot keep the line")?;
         // A confirmation that Nagle's algorithm or a pacer holds back would be waited for.
         NODELAY.tried(line.set_nodelay(true));
-        let paces_nothing = |name: &str| SockRef::from(&line).set_tcp_congestion(name.as_bytes());
-        // An ordinary user may set what every kernel has.
-        CONGESTION.tried(paces_nothing("cubic").or_else(|_| paces_nothing(ALWAYS)));
+        nothing_paces(&line);
         let mut own = line.local_addr()?;
         own.set_port(0);
         let socket = UdpSocket::bind(own).with_context(|| format!("cannot bind a UDP socket to {own}"))?;
@@ -92,6 +90,12 @@ impl End {
     pub fn connect(&self) -> io::Result<()> {
         self.socket.connect(self.peer)
     }
+}
+
+/// A congestion control that sends at once; an ordinary user may set what every kernel has.
+pub fn nothing_paces(line: &TcpStream) {
+    let tried = |name: &str| SockRef::from(line).set_tcp_congestion(name.as_bytes());
+    CONGESTION.tried(tried("cubic").or_else(|_| tried(ALWAYS)));
 }
 
 /// As asked, or as much as there is; returns what the kernel granted.

@@ -1,0 +1,93 @@
+//! What a datagram costs beside a TCP message of the same size: the plainest way over each, in turns.
+//!
+//! Each metric at each size is compared; the answers are corrected over all of these comparisons.
+
+use super::placement::{COST, SPEED};
+use super::{Evidence, Finding};
+use crate::answer::{AnswerVerdict, Caveat, CellRef};
+use crate::compare::Comparison;
+use crate::compare::comparisons::claims;
+use crate::compare::family::Family;
+use crate::compare::groups::Groups;
+use crate::compare::study::RIVALS;
+use crate::finding::{Answer, Says, Shown};
+use serde::Serialize;
+use syscost_core::axis::Point;
+use syscost_core::decide::Verdict;
+use syscost_core::stats::Estimate;
+use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::NODELAY;
+use syscost_measure::probe::{self, Probe, datagram_transfer::DatagramTransfer};
+
+pub struct BesideTcp;
+
+/// A datagram beside a TCP message, at one place, in one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DatagramCost {
+    /// The way that sends datagrams.
+    pub way: String,
+    /// May TCP merge the messages (no TCP_NODELAY)?
+    pub merges: bool,
+    pub place: Point,
+    pub metric: &'static str,
+    /// The datagram's figure over the message's.
+    pub ratio: Estimate,
+    pub verdict: Verdict,
+}
+
+impl Finding for BesideTcp {
+    fn id(&self) -> &'static str {
+        "beside_tcp"
+    }
+
+    fn asked(&self, evidence: &Evidence<'_>) -> bool {
+        !asked(evidence.run).is_empty()
+    }
+
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
+        let shown = |claim: &Comparison| {
+            let [datagram, message] =
+                [claim.a, claim.b].map(|case| evidence.run.case(case).map(|c| &c.point));
+            let (datagram, message) = (datagram?, message?);
+            let says = DatagramCost {
+                way: datagram.text(RIVALS)?.to_string(),
+                merges: !message.on(NODELAY),
+                place: (&DatagramTransfer as &dyn Probe).coordinates(datagram, false),
+                metric: claim.metric,
+                ratio: claim.seen_from(claim.a),
+                verdict: claim.decision.verdict,
+            };
+            let cells = [claim.a, claim.b].map(|case| CellRef { case, metric: claim.metric });
+            Some(Shown::comparing(Says::BesideTcp(says), vec![claim.into()], cells.to_vec()))
+        };
+        let shown: Vec<Shown> = claims.iter().filter_map(shown).collect();
+        let are =
+            |of: fn(&Verdict) -> bool| claims.iter().filter(|claim| of(&claim.decision.verdict)).count();
+        let open = are(|verdict| *verdict == Verdict::Undecided);
+        let differ = are(|verdict| matches!(verdict, Verdict::Less | Verdict::More));
+        let verdict = AnswerVerdict::at(differ, claims.len()).or_open(open > 0);
+        let open = Caveat::open(open, claims.len());
+        Answer::found(self.id(), verdict, shown, open.into_iter().collect())
+    }
+
+    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
+        let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
+        vec![Family::of_pairs(self.id(), claims)]
+    }
+}
+
+/// Metric, the plainest way to send a datagram, and a TCP message of its size.
+fn asked(run: &Run) -> Vec<(&'static str, usize, usize)> {
+    let mut asked = Vec::new();
+    let probe: &dyn Probe = &DatagramTransfer;
+    for group in Groups::of_ways(run, RIVALS.id).groups.iter().filter(|g| g.probe == probe.about().id) {
+        let members = || group.members.iter().filter_map(|case| run.case(*case));
+        let ways = members().map(|case| (case.index, &case.point));
+        let Some(plainest) = probe::plain_control(probe, ways) else { continue };
+        let beside: Vec<usize> =
+            members().filter(|case| !probe.advised(&case.point)).map(|case| case.index).collect();
+        asked.extend([COST, SPEED].iter().flat_map(|metric| beside.iter().map(|b| (*metric, plainest, *b))));
+    }
+    asked
+}
