@@ -119,7 +119,7 @@ impl PlotFrame {
 }
 
 /// Classes that the style has for the room to the right.
-const MARGINS: usize = 11;
+const MARGINS: usize = 14;
 
 impl Plot {
     fn width(&self) -> f64 {
