@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use syscost_experiment::run::{Run, RunDir};
 
-const SENDERS: &str =
-    "udp_send,udp_sendto,udp_sendmsg,udp_more,udp_sendmmsg,udp_segment,udp_sendmmsg_segment";
-const RECEIVERS: &str = "udp_recv,udp_recvmmsg,udp_gro";
+const SENDERS: &str = "udp_send,udp_sendto,udp_sendmsg,udp_more,udp_sendmmsg,udp_segment,udp_sendmmsg_segment,\
+                       udp_zerocopy,udp_segment_zerocopy,udp_io_uring_send,udp_io_uring_send_zc";
+const RECEIVERS: &str = "udp_recv,udp_recvmmsg,udp_gro,udp_io_uring_recv";
 
 #[test]
 fn every_way_to_send_to_every_way_to_receive() {

@@ -107,7 +107,11 @@ pub fn address(of: SocketAddr) -> socket2::SockAddr {
 
 /// One recvmsg(2) with UDP_GRO: the bytes, and those of each datagram in it but the last, where there are several.
 #[inline]
-pub fn receive_coalesced(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Option<usize>)> {
+pub fn receive_coalesced(
+    socket: RawFd,
+    buffer: &mut [u8],
+    flags: libc::c_int,
+) -> io::Result<(usize, Option<usize>)> {
     let mut control = [0u64; 8];
     let mut iovec = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     loop {
@@ -118,7 +122,7 @@ pub fn receive_coalesced(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize,
         header.msg_control = control.as_mut_ptr().cast();
         header.msg_controllen = size_of_val(&control) as _;
         // SAFETY: the header points to a live, exclusively borrowed buffer and to live control memory.
-        let got = unsafe { libc::recvmsg(socket, &mut header, 0) };
+        let got = unsafe { libc::recvmsg(socket, &mut header, flags) };
         if let Some(got) = length_or_retry(got)? {
             // SAFETY: the kernel filled the header; the CMSG macros walk inside the control memory.
             return Ok((got, unsafe { segment_bytes(&header) }));
@@ -207,7 +211,7 @@ mod tests {
         }
         a.send(&[7; 25]).unwrap();
         let mut room = [0; 64];
-        assert_eq!(receive_coalesced(b.as_raw_fd(), &mut room).unwrap(), (25, Some(10)));
+        assert_eq!(receive_coalesced(b.as_raw_fd(), &mut room, 0).unwrap(), (25, Some(10)));
         let (c, d) = pair();
         segment(c.as_raw_fd(), 10).unwrap();
         c.send(&[7; 25]).unwrap();

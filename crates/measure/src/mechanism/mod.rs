@@ -18,7 +18,7 @@ mod lent_ring;
 mod own;
 mod page_cache;
 mod uring;
-mod zerocopy_ring;
+pub mod zerocopy_ring;
 
 /// What a mechanism or a receiver is: words for `list`, help, reports and docs, and facts by type.
 #[derive(Clone, Copy, Debug, serde::Serialize)]

@@ -322,7 +322,7 @@ impl Drop for ZerocopyRing {
 ///
 /// The kernel numbers the zero-copy sends of a socket from 0 and completes ranges of numbers,
 /// not necessarily in order.
-struct PendingSends {
+pub struct PendingSends {
     /// The slot of each send from number `oldest` on; `None` once complete.
     slots: VecDeque<Option<usize>>,
     oldest: u32,
@@ -331,25 +331,25 @@ struct PendingSends {
 }
 
 impl PendingSends {
-    fn new(slots: usize) -> PendingSends {
+    pub fn new(slots: usize) -> PendingSends {
         PendingSends { slots: VecDeque::new(), oldest: 0, pending: vec![0; slots] }
     }
 
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    fn outstanding(&self, slot: usize) -> bool {
+    pub fn outstanding(&self, slot: usize) -> bool {
         self.pending[slot] > 0
     }
 
-    fn sent(&mut self, slot: usize, calls: u64) {
+    pub fn sent(&mut self, slot: usize, calls: u64) {
         self.pending[slot] += calls as u32;
         self.slots.extend((0..calls).map(|_| Some(slot)));
     }
 
     /// Marks a range complete; returns how many sends it newly completed.
-    fn complete(&mut self, completion: socket::Completion) -> io::Result<u64> {
+    pub fn complete(&mut self, completion: socket::Completion) -> io::Result<u64> {
         let start = completion.first.wrapping_sub(self.oldest) as usize;
         let mut newly = 0;
         for i in start..start.saturating_add(completion.count() as usize) {

@@ -8,13 +8,15 @@ pub mod probe;
 pub mod recv;
 pub mod send;
 
-use io_uring::{IoUring, cqueue, squeue};
+use io_uring::{IoUring, cqueue, squeue, types};
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
 
 /// Flags of io_uring_enter(2), and operations of io_uring_register(2), that the crate keeps to itself.
 const ENTER_GETEVENTS: u32 = 1;
+const ENTER_EXT_ARG: u32 = 1 << 3;
 const ENTER_REGISTERED_RING: u32 = 1 << 4;
 const REGISTER_RING_FDS: u32 = 20;
 const UNREGISTER_RING_FDS: u32 = 21;
@@ -80,6 +82,17 @@ impl Ring {
     /// came: callers look and come again.
     #[inline]
     fn enter(&mut self, more: usize) -> io::Result<()> {
+        self.enter_with(more, None)
+    }
+
+    /// The same for so long at most (Linux 5.11).
+    #[inline]
+    fn enter_for(&mut self, more: usize, limit: Duration) -> io::Result<()> {
+        self.enter_with(more, Some(types::Timespec::from(limit)))
+    }
+
+    #[inline]
+    fn enter_with(&mut self, more: usize, limit: Option<types::Timespec>) -> io::Result<()> {
         let queued = self.ring.submission().len() as u32;
         let wanted = (self.ring.completion().len() + more) as u32;
         let (fd, flags) = match self.registered {
@@ -87,17 +100,21 @@ impl Ring {
             None => (self.ring.as_raw_fd(), ENTER_GETEVENTS),
         };
         self.enters += 1;
-        let mask = std::ptr::null::<libc::sigset_t>();
-        // SAFETY: the descriptor is this ring's, there is no mask; whoever queued a request answers for it.
-        let result =
-            unsafe { libc::syscall(libc::SYS_io_uring_enter, fd, queued, wanted, flags, mask, 0usize) };
+        // Without a limit it is no mask of signals, of no size.
+        let arg = limit.as_ref().map(|limit| types::SubmitArgs::new().timespec(limit));
+        let (arg, size, flags) = match &arg {
+            Some(arg) => (std::ptr::from_ref(arg).cast(), size_of_val(arg), flags | ENTER_EXT_ARG),
+            None => (std::ptr::null::<libc::c_void>(), 0, flags),
+        };
+        // SAFETY: the descriptor is this ring's, the argument is live; whoever queued a request answers for it.
+        let result = unsafe { libc::syscall(libc::SYS_io_uring_enter, fd, queued, wanted, flags, arg, size) };
         if result >= 0 {
             return Ok(());
         }
         let error = io::Error::last_os_error();
         match error.raw_os_error() {
-            // A signal; completions that have to be taken first; memory that is short for the moment.
-            Some(libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
+            // A signal; completions that have to be taken first; memory that is short for the moment; the time is over.
+            Some(libc::EINTR | libc::EBUSY | libc::EAGAIN | libc::ETIME) => Ok(()),
             _ => Err(error),
         }
     }

@@ -1,4 +1,4 @@
-//! A stream received through a ring: one multishot request, into buffers that the kernel picks from a ring
+//! A stream, or datagrams, received through a ring: one multishot request, into buffers that the kernel picks from a ring
 //! of provided ones.
 //!
 //! A buffer belongs to the kernel from the moment it is provided until a completion hands it over, and to
@@ -36,6 +36,10 @@ pub struct MultishotReceive {
     pieces: Vec<Piece>,
     /// Is the request in the kernel?
     armed: bool,
+    /// Of datagrams a piece is one, and an empty one ends nothing.
+    datagrams: bool,
+    /// An empty one has come.
+    empty: bool,
     /// How the stream ended, told once what came before it has been: 0 is the peer's end, else an error.
     ended: Option<i32>,
 }
@@ -52,18 +56,45 @@ impl MultishotReceive {
             provided,
             pieces: Vec::with_capacity(buffers.into()),
             armed: false,
+            datagrams: false,
+            empty: false,
             ended: None,
         })
+    }
+
+    /// Gives the buffers of the last call back and takes the datagrams that are there, waiting for the first one for so long;
+    /// says whether an empty one came after them. `WouldBlock`: none came.
+    #[inline]
+    pub fn receive_datagrams(&mut self, limit: Duration) -> io::Result<bool> {
+        self.datagrams = true;
+        self.give_back();
+        self.take()?;
+        if self.pieces.is_empty() && !self.empty {
+            if !self.armed {
+                self.arm()?;
+            }
+            self.ring.enter_for(1, limit)?;
+            self.take()?;
+        }
+        match self.ended.take() {
+            Some(code) if code != 0 => return Err(io::Error::from_raw_os_error(code)),
+            _ if self.pieces.is_empty() && !self.empty => return Err(io::ErrorKind::WouldBlock.into()),
+            _ => Ok(std::mem::take(&mut self.empty)),
+        }
+    }
+
+    fn give_back(&mut self) {
+        for Piece { buffer, .. } in self.pieces.drain(..) {
+            self.provided.add(buffer);
+        }
+        self.provided.publish();
     }
 
     /// Gives the buffers of the last call back and takes what has arrived, waiting for the first piece.
     /// 0 bytes: the peer closed the stream.
     #[inline]
     pub fn receive(&mut self) -> io::Result<usize> {
-        for Piece { buffer, .. } in self.pieces.drain(..) {
-            self.provided.add(buffer);
-        }
-        self.provided.publish();
+        self.give_back();
         let mut bytes = self.take()?;
         while bytes == 0 {
             match self.ended {
@@ -108,6 +139,10 @@ impl MultishotReceive {
                 }
                 // Buffers come back with the next call, a signal is over: the request is made again.
                 (code, _) if [libc::ENOBUFS, libc::EINTR, libc::EAGAIN].contains(&-code) => {}
+                (0, buffer) if self.datagrams => {
+                    buffer.into_iter().for_each(|buffer| self.provided.add(buffer));
+                    self.empty = true;
+                }
                 (end, buffer) => {
                     buffer.into_iter().for_each(|buffer| self.provided.add(buffer));
                     self.ended.get_or_insert(-end.min(0));

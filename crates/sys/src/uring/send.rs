@@ -118,6 +118,18 @@ impl SendQueue {
         Ok(())
     }
 
+    /// The memory of the next `count` messages, one after the other, once the kernel holds none of it; each has one piece.
+    #[inline]
+    pub fn next_messages(&mut self, count: usize) -> io::Result<impl Iterator<Item = &mut [u8]>> {
+        for place in 0..count {
+            while self.slots[self.wrapped(place)].held() {
+                self.wait()?;
+            }
+        }
+        let (before, from) = self.slots.split_at_mut(self.next);
+        Ok(from.iter_mut().chain(before).take(count).map(Slot::bytes_mut))
+    }
+
     /// Waits until the kernel needs none of the memory any more.
     #[inline]
     pub fn settle(&mut self) -> io::Result<()> {

@@ -5,13 +5,16 @@
 //! connection: over it the receiver confirms what has come. Every datagram has a number: what is lost, doubled, late or cut
 //! is counted, and what is lost is looked for in the kernel's counters.
 
+mod lent_ways;
 mod loss;
-mod pair;
+pub mod pair;
 mod places;
-mod receiving;
-mod sending;
+pub mod receiving;
+mod ring_ways;
+pub mod sending;
 mod sequence;
-mod tcp;
+pub mod tcp;
+pub mod way;
 
 use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER as RECEIVES, sending as streams, threads};
@@ -27,8 +30,9 @@ use crate::probe::transfer::axes::{
     ALIGNMENT, MESSAGE_BYTES, MTU, NODELAY, OFFLOADS, PATH, PLACEMENT, SOCKET_BUFFER_BYTES, THREADS,
 };
 use anyhow::Result;
+pub use loss::Loss;
 use loss::{
-    CHECKSUM_DROPS, DEVICE_DROPS, DUPLICATED, LOST, Loss, QUEUE_DROPS, RECEIVE_BUFFER, REORDERED, SENT,
+    CHECKSUM_DROPS, DEVICE_DROPS, DUPLICATED, LOST, QUEUE_DROPS, RECEIVE_BUFFER, REORDERED, SENT,
     SOCKET_DROPS, TRUNCATED, WINDOW,
 };
 use std::collections::BTreeMap;
@@ -38,14 +42,15 @@ use syscost_core::axis::DefaultValues::{Ints, Names};
 use syscost_core::axis::{Axis, IntAxis, NameAxis, Point, Value};
 use syscost_core::sample::{Metric, Quantity, Sample};
 use syscost_host::Unavailable;
-use syscost_sys::datagram;
 
 pub struct DatagramTransfer;
 
 /// The axes that name a transfer's mechanism and receiver: the ways of datagrams are their values here.
 const MECHANISM: NameAxis = axes::MECHANISM;
 const RECEIVER: NameAxis = axes::RECEIVER;
-const RATE: IntAxis = IntAxis::new("datagram_rate");
+pub const RATE: IntAxis = IntAxis::new("datagram_rate");
+/// Of a search: how many of a million may be lost.
+pub const LOST_PER_MILLION: IntAxis = IntAxis::new("lost_per_million");
 
 /// Headers before the payload: IPv4 and UDP.
 const HEADERS: u64 = 28;
@@ -75,13 +80,14 @@ fn own_axes() -> [Axis; 6] {
             .names(|| sending::WAYS.iter().map(|way| way.id).chain([tcp::ID]).collect())
             .help(
                 "how datagrams are sent: send(2), sendto(2) unconnected, sendmsg(2) of the fields, send(2) of each field with \
-                 MSG_MORE, sendmmsg(2), UDP_SEGMENT, sendmmsg(2) of segmented sends; tcp_send: the same message over TCP, \
+                 MSG_MORE, sendmmsg(2), UDP_SEGMENT, sendmmsg(2) of segmented sends, MSG_ZEROCOPY of a datagram and of segments, \
+                 linked requests of io_uring, copying and not; tcp_send: the same message over TCP, \
                  which the others are held beside",
             )
             .default_on(Names(&["udp_send", "udp_sendmmsg", "udp_segment"])),
         RECEIVER
             .names(|| receiving::WAYS.iter().map(|way| way.id).collect())
-            .help("how datagrams are received: recv(2), recvmmsg(2), recvmsg(2) with UDP_GRO")
+            .help("how datagrams are received: recv(2), recvmmsg(2), recvmsg(2) with UDP_GRO, a multishot receive of io_uring")
             .default_on(Names(&["udp_recv", "udp_gro"])),
         MESSAGES_PER_CALL.default_on(Ints(&[16])),
         SEGMENTS,
@@ -159,16 +165,9 @@ impl Probe for DatagramTransfer {
         }
         fits_the_path(point)?;
         let trial = UdpSocket::bind("127.0.0.1:0").ok();
-        let tried = |option: fn(i32) -> std::io::Result<()>, why: fn(std::io::Error) -> Unavailable| {
-            trial.as_ref().map_or(Ok(()), |socket| option(socket.as_raw_fd()).map_err(why))
-        };
-        if way(point).is_some_and(sending::SendWay::segments) {
-            tried(|socket| datagram::segment(socket, 64), sending::no_segments)?;
-        }
-        if point.text(RECEIVER).and_then(receiving::find).is_some_and(|way| way.coalesces) {
-            tried(datagram::coalesce, receiving::not_coalesced)?;
-        }
-        Ok(())
+        let Some(socket) = trial.as_ref().map(AsRawFd::as_raw_fd) else { return Ok(()) };
+        way_of(point).map_or(Ok(()), |way| (way.available)(socket))?;
+        point.text(RECEIVER).and_then(receiving::find).map_or(Ok(()), |way| (way.available)(socket))
     }
 
     fn needs(&self, point: &Point) -> Needs {
@@ -226,12 +225,12 @@ impl Probe for DatagramTransfer {
     }
 }
 
-fn way(point: &Point) -> Option<&'static sending::SendWay> {
+fn way_of(point: &Point) -> Option<&'static way::SendWay> {
     point.text(MECHANISM).and_then(sending::find)
 }
 
 /// Does a datagram fit the path in one piece, and the pieces of a send one packet?
-fn fits_the_path(point: &Point) -> Result<(), Unavailable> {
+pub fn fits_the_path(point: &Point) -> Result<(), Unavailable> {
     let Some(bytes) = point.int(MESSAGE_BYTES) else { return Ok(()) };
     // Where nobody sets up the path, the kernel says it.
     let most = point.int(MTU).map_or(LARGEST, |mtu| mtu - HEADERS);
@@ -256,8 +255,8 @@ fn fits_the_path(point: &Point) -> Result<(), Unavailable> {
 impl AxisRules for DatagramTransfer {
     fn applies(&self, axis: &str, point: &Point) -> bool {
         match axis {
-            _ if axis == MESSAGES_PER_CALL.id => way(point).is_some_and(sending::SendWay::several),
-            _ if axis == SEGMENTS.id => way(point).is_some_and(sending::SendWay::segments),
+            _ if axis == MESSAGES_PER_CALL.id => way_of(point).is_some_and(way::SendWay::several),
+            _ if axis == SEGMENTS.id => way_of(point).is_some_and(way::SendWay::segments),
             _ if axis == RECEIVER.id => !tcp::is(point),
             _ if axis == NODELAY.id => tcp::is(point),
             _ if [MTU.id, OFFLOADS.id].contains(&axis) => Transfer.applies(axis, point),
@@ -280,7 +279,8 @@ impl AxisRules for DatagramTransfer {
 
 impl Alternatives for DatagramTransfer {
     fn chosen(&self, axis: &str) -> bool {
-        [MECHANISM.id, RECEIVER.id, MESSAGES_PER_CALL.id, SEGMENTS.id, NODELAY.id].contains(&axis)
+        [MECHANISM, RECEIVER].iter().any(|own| own.id == axis)
+            || [MESSAGES_PER_CALL.id, SEGMENTS.id, NODELAY.id].contains(&axis)
     }
 
     /// At a rate of its own each may lose what it likes.
@@ -323,7 +323,7 @@ fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     })
 }
 
-const QUANTITIES: &[Quantity] = quantities! {
+pub const QUANTITIES: &[Quantity] = quantities! {
     "round_sent", Count, "datagrams sent in the whole round";
     "round_lost", Count, "of those, datagrams that did not come";
     "round_duplicated", Count, "datagrams that came again";
@@ -343,7 +343,7 @@ fn of_sent(sample: &Sample, lost: &str) -> Option<f64> {
     Some(sample.get(lost)? / sent)
 }
 
-const METRICS: &[Metric] = metrics! {
+pub const METRICS: &[Metric] = metrics! {
     "lost_fraction", Ratio, Lower, "lost",
         "part of a round's datagrams that did not come",
         |s, _| of_sent(s, "round_lost");

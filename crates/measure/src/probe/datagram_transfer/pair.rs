@@ -19,8 +19,10 @@ use syscost_sys::{datagram, socket};
 
 /// A side that waits for so long looks whether what it waits for can still come.
 pub const LOOK: Duration = Duration::from_millis(100);
+/// The same of a search, which asks after each step what is lost: queues of the kernel hold nothing that long.
+const QUIET: Duration = Duration::from_millis(10);
 /// How often a sender that may send nothing looks, until it gives up.
-const PATIENCE: u32 = 50;
+pub const PATIENCE: u32 = 50;
 /// What a receiver asks for where nobody named a size.
 const RECEIVE_BUFFER_BYTES: i32 = 4 << 20;
 /// On their way at most: more than is confirmed at a time, and little enough to stay in a cache.
@@ -35,6 +37,8 @@ pub struct End {
     pub window: u64,
     /// Of the receiver, as granted.
     pub buffer_bytes: u64,
+    /// A call that receives waits for so long.
+    pub look: Duration,
 }
 
 /// Memory that the kernel charges a receive buffer for a datagram, generously: the data in a power of two with what the
@@ -66,7 +70,8 @@ impl End {
         let mut peer = line.peer_addr()?;
         peer.set_port(word(0) as u16);
         line.set_read_timeout(Some(LOOK)).context("cannot set SO_RCVTIMEO")?;
-        socket.set_read_timeout(Some(LOOK)).context("cannot set SO_RCVTIMEO")?;
+        let look = task.point.int(super::LOST_PER_MILLION).map_or(LOOK, |_| QUIET);
+        socket.set_read_timeout(Some(look)).context("cannot set SO_RCVTIMEO")?;
         let window = if receives { said[1] } else { word(1) };
         let call = per_call(&task.point);
         if window < call && super::rate(&task.point).is_none() {
@@ -79,7 +84,7 @@ impl End {
             }
             .into());
         }
-        Ok(End { socket, line, peer, window, buffer_bytes })
+        Ok(End { socket, line, peer, window, buffer_bytes, look })
     }
 
     pub fn fd(&self) -> RawFd {

@@ -4,8 +4,9 @@
 
 use super::pair::{End, Note};
 use super::places::NamespaceDrops;
-use super::sending::NUMBER_BYTES;
 use super::sequence::DatagramSequence;
+use super::way::{self, NUMBER_BYTES, ReceiveWay, TakeDatagrams};
+use super::ring_ways;
 use crate::mechanism::per_call;
 use crate::message;
 use crate::probe::Task;
@@ -16,7 +17,6 @@ use anyhow::{Context, Result, anyhow, ensure};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
-use syscost_host::Unavailable;
 use syscost_sys::buffer::Buffer;
 use syscost_sys::datagram::{self, DatagramBatch};
 use syscost_sys::socket;
@@ -30,46 +30,32 @@ const SPOT_CHECKS: u64 = 1024;
 /// Looks without an arrival, until what was sent and did not come is lost.
 const LOOKS: u32 = 2;
 
-/// A way to receive.
-pub struct ReceiveWay {
-    pub id: &'static str,
-    pub coalesces: bool,
-    start: fn(&End, usize) -> io::Result<DatagramsTaken>,
-}
-
 /// Every way; the first is the control.
 pub static WAYS: &[ReceiveWay] = &[
     ReceiveWay {
         id: "udp_recv",
-        coalesces: false,
+        available: |_| Ok(()),
         // A byte of room more: a datagram that is too long shows.
-        start: |_, bytes| Ok(DatagramsTaken::One(Buffer::zeroed(bytes + 1, message::PAGE))),
+        start: |_, bytes, _| Ok(Box::new(DatagramsTaken::One(Buffer::zeroed(bytes + 1, message::PAGE)))),
     },
     ReceiveWay {
         id: "udp_recvmmsg",
-        coalesces: false,
-        start: |_, bytes| {
+        available: |_| Ok(()),
+        start: |_, bytes, _| {
             let room = Buffer::zeroed((bytes + 1) * MOST_TAKEN, message::PAGE);
-            Ok(DatagramsTaken::Several(DatagramBatch::of(room, bytes + 1)))
+            Ok(Box::new(DatagramsTaken::Several(DatagramBatch::of(room, bytes + 1))))
         },
     },
     ReceiveWay {
         id: "udp_gro",
-        coalesces: true,
-        start: |end, _| {
-            datagram::coalesce(end.fd()).map_err(|error| io::Error::other(not_coalesced(error)))?;
-            Ok(DatagramsTaken::Coalesced(Buffer::zeroed(COALESCED_BYTES, message::PAGE)))
+        available: |socket| datagram::coalesce(socket).map_err(way::not_coalesced),
+        start: |end, _, _| {
+            way::coalesced(end)?;
+            Ok(Box::new(DatagramsTaken::Coalesced(Buffer::zeroed(COALESCED_BYTES, message::PAGE))))
         },
     },
+    ring_ways::RECEIVE,
 ];
-
-/// Why nothing is coalesced.
-pub fn not_coalesced(error: io::Error) -> Unavailable {
-    Unavailable {
-        reason: format!("the kernel refuses setsockopt(UDP_GRO) ({error})"),
-        remedy: "use Linux 5.0 or later, and a sandbox that passes it".into(),
-    }
-}
 
 pub fn find(id: &str) -> Option<&'static ReceiveWay> {
     WAYS.iter().find(|way| way.id == id)
@@ -82,10 +68,9 @@ enum DatagramsTaken {
     Coalesced(Buffer),
 }
 
-impl DatagramsTaken {
-    /// Waits for datagrams, and hands over each.
+impl TakeDatagrams for DatagramsTaken {
     #[inline]
-    fn take(&mut self, socket: RawFd, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+    fn take(&mut self, socket: RawFd, each: &mut dyn FnMut(&[u8])) -> io::Result<u64> {
         match self {
             DatagramsTaken::One(buffer) => {
                 let got = socket::receive(socket, buffer, 0)?;
@@ -96,14 +81,14 @@ impl DatagramsTaken {
                 (0..got).for_each(|at| each(batch.received(at)));
             }
             DatagramsTaken::Coalesced(buffer) => {
-                let (got, segment) = datagram::receive_coalesced(socket, buffer)?;
+                let (got, segment) = datagram::receive_coalesced(socket, buffer, 0)?;
                 match segment {
                     Some(bytes) if bytes > 0 && got > 0 => buffer[..got].chunks(bytes).for_each(each),
                     _ => each(&buffer[..got]),
                 }
             }
         }
-        Ok(())
+        Ok(1)
     }
 }
 
@@ -148,7 +133,7 @@ impl DatagramArrivals {
 /// A receiver's end of a pair.
 pub struct DatagramSource {
     end: End,
-    taken: DatagramsTaken,
+    taken: Box<dyn TakeDatagrams>,
     arrivals: DatagramArrivals,
     calls: u64,
     /// Confirms whenever so many more have come; `None`: nobody waits for it.
@@ -174,7 +159,8 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<DatagramSource> {
     let before = NamespaceDrops::now();
     let end = End::of(task, stream)?;
     end.connect().context("cannot connect a UDP socket")?;
-    let taken = (way.start)(&end, bytes as usize).map_err(|error| threads::cannot_start(id, error))?;
+    let taken = (way.start)(&end, bytes as usize, &task.point)
+        .map_err(|error| threads::cannot_start(way.id, error))?;
     let call = per_call(&task.point);
     let every =
         super::rate(&task.point).is_none().then(|| (end.window / 4).min(end.window - call + 1).max(1));
@@ -215,6 +201,23 @@ impl DatagramSource {
             self.arrivals.sequence.close(self.known);
         }
         Ok(())
+    }
+
+    /// Takes all that comes, and says after each step of the sender what is lost so far.
+    pub fn answer_steps(&mut self) -> Result<threads::Done> {
+        let mut answered = 0;
+        self.warmed_up();
+        while self.take_next()? {
+            let sequence = &self.arrivals.sequence;
+            if self.note.sent > answered && sequence.accounted() >= self.note.sent {
+                answered = self.note.sent;
+                let mut line = &self.end.line;
+                line.write_all(&sequence.lost().to_le_bytes()).context("cannot say what is lost")?;
+            }
+        }
+        self.whole()?;
+        let bytes = self.counts().bytes;
+        Ok(threads::Done { bytes, totals: self.totals(), ..threads::Done::default() })
     }
 
     /// Hears a note of the sender; false where there is none.
@@ -264,9 +267,8 @@ impl Source for DatagramSource {
     #[inline]
     fn take_next(&mut self) -> Result<bool> {
         let (arrivals, taken) = (&mut self.arrivals, &mut self.taken);
-        self.calls += 1;
-        match taken.take(self.end.socket.as_raw_fd(), |datagram| arrivals.take(datagram)) {
-            Ok(()) => self.looks = 0,
+        match taken.take(self.end.socket.as_raw_fd(), &mut |datagram| arrivals.take(datagram)) {
+            Ok(calls) => (self.calls, self.looks) = (self.calls + calls, 0),
             Err(error) if error.kind() == ErrorKind::WouldBlock => self.look()?,
             Err(error) => return Err(error).context("cannot receive"),
         }

@@ -2,65 +2,26 @@
 //!
 //! Sources: send(2), sendto(2), sendmsg(2), sendmmsg(2), udp(7) (UDP_SEGMENT, UDP_CORK).
 
-use super::pair::{Credit, End, Note};
+use super::pair::{Credit, End, Note, PATIENCE};
 use super::places::NamespaceDrops;
+use super::way::{HandsOver, NUMBER_BYTES, SendCall, SendWay, number, number_all, segmented, segments_here};
+use super::{lent_ways, ring_ways};
 use crate::mechanism::{self, Sender, Tally, contiguous, per_call};
 use crate::message::Message;
 use crate::probe::Task;
+pub use crate::probe::streaming::sending::message_bytes;
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::axes::THREADS;
-use anyhow::{Context, Result};
-use std::io::{self, ErrorKind};
+use anyhow::{Context, Result, bail};
+use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
 use std::os::fd::RawFd;
 use std::time::Duration;
-use syscost_core::axis::Point;
 use syscost_host::{Unavailable, clock};
 use syscost_sys::buffer::Buffer;
 use syscost_sys::datagram::{self, DatagramBatch};
 use syscost_sys::sleep::sleep;
 use syscost_sys::socket::{self, Gather};
-
-/// Bytes of a datagram's number, at its beginning.
-pub const NUMBER_BYTES: usize = 8;
-
-/// What a call of a way hands over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandsOver {
-    One,
-    /// Several datagrams, by sendmmsg(2).
-    Several,
-    /// One piece of memory that the kernel cuts.
-    Segments,
-    /// Several such pieces.
-    SeveralSegmented,
-}
-
-/// A way to send.
-pub struct SendWay {
-    pub id: &'static str,
-    pub hands_over: HandsOver,
-    /// Sends from a socket that is not connected.
-    pub unconnected: bool,
-    start: fn(&End, Message, &Point) -> io::Result<Box<dyn SendCall>>,
-}
-
-impl SendWay {
-    const PLAIN: SendWay = SendWay {
-        id: "",
-        hands_over: HandsOver::One,
-        unconnected: false,
-        start: |_, _, _| Err(ErrorKind::Unsupported.into()),
-    };
-
-    pub fn segments(&self) -> bool {
-        matches!(self.hands_over, HandsOver::Segments | HandsOver::SeveralSegmented)
-    }
-
-    pub fn several(&self) -> bool {
-        matches!(self.hands_over, HandsOver::Several | HandsOver::SeveralSegmented)
-    }
-}
 
 /// Every way; the first is the control.
 pub static WAYS: &[SendWay] = &[
@@ -132,6 +93,7 @@ pub static WAYS: &[SendWay] = &[
     SendWay {
         id: "udp_segment",
         hands_over: HandsOver::Segments,
+        available: segments_here,
         start: |end, message, point| {
             let (each, mut whole) = (message.len(), contiguous(&message, per_call(point)));
             segmented(end, each)?;
@@ -145,6 +107,7 @@ pub static WAYS: &[SendWay] = &[
     SendWay {
         id: "udp_sendmmsg_segment",
         hands_over: HandsOver::SeveralSegmented,
+        available: segments_here,
         start: |end, message, point| {
             let (each, whole) = (message.len(), contiguous(&message, per_call(point)));
             let segments = mechanism::segments(point) as usize;
@@ -157,16 +120,14 @@ pub static WAYS: &[SendWay] = &[
         },
         ..SendWay::PLAIN
     },
+    lent_ways::ZEROCOPY,
+    lent_ways::SEGMENT_ZEROCOPY,
+    ring_ways::SEND,
+    ring_ways::SEND_ZC,
 ];
 
 pub fn find(id: &str) -> Option<&'static SendWay> {
     WAYS.iter().find(|way| way.id == id)
-}
-
-/// One call of a way.
-trait SendCall {
-    /// Sends the datagrams of a call, the first with this number; returns the system calls.
-    fn send(&mut self, first: u64) -> io::Result<u64>;
 }
 
 struct Plain<Call>(RawFd, Call);
@@ -182,16 +143,6 @@ fn by(end: &End, call: impl FnMut(RawFd, u64) -> io::Result<u64> + 'static) -> i
     Ok(Box::new(Plain(end.fd(), call)))
 }
 
-#[inline]
-fn number(datagram: &mut [u8], number: u64) {
-    datagram[..NUMBER_BYTES].copy_from_slice(&number.to_le_bytes());
-}
-
-#[inline]
-fn number_all(datagrams: &mut [u8], each: usize, first: u64) {
-    (first..).zip(datagrams.chunks_exact_mut(each)).for_each(|(n, datagram)| number(datagram, n));
-}
-
 /// The fields, of which the first has room for the number.
 fn numbered(message: Message) -> io::Result<Vec<Buffer>> {
     let fields = message.into_fields();
@@ -204,22 +155,12 @@ fn numbered(message: Message) -> io::Result<Vec<Buffer>> {
     }))
 }
 
-fn segmented(end: &End, each: usize) -> io::Result<()> {
-    datagram::segment(end.fd(), each as u16).map_err(|error| io::Error::other(no_segments(error)))
-}
-
-/// Why there is no segmentation.
-pub fn no_segments(error: io::Error) -> Unavailable {
-    Unavailable {
-        reason: format!("the kernel refuses setsockopt(UDP_SEGMENT) ({error})"),
-        remedy: "use Linux 4.18 or later, and a sandbox that passes it".into(),
-    }
-}
-
 /// When the next call is due, at a fixed rate.
 struct Schedule {
     interval_ns: f64,
     began_ns: Option<u64>,
+    /// Sent before it began.
+    before: u64,
 }
 
 impl Schedule {
@@ -227,7 +168,7 @@ impl Schedule {
     fn wait(&mut self, sent: u64) {
         const SLEPT_NS: u64 = 200_000;
         let began = *self.began_ns.get_or_insert_with(clock::monotonic_ns);
-        let due = began + (sent as f64 * self.interval_ns) as u64;
+        let due = began + ((sent - self.before) as f64 * self.interval_ns) as u64;
         let left = due.saturating_sub(clock::monotonic_ns());
         if left > SLEPT_NS {
             sleep(Duration::from_nanos(left - SLEPT_NS / 2));
@@ -237,7 +178,7 @@ impl Schedule {
 }
 
 /// A way on one pair.
-struct DatagramSender {
+pub struct DatagramSender {
     end: End,
     call: Box<dyn SendCall>,
     per_call: u64,
@@ -247,10 +188,16 @@ struct DatagramSender {
     system_calls: u64,
     before: NamespaceDrops,
     threads: u64,
+    /// As the receiver said last.
+    lost: u64,
 }
 
 /// The sender of a case beside this line.
 pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
+    Ok(Box::new(sender(task, stream)?))
+}
+
+pub fn sender(task: &Task, stream: &TcpStream) -> Result<DatagramSender> {
     let id = task.point.text(super::MECHANISM).context("the point names no way to send")?;
     let way = find(id).with_context(|| format!("no way {id}"))?;
     let end = End::of(task, stream)?;
@@ -260,10 +207,41 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
     let call = (way.start)(&end, sending::message(task)?, &task.point)
         .map_err(|error| threads::cannot_start(id, error))?;
     let threads = task.point.int(THREADS).unwrap_or(1);
-    let schedule = super::rate(&task.point)
-        .map(|rate| Schedule { interval_ns: 1e9 * threads as f64 / rate as f64, began_ns: None });
+    let schedule = super::rate(&task.point).map(|rate| Schedule {
+        interval_ns: 1e9 * threads as f64 / rate as f64,
+        began_ns: None,
+        before: 0,
+    });
     let (per_call, credit, before) = (per_call(&task.point), Credit::of(end.window), NamespaceDrops::now());
-    Ok(Box::new(DatagramSender { end, call, per_call, credit, schedule, system_calls: 0, before, threads }))
+    Ok(DatagramSender { end, call, per_call, credit, schedule, system_calls: 0, before, threads, lost: 0 })
+}
+
+impl DatagramSender {
+    pub fn sent(&self) -> u64 {
+        self.credit.sent
+    }
+
+    /// So many datagrams a second from now on.
+    pub fn pace(&mut self, rate: f64) {
+        self.schedule = Some(Schedule { interval_ns: 1e9 / rate, began_ns: None, before: self.credit.sent });
+    }
+
+    /// Datagrams of those sent since the last question that are lost, once the receiver has accounted for all.
+    pub fn lost_so_far(&mut self) -> Result<u64> {
+        Note { sent: self.credit.sent, ..Note::default() }.tell(&self.end.line)?;
+        let (mut answer, mut got, mut looks) = ([0; 8], 0, 0);
+        while got < answer.len() {
+            match (&self.end.line).read(&mut answer[got..]) {
+                Ok(0) => bail!("the receiver has gone"),
+                Ok(bytes) => got += bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock && looks < PATIENCE => looks += 1,
+                Err(error) => return Err(error).context("the receiver did not say what was lost"),
+            }
+        }
+        let before = std::mem::replace(&mut self.lost, u64::from_le_bytes(answer));
+        // What came late after all is lost no more.
+        Ok(self.lost.saturating_sub(before))
+    }
 }
 
 impl Sender for DatagramSender {
@@ -279,8 +257,12 @@ impl Sender for DatagramSender {
         Ok(())
     }
 
+    fn settle(&mut self) -> io::Result<()> {
+        self.call.settle()
+    }
+
     fn tally(&self) -> Tally {
-        Tally { system_calls: self.system_calls + self.credit.calls, ..Tally::default() }
+        Tally { system_calls: self.system_calls + self.credit.calls, ..self.call.tally() }
     }
 }
 

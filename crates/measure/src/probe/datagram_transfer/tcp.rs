@@ -32,20 +32,21 @@ pub fn fits(point: &Point) -> Result<(), Unavailable> {
 }
 
 /// The transfer that it is.
-fn as_transfer(task: &Task, line: &TcpStream) -> Result<Task> {
+pub fn as_transfer(task: &Task, line: &TcpStream, nodelay: bool) -> Result<Task> {
     pair::nothing_paces(line);
-    line.set_nodelay(task.point.on(NODELAY)).context("cannot set TCP_NODELAY")?;
+    line.set_nodelay(nodelay).context("cannot set TCP_NODELAY")?;
     let mut point = task.point.clone();
     point.set(MECHANISM.id, Value::text(mechanism::control().about().id));
     let usual = axes::find(RECEIVER.id).default().swap_remove(0);
     point.set(RECEIVER.id, usual);
+    point.set(NODELAY.id, Value::text(if nodelay { "on" } else { "off" }));
     Ok(Task { point, ..task.clone() })
 }
 
 pub fn start(task: &Task, line: &TcpStream) -> Result<Box<dyn Sender>> {
-    sender::start(&as_transfer(task, line)?, line)
+    sender::start(&as_transfer(task, line, task.point.on(NODELAY))?, line)
 }
 
 pub fn source(task: &Task, line: &TcpStream) -> Result<Box<dyn Source>> {
-    receiver::source(&as_transfer(task, line)?, std::slice::from_ref(line))
+    receiver::source(&as_transfer(task, line, task.point.on(NODELAY))?, std::slice::from_ref(line))
 }

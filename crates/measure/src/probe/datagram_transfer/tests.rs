@@ -1,7 +1,8 @@
 //! A pair whose other end misbehaves.
 
-use super::sending::{self, NUMBER_BYTES};
-use super::{LOST, MECHANISM, RECEIVER, RECEIVES, SENT, TRUNCATED, receiving};
+use super::sending;
+use super::way::NUMBER_BYTES;
+use super::{DUPLICATED, LOST, MECHANISM, RECEIVER, RECEIVES, REORDERED, SENT, TRUNCATED, receiving};
 use crate::mechanism::Sender;
 use crate::message::{self, MESSAGE_BYTES};
 use crate::probe::streaming::receiving::Source;
@@ -111,4 +112,12 @@ fn what_is_cut_lost_or_damaged_is_seen() {
     damaged[70] ^= 1;
     let (whole, _) = received(&[datagram(0), damaged], 2);
     assert!(whole.unwrap_err().to_string().contains("byte 70"));
+}
+
+#[test]
+fn what_comes_late_or_twice_is_counted_as_that_and_is_not_lost() {
+    let (whole, totals) = received(&[0, 2, 1, 1, 3].map(datagram), 5);
+    whole.unwrap();
+    let total = |wanted| totals.iter().find(|(id, _)| *id == wanted).unwrap().1;
+    assert_eq!([SENT, LOST, REORDERED, DUPLICATED, TRUNCATED].map(total), [5, 1, 1, 1, 0]);
 }

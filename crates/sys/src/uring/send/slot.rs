@@ -80,6 +80,13 @@ impl Slot {
         Ok(slot)
     }
 
+    /// The first buffer, which the kernel does not read: it holds nothing of it, and no request is queued.
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        debug_assert!(!self.held());
+        &mut self.memory.buffers[0]
+    }
+
     /// Bytes that are left to send.
     #[inline]
     pub fn left(&self) -> usize {
