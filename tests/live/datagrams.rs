@@ -188,3 +188,38 @@ fn what_a_full_receive_buffer_drops_is_counted_by_its_socket() {
         assert_eq!((full, nowhere), (lost, 0.0));
     }
 }
+
+/// Runs a search or a latency with so many rounds; the recorded run.
+fn recorded_run(folder: &Path, timing: (&str, &str, u32), probe: &str) -> (Output, Run) {
+    let spec = common::experiment(folder, 2, "60s", timing, probe);
+    let out = folder.join("run");
+    let done =
+        Command::new(SYSCOST).arg("run").arg(spec).arg("--out").arg(out).output().expect("syscost runs");
+    (done, recorded(folder))
+}
+
+#[test]
+fn the_highest_rate_is_that_of_the_queue_that_drops() {
+    let Some(pair) = Pair::new("limit") else { return };
+    // 20 Mbit/s are 2,400 datagrams of 1042 bytes a second; the bucket holds a few.
+    if !pair.exec(0, "tc qdisc add dev v0 root tbf rate 20mbit burst 3k limit 4k") {
+        return common::skipped("limit", "tc qdisc add .. tbf");
+    }
+    let folder = tempfile::tempdir().expect("a scratch directory");
+    let probe = format!(
+        "[[probe]]\nid = \"datagram_limit\"\npath = \"{}\"\nplacement = \"none\"\nmechanism = \"udp_send\"\n\
+         receiver = [\"udp_recv\", \"udp_io_uring_recv\"]\nsize = 1000",
+        pair.path()
+    );
+    let (done, run) = recorded_run(folder.path(), ("5ms", "25ms", 1), &probe);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let wanted = ["highest_rate", "sender_bound", "round_lost", "round_dropped_queue"];
+    let found = rounds(&run, wanted);
+    assert_eq!(found.len(), 6, "both receivers, and the twin of one");
+    for [rate, bound, lost, queue] in found {
+        // Never above what the link carries; a disturbed round may find less.
+        assert!(rate > 300.0 && rate < 2_700.0, "{rate}");
+        assert_eq!((bound, queue), (0.0, lost), "every loss is found at the queue");
+        assert!(lost > 0.0, "the search goes where something is lost");
+    }
+}
