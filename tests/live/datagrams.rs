@@ -223,3 +223,37 @@ fn the_highest_rate_is_that_of_the_queue_that_drops() {
         assert!(lost > 0.0, "the search goes where something is lost");
     }
 }
+
+#[test]
+fn every_carrier_has_round_trips_and_messages_at_a_rate() {
+    for (what, rate) in [("closed", None), ("open", Some("2000"))] {
+        let mut axes = vec![
+            ("loop", what),
+            ("mechanism", "udp_send,tcp_send,unix_stream,pipe"),
+            ("size", "64,1000"),
+            ("threads", "1,2"),
+            ("path", "loopback"),
+            ("placement", "none"),
+        ];
+        axes.extend(rate.map(|rate| ("rate", rate)));
+        all_verify("carrier_latency", &axes);
+    }
+}
+
+#[test]
+fn a_datagram_that_is_lost_has_no_latency() {
+    let Some(pair) = Pair::new("gone") else { return };
+    if !pair.exec(0, "tc qdisc add dev v0 root tbf rate 1mbit burst 2k limit 2k") {
+        return common::skipped("gone", "tc qdisc add .. tbf");
+    }
+    let folder = tempfile::tempdir().expect("a scratch directory");
+    let probe = format!(
+        "[[probe]]\nid = \"carrier_latency\"\nloop = \"open\"\nrate = 5000\npath = \"{}\"\nplacement = \"none\"\n\
+         mechanism = \"udp_send\"\nsize = 1000",
+        pair.path()
+    );
+    let (done, run) = recorded_run(folder.path(), ("5ms", "20ms", 1), &probe);
+    assert!(!done.status.success());
+    let failures: Vec<String> = run.record.failures.iter().map(|failure| format!("{failure:?}")).collect();
+    assert!(failures.iter().any(|why| why.contains("lost from number")), "{failures:?}");
+}

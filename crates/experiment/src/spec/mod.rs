@@ -109,6 +109,7 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     ("nodelay", include_str!("../../specs/nodelay.toml")),
     ("udp", include_str!("../../specs/udp.toml")),
     ("udp-rate", include_str!("../../specs/udp-rate.toml")),
+    ("udp-latency", include_str!("../../specs/udp-latency.toml")),
     ("overlay", include_str!("../../specs/overlay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),
     ("pa02-60", include_str!("../../specs/pa02-60.toml")),

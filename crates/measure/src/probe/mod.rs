@@ -191,6 +191,7 @@ syscost_core::registry! {
         pub datagram_transfer::DatagramTransfer,
         datagram_limit::DatagramLimit,
         pub tcp_latency::TcpLatency,
+        carrier_latency::CarrierLatency,
         pub tcp_path::TcpPath,
         pub timer::TIMER,
         pub procedure_call::PROCEDURE_CALL,

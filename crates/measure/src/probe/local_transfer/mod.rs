@@ -5,8 +5,8 @@
 //! up both ends over a channel that both processes hold, and its ends speak the same two traits as a mechanism and a
 //! receiver of TCP. Sources: unix(7), pipe(7), fcntl(2) (F_SETPIPE_SZ).
 
-mod channel;
-mod files;
+pub mod channel;
+pub mod files;
 
 use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, Rights};
 use super::streaming::{self, RECEIVER, receiving, sending, threads};

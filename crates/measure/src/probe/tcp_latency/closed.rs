@@ -4,11 +4,12 @@
 //! request to after the call that brought the answer's last byte. Bytes are verified in the warm-up and
 //! at the window's end, outside what is timed.
 
+use super::carrier::{LatencyCarrier, WantedEnds};
 use super::side::{self, SideReading, SideWindow};
 use crate::mechanism::Sender;
 use crate::probe::streaming::receiving::{END_BYTES, MessageStream, PIECE_BYTES, Source};
 use crate::probe::streaming::{RECEIVER, sending, threads};
-use crate::probe::transfer::{connection, far, receiver, sender};
+use crate::probe::transfer::{connection, far};
 use crate::probe::{Channel, RoleReport, Task, Timing};
 use crate::receiver::options::LOW_WATER;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -22,6 +23,7 @@ pub const ANSWERED: &str = "answered_bytes";
 /// One end of a connection: it sends by the case's mechanism and receives by its receiver.
 struct ClosedLoopEnd<'a> {
     stream: &'a TcpStream,
+    carrier: LatencyCarrier,
     sender: Box<dyn Sender>,
     arriving: MessageStream,
     bytes: u64,
@@ -29,11 +31,13 @@ struct ClosedLoopEnd<'a> {
 }
 
 impl<'a> ClosedLoopEnd<'a> {
-    fn start(task: &Task, stream: &'a TcpStream) -> Result<ClosedLoopEnd<'a>> {
+    fn start(task: &Task, stream: &'a TcpStream, carrier: LatencyCarrier) -> Result<ClosedLoopEnd<'a>> {
+        let ends = (carrier.ends)(task, stream, WantedEnds::Both)?;
         Ok(ClosedLoopEnd {
             stream,
-            sender: sender::start(task, stream)?,
-            arriving: MessageStream::of(task, receiver::start(task, stream)?)?,
+            carrier,
+            sender: ends.sender.context("nothing sends")?,
+            arriving: MessageStream::of(task, ends.receiver.context("nothing receives")?)?,
             bytes: sending::message_bytes(task)?,
             messages: 0,
         })
@@ -64,7 +68,8 @@ impl<'a> ClosedLoopEnd<'a> {
     }
 
     fn reading(&self) -> Result<SideReading> {
-        side::reading(self.messages, self.sender.as_ref(), Some(&self.arriving), self.stream)
+        let carries = self.carrier.is_the_connection.then_some(self.stream);
+        side::reading(self.messages, self.sender.as_ref(), Some(&self.arriving), carries)
     }
 }
 
@@ -80,16 +85,16 @@ fn wakes(task: &Task) -> Result<()> {
     Ok(())
 }
 
-pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+pub fn play(task: &Task, channel: &mut dyn Channel, carrier: LatencyCarrier) -> Result<RoleReport> {
     wakes(task)?;
     let answers = task.role == RECEIVER;
     let streams =
         if answers { connection::accept_all(task, channel)? } else { connection::connect_all(task)? };
     let mut report = threads::run(task, &streams, channel, |stream| {
-        let end = ClosedLoopEnd::start(task, stream)?;
+        let end = ClosedLoopEnd::start(task, stream, carrier)?;
         Ok(Box::new(move || if answers { answer(task, end) } else { ask(task, end) }))
     })?;
-    report.facts.extend(connection::facts(&streams[0]));
+    report.facts.extend((carrier.facts)(&streams[0]));
     Ok(report)
 }
 

@@ -4,6 +4,7 @@
 //! exchange outstanding; an open loop asks for a rate and times from when each message was due.
 
 pub mod axes;
+pub mod carrier;
 mod closed;
 mod metrics;
 mod open;
@@ -20,6 +21,7 @@ use super::{
 };
 use crate::mechanism::{self, Sending};
 use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
+use carrier::{LatencyCarrier, OVER_TCP};
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
@@ -100,11 +102,7 @@ impl Probe for TcpLatency {
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
-        match (task.role == RECEIVER, axes::is_open(&task.point)) {
-            (true, true) => open::play_receiving(task, channel),
-            (false, true) => open::play_sending(task, channel),
-            (_, false) => closed::play(task, channel),
-        }
+        play(task, channel, OVER_TCP)
     }
 
     fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
@@ -134,6 +132,15 @@ impl Probe for TcpLatency {
         });
         let longest = base.window_ns.saturating_mul(LONGEST_STRETCH);
         Timing { window_ns: plain.max((wanted as u64).min(longest)), windows: 1, ..base }
+    }
+}
+
+/// Either loop, over this carrier.
+pub fn play(task: &Task, channel: &mut dyn Channel, carrier: LatencyCarrier) -> anyhow::Result<RoleReport> {
+    match (task.role == RECEIVER, axes::is_open(&task.point)) {
+        (true, true) => open::play_receiving(task, channel, carrier),
+        (false, true) => open::play_sending(task, channel, carrier),
+        (_, false) => closed::play(task, channel, carrier),
     }
 }
 

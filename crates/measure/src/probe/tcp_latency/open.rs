@@ -5,12 +5,13 @@
 //! subtracts the due time: one clock, since both sides are on one host.
 
 use super::axes;
+use super::carrier::{CarrierEnds, LatencyCarrier, WantedEnds};
 use super::schedule::{ArrivalSchedule, Arrivals, WIRE_BYTES};
 use super::side::{self, SideReading, SideWindow};
 use super::wait::IdleWait;
 use crate::probe::streaming::receiving::{END_BYTES, MessageStream, PIECE_BYTES, Source};
 use crate::probe::streaming::{sending, threads};
-use crate::probe::transfer::{connection, receiver, sender};
+use crate::probe::transfer::connection;
 use crate::probe::{Channel, RoleReport, Task};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::io::{Read, Write};
@@ -28,26 +29,28 @@ const BEHIND_NS: u64 = 20_000_000;
 /// It sends at least so many messages of the window, however late.
 const FEWEST: u64 = 100;
 
-pub fn play_sending(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+pub fn play_sending(task: &Task, channel: &mut dyn Channel, carrier: LatencyCarrier) -> Result<RoleReport> {
     let streams = connection::connect_all(task)?;
     let begin = OnceLock::new();
     let rate = axes::rate(&task.point).context("the point names no rate")?;
     let mut report = threads::run(task, &streams, channel, |stream| {
         let number = streams.iter().position(|s| std::ptr::eq(s, stream)).unwrap_or(0);
-        let sender = sender::start(task, stream)?;
+        let sender = (carrier.ends)(task, stream, WantedEnds::Sender)?.sender.context("nothing sends")?;
+        let carries = carrier.is_the_connection.then_some(stream);
         let (begin, connections) = (&begin, streams.len());
         Ok(Box::new(move || {
             let start_ns = *begin.get_or_init(|| clock::monotonic_ns() + LEAD_NS);
-            send(task, stream, sender, ArrivalSchedule::of(start_ns, rate, number, connections))
+            let schedule = ArrivalSchedule::of(start_ns, rate, number, connections);
+            send(task, (stream, carries), sender, schedule)
         }))
     })?;
-    report.facts.extend(connection::facts(&streams[0]));
+    report.facts.extend((carrier.facts)(&streams[0]));
     Ok(report)
 }
 
 fn send(
     task: &Task,
-    mut stream: &TcpStream,
+    (mut stream, carries): (&TcpStream, Option<&TcpStream>),
     mut sender: Box<dyn crate::mechanism::Sender>,
     schedule: ArrivalSchedule,
 ) -> Result<threads::Done> {
@@ -62,7 +65,7 @@ fn send(
     let mut messages = 0;
     while messages < end {
         if messages == warm {
-            timed.open(side::reading(messages, sender.as_ref(), None, stream)?);
+            timed.open(side::reading(messages, sender.as_ref(), None, carries)?);
         }
         let due_ns = schedule.due_ns(messages);
         let now = waiting.until(due_ns);
@@ -75,7 +78,7 @@ fn send(
         sender.send(1).map_err(|error| anyhow!(error).context("cannot send"))?;
         messages += 1;
     }
-    let window = timed.close(|| side::reading(messages, sender.as_ref(), None, stream))?;
+    let window = timed.close(|| side::reading(messages, sender.as_ref(), None, carries))?;
     window.histogram = Some(lateness.histogram());
     sender.settle()?;
     drop(sender);
@@ -83,22 +86,30 @@ fn send(
     Ok(timed.done(messages * bytes, Vec::new()))
 }
 
-pub fn play_receiving(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+pub fn play_receiving(task: &Task, channel: &mut dyn Channel, carrier: LatencyCarrier) -> Result<RoleReport> {
     let streams = connection::accept_all(task, channel)?;
-    let mut report =
-        threads::run(task, &streams, channel, |stream| Ok(Box::new(move || receive(task, stream))))?;
-    report.facts.extend(connection::facts(&streams[0]));
+    let mut report = threads::run(task, &streams, channel, |stream| {
+        let ends = || (carrier.ends)(task, stream, WantedEnds::Receiver);
+        // What receives from the connection would take the schedule too.
+        let beside = if carrier.is_the_connection { None } else { Some(ends()?) };
+        Ok(Box::new(move || receive(task, stream, || beside.map_or_else(ends, Ok))))
+    })?;
+    report.facts.extend((carrier.facts)(&streams[0]));
     Ok(report)
 }
 
-fn receive(task: &Task, mut socket: &TcpStream) -> Result<threads::Done> {
+fn receive(
+    task: &Task,
+    mut socket: &TcpStream,
+    ends: impl FnOnce() -> Result<CarrierEnds>,
+) -> Result<threads::Done> {
     let mut wire = [0; WIRE_BYTES];
     socket.read_exact(&mut wire).context("the sender told no schedule")?;
     let schedule = ArrivalSchedule::from_wire(wire);
     ensure!(schedule.interval_ns > 0.0, "the sender's schedule has no interval");
     let bytes = sending::message_bytes(task)?;
     let arrivals = Arrivals::new(schedule, task.timing, bytes);
-    take(task, MessageStream::of(task, receiver::start(task, socket)?)?, arrivals)
+    take(task, MessageStream::of(task, ends()?.receiver.context("nothing receives")?)?, arrivals)
 }
 
 /// The whole stream, and the window in it.

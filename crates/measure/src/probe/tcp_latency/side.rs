@@ -13,14 +13,14 @@ use std::os::fd::AsRawFd;
 use syscost_sys::optional::TCP_INFO;
 use syscost_sys::socket;
 
-/// The counts of a side that sends, and receives answers where it has a stream of them.
+/// The counts of a side that sends, and receives answers where it has a stream of them; of the connection that carries them.
 pub fn reading(
     messages: u64,
     sender: &dyn Sender,
     answers: Option<&MessageStream>,
-    socket: &TcpStream,
+    socket: Option<&TcpStream>,
 ) -> Result<SideReading> {
-    let segments = TCP_INFO.tried(socket::segments(socket.as_raw_fd()));
+    let segments = socket.and_then(|socket| TCP_INFO.tried(socket::segments(socket.as_raw_fd())));
     let receive_calls = answers.map_or(0, |stream| stream.system_calls);
     let mut tally = sender.tally();
     tally.uncounted |= answers.is_some_and(MessageStream::calls_are_unknown);
