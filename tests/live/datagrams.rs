@@ -72,6 +72,23 @@ fn a_tcp_message_is_held_beside_datagrams_and_never_advised() {
     assert_eq!(shown, 2, "CPU time and throughput");
 }
 
+/// It may leave in one call or in several threads: every packet is sealed, and opens as what was sent.
+#[test]
+fn the_floor_of_a_stream_is_verified_to_the_byte() {
+    all_verify(
+        "datagram_transfer",
+        &[
+            ("mechanism", "udp_stream_floor"),
+            ("size", "25,300,1472"),
+            ("segments", "2,7,44"),
+            ("acknowledge-every", "1,2,100"),
+            ("threads", "1,2"),
+            ("path", "loopback"),
+            ("placement", "none"),
+        ],
+    );
+}
+
 /// Two namespaces with names, joined by a link; gone when dropped.
 struct Pair([String; 2]);
 

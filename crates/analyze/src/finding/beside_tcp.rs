@@ -1,4 +1,5 @@
-//! What a datagram costs beside a TCP message of the same size: the plainest way over each, in turns.
+//! What a datagram costs beside a TCP message of the same size, in turns: the plainest way over each, and the floor of a stream
+//! over datagrams where that was measured.
 //!
 //! Each metric at each size is compared; the answers are corrected over all of these comparisons.
 
@@ -21,7 +22,7 @@ use syscost_measure::probe::{self, Probe, datagram_transfer::DatagramTransfer};
 
 pub struct BesideTcp;
 
-/// A datagram beside a TCP message, at one place, in one metric.
+/// A way of datagrams beside a TCP message, at one place, in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DatagramCost {
     /// The way that sends datagrams.
@@ -84,10 +85,14 @@ fn asked(run: &Run) -> Vec<(&'static str, usize, usize)> {
     for group in Groups::of_ways(run, RIVALS.id).groups.iter().filter(|g| g.probe == probe.about().id) {
         let members = || group.members.iter().filter_map(|case| run.case(*case));
         let ways = members().map(|case| (case.index, &case.point));
-        let Some(plainest) = probe::plain_control(probe, ways) else { continue };
-        let beside: Vec<usize> =
-            members().filter(|case| !probe.advised(&case.point)).map(|case| case.index).collect();
-        asked.extend([COST, SPEED].iter().flat_map(|metric| beside.iter().map(|b| (*metric, plainest, *b))));
+        let plainest = probe::plain_control(probe, ways);
+        let beside = members().filter(|case| !probe.advised(&case.point));
+        let (messages, floors): (Vec<_>, Vec<_>) =
+            beside.partition(|case| case.point.get(NODELAY.id).is_some());
+        for datagram in plainest.into_iter().chain(floors.iter().map(|case| case.index)) {
+            let pair = |metric| messages.iter().map(move |message| (metric, datagram, message.index));
+            asked.extend([COST, SPEED].into_iter().flat_map(pair));
+        }
     }
     asked
 }

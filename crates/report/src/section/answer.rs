@@ -143,9 +143,10 @@ fn placement(m: &Material) -> Option<AnswerCard> {
 
 /// What a TCP message costs in the place of a datagram.
 fn beside_tcp(m: &Material) -> Option<AnswerCard> {
-    let headline = text::beside_tcp::statement(m)?;
+    let mut said = text::beside_tcp::statements(m).into_iter();
+    let headlines = vec![said.next()?];
     let title = "A datagram beside a TCP message".into();
-    Some(AnswerCard { title, headlines: vec![headline], ..AnswerCard::default() })
+    Some(AnswerCard { title, headlines, shown: said.collect(), ..AnswerCard::default() })
 }
 
 /// Every sentence of the answer, in the order of reading.

@@ -7,28 +7,48 @@ use crate::Statement;
 use crate::material::Material;
 use syscost_analyze::finding::beside_tcp::DatagramCost;
 use syscost_analyze::finding::placement::{COST, SPEED};
-use syscost_analyze::finding::{Answer, Says};
+use syscost_analyze::finding::{Answer, Says, Shown};
 use syscost_core::decide::Verdict;
 
-/// What a run says of it first; `None`: it measured no TCP message beside datagrams.
-pub fn statement(m: &Material) -> Option<Statement> {
-    let answer = m.analysis.answers.iter().find(|answer| answer.question == BESIDE_TCP)?;
-    let cells = answer.shown.iter().flat_map(|shown| shown.cells.clone()).collect();
-    Some(Statement { text: headline(answer), cells })
+/// What a run says of each way; nothing where it measured no TCP message beside datagrams.
+pub fn statements(m: &Material) -> Vec<Statement> {
+    let answer = m.analysis.answers.iter().find(|answer| answer.question == BESIDE_TCP);
+    let shown = || answer.iter().flat_map(|answer| &answer.shown);
+    let mut ways: Vec<&str> = Vec::new();
+    for way in shown().filter_map(cost).map(|cost| cost.way.as_str()) {
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    let statement = |way: &str| {
+        let own = || shown().filter(|shown| cost(shown).is_some_and(|cost| cost.way == way));
+        let costs: Vec<&DatagramCost> = own().filter_map(cost).collect();
+        Statement { text: of_way(&costs), cells: own().flat_map(|shown| shown.cells.clone()).collect() }
+    };
+    ways.into_iter().map(statement).collect()
 }
 
-/// `A datagram by udp_send beside a TCP message of its size: CPU 1.4x less at 64 B and 1472 B; throughput 1.3x more.`
-pub fn headline(answer: &Answer) -> String {
-    let known = answer.shown.iter().filter_map(|shown| match &shown.says {
+fn cost(shown: &Shown) -> Option<&DatagramCost> {
+    match &shown.says {
         Says::BesideTcp(cost) => Some(cost),
         _ => None,
-    });
-    let known: Vec<&DatagramCost> = known.collect();
+    }
+}
+
+/// Of the way that is told first.
+pub fn headline(answer: &Answer) -> String {
+    let known: Vec<&DatagramCost> = answer.shown.iter().filter_map(cost).collect();
+    let first = known.first().map(|cost| &cost.way);
+    of_way(&known.iter().copied().filter(|cost| Some(&cost.way) == first).collect::<Vec<_>>())
+}
+
+/// `A datagram by udp_send beside a TCP message with TCP_NODELAY: CPU 1.4x less at 64 B and 1472 B; throughput 1.3x more.`
+fn of_way(known: &[&DatagramCost]) -> String {
     let part = |merges: bool| {
         let own = || known.iter().filter(move |cost| cost.merges == merges);
-        let first = own().next()?;
+        let way = &own().next()?.way;
         let lead = match merges {
-            false => format!("A datagram by {} beside a TCP message with TCP_NODELAY", first.way),
+            false => format!("A datagram by {way} beside a TCP message with TCP_NODELAY"),
             true => "Beside one without TCP_NODELAY".into(),
         };
         if own().all(|cost| cost.verdict == Verdict::Undecided) {

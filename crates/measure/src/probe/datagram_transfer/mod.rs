@@ -5,6 +5,7 @@
 //! connection: over it the receiver confirms what has come. Every datagram has a number: what is lost, doubled, late or cut
 //! is counted, and what is lost is looked for in the kernel's counters.
 
+pub mod floor;
 mod lent_ways;
 mod loss;
 pub mod pair;
@@ -74,15 +75,16 @@ fn rate(point: &Point) -> Option<u64> {
     point.int(RATE).filter(|rate| *rate > 0)
 }
 
-fn own_axes() -> [Axis; 6] {
+fn own_axes() -> [Axis; 7] {
     [
         MECHANISM
             .names(|| sending::WAYS.iter().map(|way| way.id).chain([tcp::ID]).collect())
             .help(
                 "how datagrams are sent: send(2), sendto(2) unconnected, sendmsg(2) of the fields, send(2) of each field with \
                  MSG_MORE, sendmmsg(2), UDP_SEGMENT, sendmmsg(2) of segmented sends, MSG_ZEROCOPY of a datagram and of segments, \
-                 linked requests of io_uring, copying and not; tcp_send: the same message over TCP, \
-                 which the others are held beside",
+                 linked requests of io_uring, copying and not; udp_stream_floor: what a stream over datagrams cannot do without \
+                 (segments, AES-128-GCM, acknowledgements), which is no QUIC; tcp_send: the same message over TCP. The last two \
+                 are held beside the others and never advised",
             )
             .default_on(Names(&["udp_send", "udp_sendmmsg", "udp_segment"])),
         RECEIVER
@@ -92,6 +94,7 @@ fn own_axes() -> [Axis; 6] {
         MESSAGES_PER_CALL.default_on(Ints(&[16])),
         SEGMENTS,
         axes::find(NODELAY.id),
+        floor::axis(),
         RATE.count(0, 100_000_000)
             .flag("datagram-rate", "datagrams a second")
             .words(&[("confirmed", 0)])
@@ -162,6 +165,9 @@ impl Probe for DatagramTransfer {
         available::options(point, true)?;
         if tcp::is(point) {
             return tcp::fits(point);
+        }
+        if floor::is(point) {
+            floor::fits(point)?;
         }
         fits_the_path(point)?;
         let trial = UdpSocket::bind("127.0.0.1:0").ok();
@@ -257,7 +263,8 @@ impl AxisRules for DatagramTransfer {
         match axis {
             _ if axis == MESSAGES_PER_CALL.id => way_of(point).is_some_and(way::SendWay::several),
             _ if axis == SEGMENTS.id => way_of(point).is_some_and(way::SendWay::segments),
-            _ if axis == RECEIVER.id => !tcp::is(point),
+            _ if axis == RECEIVER.id => !tcp::is(point) && !floor::is(point),
+            _ if axis == floor::ACKNOWLEDGE_EVERY.id => floor::is(point),
             _ if axis == NODELAY.id => tcp::is(point),
             _ if [MTU.id, OFFLOADS.id].contains(&axis) => Transfer.applies(axis, point),
             _ => true,
@@ -280,7 +287,7 @@ impl AxisRules for DatagramTransfer {
 impl Alternatives for DatagramTransfer {
     fn chosen(&self, axis: &str) -> bool {
         [MECHANISM, RECEIVER].iter().any(|own| own.id == axis)
-            || [MESSAGES_PER_CALL.id, SEGMENTS.id, NODELAY.id].contains(&axis)
+            || [MESSAGES_PER_CALL.id, SEGMENTS.id, NODELAY.id, floor::ACKNOWLEDGE_EVERY.id].contains(&axis)
     }
 
     /// At a rate of its own each may lose what it likes.
@@ -289,7 +296,7 @@ impl Alternatives for DatagramTransfer {
     }
 
     fn advised(&self, point: &Point) -> bool {
-        !tcp::is(point)
+        !tcp::is(point) && !floor::is(point)
     }
 
     fn takes_turns(&self, point: &Point) -> bool {

@@ -6,7 +6,7 @@ use super::pair::{End, Note};
 use super::places::NamespaceDrops;
 use super::sequence::DatagramSequence;
 use super::way::{self, NUMBER_BYTES, ReceiveWay, TakeDatagrams};
-use super::ring_ways;
+use super::{floor, ring_ways};
 use crate::mechanism::per_call;
 use crate::message;
 use crate::probe::Task;
@@ -153,8 +153,11 @@ pub struct DatagramSource {
 
 /// The receiver of a case beside this line.
 pub fn start(task: &Task, stream: &TcpStream) -> Result<DatagramSource> {
-    let id = task.point.text(super::RECEIVER).context("the point names no way to receive")?;
-    let way = find(id).with_context(|| format!("no way {id}"))?;
+    let named = || {
+        let id = task.point.text(super::RECEIVER).context("the point names no way to receive")?;
+        find(id).with_context(|| format!("no way {id}"))
+    };
+    let way = if floor::is(&task.point) { &floor::RECEIVE } else { named()? };
     let bytes = sending::message_bytes(task)?;
     let before = NamespaceDrops::now();
     let end = End::of(task, stream)?;

@@ -5,7 +5,7 @@
 use super::pair::{Credit, End, Note, PATIENCE};
 use super::places::NamespaceDrops;
 use super::way::{HandsOver, NUMBER_BYTES, SendCall, SendWay, number, number_all, segmented, segments_here};
-use super::{lent_ways, ring_ways};
+use super::{floor, lent_ways, ring_ways};
 use crate::mechanism::{self, Sender, Tally, contiguous, per_call};
 use crate::message::Message;
 use crate::probe::Task;
@@ -124,6 +124,7 @@ pub static WAYS: &[SendWay] = &[
     lent_ways::SEGMENT_ZEROCOPY,
     ring_ways::SEND,
     ring_ways::SEND_ZC,
+    floor::SEND,
 ];
 
 pub fn find(id: &str) -> Option<&'static SendWay> {

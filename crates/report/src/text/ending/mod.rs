@@ -58,14 +58,14 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
     let changes = super::latency_along::opening(m);
     let changes: Vec<&str> = changes.iter().map(|statement| statement.text.as_str()).collect();
     let changes = (!changes.is_empty()).then(|| changes.join(" "));
-    let beside = [super::placement::statement(m), super::beside_tcp::statement(m)];
+    let placement = super::placement::statement(m);
     Ending {
         trust: super::trust::headline(&analysis.trust),
         answer: super::own_operations::opening(m)
             .into_iter()
             .chain(answer)
             .chain(changes)
-            .chain(beside.into_iter().flatten().map(|statement| statement.text))
+            .chain(placement.into_iter().chain(super::beside_tcp::statements(m)).map(|said| said.text))
             .collect(),
         tables,
         left_out: [super::late::late_sentence(m), super::late::no_time(m), super::rulers::left_out(m.run)]
