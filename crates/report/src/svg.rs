@@ -20,7 +20,7 @@ const TICKS: f64 = 26.0;
 const INSET: f64 = 18.0;
 /// Room for one label at the end of a line, and of one of its characters in bold.
 const LABEL: f64 = 16.0;
-const CHARACTER: f64 = 7.3;
+const CHARACTER: f64 = 7.6;
 /// x labels that a plot has room for, side by side.
 const X_LABELS: usize = 9;
 
@@ -119,7 +119,7 @@ impl PlotFrame {
 }
 
 /// Classes that the style has for the room to the right.
-const MARGINS: usize = 14;
+const MARGINS: usize = 15;
 
 impl Plot {
     fn width(&self) -> f64 {
