@@ -46,8 +46,8 @@ pub fn highest(mut try_rate: impl FnMut(f64) -> Result<TriedRate>) -> Result<Opt
             (Some(holds), Some(loses)) if loses <= holds * NEAREST => break,
             (Some(holds), Some(loses)) => (holds * loses).sqrt(),
             (Some(holds), None) => 2.0 * holds.max(rate),
-            (None, _) if rate / 2.0 < LOWEST => break,
-            (None, _) => rate / 2.0,
+            (None, _) if rate <= LOWEST => break,
+            (None, _) => (rate / 2.0).max(LOWEST),
         };
     }
     Ok(holds.map(|rate| HighestRate { rate, sender_bound: false }))
