@@ -238,7 +238,7 @@ fn by_placement(seed: u64, cost: fn(&Point) -> f64) -> Run {
 
 /// A message over TCP costs so many times what a datagram does.
 pub fn beside_tcp(seed: u64, times: f64) -> Run {
-    let cost =
+    let cost: fn(&Point) -> f64 =
         if times > 1.0 { |p: &Point| smooth(p) * if is(p, "tcp_send") { 1.5 } else { 1.0 } } else { smooth };
     let synthetic = base(seed, cost);
     let mut cases = synthetic.cases();
