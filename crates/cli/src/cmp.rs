@@ -38,7 +38,7 @@ pub fn run(args: &CmpArgs, global: &Global, command: Vec<String>) -> Result<Exit
         seed: args.seed.unwrap_or_else(clock::monotonic_ns),
     };
     let mut record = match &args.out {
-        Some(out) => CommandRecord::Kept(begun(args, out, &commands, &options, command)?),
+        Some(out) => CommandRecord::Kept(Box::new(begun(args, out, &commands, &options, command)?)),
         None => CommandRecord::None,
     };
     let bar = progress::status_line(global);
@@ -108,7 +108,7 @@ fn begun(
 /// The record of what is measured, where one was asked for.
 enum CommandRecord {
     None,
-    Kept(RecordedRun),
+    Kept(Box<RecordedRun>),
     /// It could not be written on.
     Lost(anyhow::Error),
 }
