@@ -278,7 +278,7 @@ impl Spec {
         }
         let several = |entry: &ProbeSpec| {
             let probe = probe::find(&entry.probe).filter(|probe| probe.compared());
-            let given = probe.into_iter().flat_map(|probe| refine::axes_of_numbers(probe));
+            let given = probe.into_iter().flat_map(refine::axes_of_numbers);
             given
                 .filter(|axis| entry.values(axis, self.quick).len() > 1)
                 .map(|axis| axis.id.to_string())

@@ -77,8 +77,8 @@ impl MultishotReceive {
             self.take()?;
         }
         match self.ended.take() {
-            Some(code) if code != 0 => return Err(io::Error::from_raw_os_error(code)),
-            _ if self.pieces.is_empty() && !self.empty => return Err(io::ErrorKind::WouldBlock.into()),
+            Some(code) if code != 0 => Err(io::Error::from_raw_os_error(code)),
+            _ if self.pieces.is_empty() && !self.empty => Err(io::ErrorKind::WouldBlock.into()),
             _ => Ok(std::mem::take(&mut self.empty)),
         }
     }
