@@ -180,7 +180,8 @@ const syscost_exports syscost_object =
 "#
     );
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-    (write("work.c", &program), write("object.c", &object));
+    write("work.c", &program);
+    write("object.c", &object);
     let source = folder.path().join("object.c");
     let built = compiled(test, "gcc", source.to_str().unwrap(), &folder.path().join("object.so"), &[]);
     if built.is_none() {
