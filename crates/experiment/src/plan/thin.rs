@@ -26,7 +26,7 @@ const ROUNDS: u32 = 8;
 /// slower on a busy machine.
 const FOR_ROUNDS: f64 = 0.7;
 /// The same of rows that nobody compares: no copies of theirs are audited.
-const FOR_ROWS: f64 = 0.8;
+const FOR_ROWS: f64 = 0.6;
 /// Values of each axis of numbers before names go: the range stays visible.
 const ENDS: usize = 2;
 
