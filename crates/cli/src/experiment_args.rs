@@ -21,7 +21,7 @@ pub struct ExperimentArgs {
     #[arg(long, value_name = "TIME")]
     pub time_limit: Option<String>,
     /// Measure sizes and thread counts between those where the answer changes, in half as much time again
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub refine: bool,
     /// What starts a process elsewhere on paths rsh:HOST and rsh:HOST,HOST: a command in which {host} stands for the
     /// place, or ssh, srun, kubectl, docker, podman or nsenter [default: ssh]

@@ -146,7 +146,7 @@ fn what_is_lost_or_damaged_beside_the_samples_is_said() {
     assert!(warned(&path, "damaged_slices"));
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/runs/latency");
     let copy = tempfile::tempdir().unwrap();
-    for file in ["run.json", "samples.csv.gz"] {
+    for file in ["run.json.gz", "samples.csv.gz"] {
         fs::copy(recorded.join(file), copy.path().join(file)).unwrap();
     }
     assert!(warned(copy.path(), "lost_histograms"));

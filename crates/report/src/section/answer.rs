@@ -47,6 +47,8 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     let mut cards: Vec<AnswerCard> =
         warned.map(|said| AnswerCard { headlines: vec![said], ..AnswerCard::default() }).collect();
     cards.extend(one_question(m));
+    let own = text::own_operations::opening(m);
+    cards.extend((!own.is_empty()).then(|| AnswerCard { headlines: own, ..AnswerCard::default() }));
     cards.extend(layers(m));
     cards.extend(situations.map(card));
     let limits = text::latency::statements(latency, &Words::of(m.run));

@@ -2,22 +2,23 @@
 
 use super::OWN_OPERATIONS;
 use super::figures::times_within;
+use crate::Statement;
 use crate::material::Material;
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::own_operations::OwnRatio;
 use syscost_core::decide::Verdict;
 
-/// Pairs that a terminal names.
+/// Pairs that a terminal and the head of a page name.
 const NAMED: usize = 4;
 
 /// What a run says of them first.
-pub fn opening(m: &Material) -> Option<String> {
-    let answer = m.analysis.answers.iter().find(|answer| answer.question == OWN_OPERATIONS)?;
-    let of = answer.shown.iter().filter_map(|shown| match &shown.says {
-        Says::OwnOperations(ratio) => Some(sentence(ratio)),
+pub fn opening(m: &Material) -> Vec<Statement> {
+    let answers = m.analysis.answers.iter().filter(|answer| answer.question == OWN_OPERATIONS);
+    let of = answers.flat_map(|answer| &answer.shown).filter_map(|shown| match &shown.says {
+        Says::OwnOperations(ratio) => Some(Statement { text: sentence(ratio), cells: shown.cells.clone() }),
         _ => None,
     });
-    Some(of.take(NAMED).collect::<Vec<_>>().join(" "))
+    of.take(NAMED).collect()
 }
 
 /// `new costs 1.05x as much as old at sum_count=64.`

@@ -22,6 +22,7 @@ use syscost_analyze::limits::limiter::Limit;
 use syscost_analyze::trust::TrustFact;
 use syscost_analyze::whole::Analysis;
 use syscost_core::decide::Verdict;
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_report::text::words::Words;
 use syscost_report::text::{self, limits};
@@ -322,7 +323,8 @@ impl WalkedRun {
                 assert!(!["NaN", "inf ", "infx", "-0 %"].iter().any(|odd| text.contains(odd)), "{text}");
             }
         }
-        let moved = self.run.record.plan.cases.iter().any(|case| case.probe == "transfer");
+        let moves = |case: &Case| ["transfer", "datagram_transfer"].contains(&case.probe.as_str());
+        let moved = self.run.record.plan.cases.iter().any(moves);
         assert_eq!(limits::statement(&self.analysis.limiters).is_some(), moved);
     }
 }

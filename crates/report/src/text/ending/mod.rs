@@ -55,13 +55,16 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
     let told = dear.iter().take(OF_ROWS).chain(verdict.iter().take(usize::from(dear.is_empty())));
     let told: Vec<&str> = told.map(|statement| statement.text.as_str()).collect();
     let answer = (answers && !told.is_empty()).then(|| told.join(" "));
-    let changes = super::latency_along::opening(m);
-    let changes: Vec<&str> = changes.iter().map(|statement| statement.text.as_str()).collect();
-    let changes = (!changes.is_empty()).then(|| changes.join(" "));
+    let joined = |said: Vec<Statement>| {
+        let said: Vec<String> = said.into_iter().map(|statement| statement.text).collect();
+        (!said.is_empty()).then(|| said.join(" "))
+    };
+    let own = joined(super::own_operations::opening(m));
+    let changes = joined(super::latency_along::opening(m));
     let placement = super::placement::statement(m);
     Ending {
         trust: super::trust::headline(&analysis.trust),
-        answer: super::own_operations::opening(m)
+        answer: own
             .into_iter()
             .chain(answer)
             .chain(changes)
