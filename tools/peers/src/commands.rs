@@ -56,8 +56,19 @@ enum Said {
     Wrong,
 }
 
-/// A program's way to compare two commands: the log ratio of the second to the first with its interval, where it gives one.
-type Compares = fn(&CommandOptions, [&str; 2], &Path) -> Result<Option<[f64; 2]>>;
+/// What a program says of two commands.
+enum Told {
+    /// The interval of the log ratio of the second to the first.
+    Ratio([f64; 2]),
+    /// The same within [`SAME`] per cent.
+    Same,
+}
+
+/// What `cmp` calls the same, in per cent.
+const SAME: f64 = 3.0;
+
+/// A program's way to compare two commands; `None`: it does not tell.
+type Compares = fn(&CommandOptions, [&str; 2], &Path) -> Result<Option<Told>>;
 
 const PROGRAMS: [(&str, Compares); 2] = [("syscost cmp", by_cmp), ("hyperfine", by_hyperfine)];
 
@@ -117,8 +128,13 @@ fn pair_of(options: &CommandOptions, pair: usize, turned: bool) -> [String; 2] {
     [first, second]
 }
 
-fn said(ratio: Option<[f64; 2]>, difference: f64, turned: bool) -> Said {
-    let Some([low, high]) = ratio else { return Said::Undecided };
+fn said(told: Option<Told>, difference: f64, turned: bool) -> Said {
+    let [low, high] = match told {
+        None => return Said::Undecided,
+        Some(Told::Same) if difference <= SAME => return Said::Right,
+        Some(Told::Same) => return Said::Wrong,
+        Some(Told::Ratio(ends)) => ends,
+    };
     let (more, less) = (low > 0.0, high < 0.0);
     match (more || less, difference == 0.0) {
         (false, _) => Said::Undecided,
@@ -128,20 +144,25 @@ fn said(ratio: Option<[f64; 2]>, difference: f64, turned: bool) -> Said {
     }
 }
 
-/// What `cmp` decided; the interval of a verdict that is none ends at no difference.
-fn by_cmp(options: &CommandOptions, commands: [&str; 2], scratch: &Path) -> Result<Option<[f64; 2]>> {
+/// What `cmp` decided.
+fn by_cmp(options: &CommandOptions, commands: [&str; 2], scratch: &Path) -> Result<Option<Told>> {
     let out = scratch.join("cmp.json");
     let mut command = Command::new(&options.syscost);
     command.arg("cmp").args(["--shell", "none", "--time-limit", &format!("{}ms", options.limit.as_millis())]);
     let answer = answered(command.arg("--export-json").arg(&out).args(commands), &out)?;
     let wall = answer["comparisons"].as_array().into_iter().flatten().find(|one| one["metric"] == "wall");
     let wall = wall.context("cmp compared no wall times")?;
-    let decided = ["more", "less"].iter().any(|verdict| wall["verdict"] == *verdict);
     let end = |key: &str| wall[key].as_f64().map(f64::ln);
-    Ok(end("ci_low").zip(end("ci_high")).filter(|_| decided).map(|(low, high)| [low, high]))
+    Ok(match wall["verdict"].as_str() {
+        Some("same") => Some(Told::Same),
+        Some("more" | "less") => {
+            end("ci_low").zip(end("ci_high")).map(|(low, high)| Told::Ratio([low, high]))
+        }
+        _ => None,
+    })
 }
 
-fn by_hyperfine(_: &CommandOptions, commands: [&str; 2], scratch: &Path) -> Result<Option<[f64; 2]>> {
+fn by_hyperfine(_: &CommandOptions, commands: [&str; 2], scratch: &Path) -> Result<Option<Told>> {
     let out = scratch.join("hyperfine.json");
     let mut command = Command::new("hyperfine");
     let answer = answered(
@@ -160,7 +181,7 @@ fn by_hyperfine(_: &CommandOptions, commands: [&str; 2], scratch: &Path) -> Resu
     let [first, second] = [0, 1].map(|at| of(at).context("hyperfine exported no times"));
     let ((first, a), (second, b)) = (first?, second?);
     let half = SURE * (a + b).sqrt();
-    Ok(Some([second - first - half, second - first + half]))
+    Ok(Some(Told::Ratio([second - first - half, second - first + half])))
 }
 
 /// Runs a program to its end, and reads what it exported.
@@ -231,12 +252,15 @@ mod tests {
 
     #[test]
     fn a_planted_difference_is_found_or_not_and_nothing_else_is_right() {
-        let of = |ratio, difference, turned| said(ratio, difference, turned);
+        let of =
+            |ratio: Option<[f64; 2]>, difference, turned| said(ratio.map(Told::Ratio), difference, turned);
         assert_eq!(of(Some([0.01, 0.09]), 5.0, false), Said::Right);
         assert_eq!(of(Some([-0.09, -0.01]), 5.0, true), Said::Right);
         assert_eq!(of(Some([0.01, 0.09]), 5.0, true), Said::Wrong);
         assert_eq!(of(Some([0.01, 0.09]), 0.0, false), Said::Wrong);
         assert_eq!(of(Some([-0.01, 0.09]), 5.0, false), Said::Undecided);
         assert_eq!(of(None, 0.0, false), Said::Undecided);
+        assert_eq!(said(Some(Told::Same), 2.0, false), Said::Right);
+        assert_eq!(said(Some(Told::Same), 5.0, false), Said::Wrong);
     }
 }
