@@ -5,7 +5,7 @@
 
 use super::escape::visible;
 use super::flame::FLAME_NOTE;
-use super::sentence::{self, Targets, prose, sentence};
+use super::sentence::{self, Targets, linked, prose, sentence};
 use super::text::ending::figure::within;
 use super::{
     Block, Compared, ComparedWith, Diagram, Entry, Layer, Movement, Notice, Plot, PlotRoom, Report, Section,
@@ -66,7 +66,7 @@ fn answer(report: &Report, targets: &Targets) -> Markup {
                 @if !card.title.is_empty() { h2 { (visible(&card.title)) } }
                 @for said in &card.headlines { p { b { (prose(&said.text)) } } }
                 @if card.figures.is_empty() { @for said in &card.shown { p { (prose(&said.text)) } } }
-                @else { dl.figures { @for (what, figure) in &card.figures { dt { (visible(what)) } dd { (visible(figure)) } } } }
+                @else { dl.figures { @for of in &card.figures { dt { (visible(&of.what)) } dd { (linked(&of.figure, &of.cell, targets)) } } } }
                 @if !card.folded.is_empty() {
                     details { summary { (card.folded.len()) " more" }
                         @for said in &card.folded { div.said { (sentence(said, targets)) } }

@@ -192,10 +192,18 @@ pub struct AnswerCard {
     pub headlines: Vec<Statement>,
     pub shown: Vec<Statement>,
     /// What the page shows in the place of `shown`: what it is that costs, and how much.
-    pub figures: Vec<(String, String)>,
+    pub figures: Vec<CardFigure>,
     pub folded: Vec<Statement>,
     /// Where it holds.
     pub note: String,
+}
+
+/// What it is that costs, how much, and the cell that says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CardFigure {
+    pub what: String,
+    pub figure: String,
+    pub cell: CellRef,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,6 +7,7 @@ use crate::palette::{self, SHADES};
 use std::collections::BTreeMap;
 use syscost_analyze::compare::comparisons::{better_side, estimate};
 use syscost_analyze::compare::study::Study;
+use syscost_analyze::recommend::situation::Situation;
 use syscost_core::axis::{Point, Value};
 use syscost_core::decide::{Decision, Verdict};
 use syscost_core::sample::Better;
@@ -45,8 +46,8 @@ pub struct RivalWay {
     pub kind: &'static str,
     /// `None`: the figure has no room for it.
     pub style: Option<usize>,
-    /// Does somebody have to give it one buffer, so that it is no choice for fields?
-    pub is_control: bool,
+    /// May a reader choose it? What stands beside the ways is no choice, nor for fields a control that wants one buffer.
+    pub is_choice: bool,
     /// Does a call take several messages? They wait for one another, so that it is a choice of its own.
     pub batched: bool,
     own: Point,
@@ -167,7 +168,7 @@ impl<'a> RivalField<'a> {
     /// and its kin have one buffer to begin with, and are no choice for fields.
     pub fn unbeaten(&self, study: &Study, row: FieldRow, among: &[usize]) -> Vec<usize> {
         let better = study.comparisons.metric.better;
-        let free = among.iter().copied().filter(|way| !self.ways[*way].is_control);
+        let free = among.iter().copied().filter(|way| self.ways[*way].is_choice);
         let value = |way: usize| self.middle(way, study.comparisons.metric.id, row).map(|e| e.value);
         let known: Vec<(usize, f64)> = free.filter_map(|way| Some((way, value(way)?))).collect();
         if known.len() < 2 || better == Better::Neither {
@@ -267,7 +268,8 @@ fn field<'a>(layout: &'a Layout<'a>, title: String, members: &[usize], added: us
                     .and_then(syscost_measure::mechanism::find)
                     .map_or("", |m| m.about().title),
                 style: None,
-                is_control: probe.is_control(&case.point),
+                is_choice: probe.advised(&case.point)
+                    && (!probe.is_control(&case.point) || Situation::Anywhere.can_use(&case.point)),
                 batched: mechanism::per_call(&own) > 1,
                 own,
             });

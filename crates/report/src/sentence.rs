@@ -62,6 +62,16 @@ pub fn sentence(statement: &Statement, targets: &Targets) -> Markup {
     }
 }
 
+/// A figure that leads to its place, where it has one.
+pub fn linked(figure: &str, cell: &CellRef, targets: &Targets) -> Markup {
+    html! {
+        @match targets.place(cell) {
+            Some(to) => a href={"#" (id(&to))} { (visible(figure)) },
+            None => (visible(figure)),
+        }
+    }
+}
+
 /// The cases in order of mention, and how many more there are.
 fn links(cells: &[CellRef], targets: &Targets) -> (Vec<CaseLink>, usize) {
     let mut links: Vec<CaseLink> = Vec::new();

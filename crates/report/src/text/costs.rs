@@ -3,9 +3,9 @@
 //! The probes say which rows those are ([`syscost_measure::probe::row::Row::told_as`]); of a probe that names none the
 //! first measured row is taken. Figures are told in groups of one magnitude, in plan order.
 
-use crate::Statement;
 use crate::text::figures::{interval, rounded, times_within};
 use crate::text::words::{count, figure};
+use crate::{CardFigure, Statement};
 use std::collections::BTreeSet;
 use syscost_analyze::operations::Operation;
 use syscost_analyze::operations::accuracy::{FACTOR, Fits};
@@ -64,7 +64,7 @@ pub fn statements(operations: &[Operation], confidence: f64) -> Vec<Statement> {
 /// Figures of one magnitude, and the sentence that has them all.
 pub struct CostGroup {
     pub title: &'static str,
-    pub figures: Vec<(String, String)>,
+    pub figures: Vec<CardFigure>,
     pub said: Statement,
 }
 
@@ -130,11 +130,12 @@ pub fn predictions(fits: &Fits) -> Option<Statement> {
 fn cost_group(title: &'static str, group: &[(&Operation, String)]) -> Option<CostGroup> {
     let of = |(operation, name): &(&Operation, String)| {
         let measured = operation.measured?;
-        Some((name.clone(), hidden(operation).unwrap_or_else(|| figure(measured.value, measured.unit))))
+        let figure = hidden(operation).unwrap_or_else(|| figure(measured.value, measured.unit));
+        Some(CardFigure { what: name.clone(), figure, cell: operation.cell() })
     };
     let figures = group.iter().map(of).collect::<Option<Vec<_>>>()?;
-    let parts: Vec<String> = figures.iter().map(|(name, figure)| format!("{name} {figure}")).collect();
-    let cells = group.iter().map(|(operation, _)| operation.cell()).collect();
+    let parts: Vec<String> = figures.iter().map(|of| format!("{} {}", of.what, of.figure)).collect();
+    let cells = figures.iter().map(|of| of.cell.clone()).collect();
     let said = Statement { text: format!("{title}: {}.", parts.join("; ")), cells };
     (!figures.is_empty()).then_some(CostGroup { title, figures, said })
 }
