@@ -9,6 +9,9 @@ use std::process::{Command, Output};
 
 const HEADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/sys/include");
 const LIARS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/own/liars.c");
+/// Rivals of 4 KiB alone, for some seconds, into `run`.
+pub const SHORT_RUN: [&str; 11] =
+    ["--path", "loopback", "--size", "4K", "--threads", "1", "--time-limit", "8s", "--quiet", "--out", "run"];
 pub const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/own");
 
 /// Compiles a source to an object in this folder; `None`, with the reason, where there is no compiler.
@@ -201,21 +204,8 @@ fn a_way_takes_turns_with_the_built_in_ones_and_its_run_remembers_the_object() {
     let source = format!("{EXAMPLES}/rivals.c");
     let object = folder.path().join("rivals.so");
     let Some(object) = compiled("a_way_takes_turns", "gcc", &source, &object, &[]) else { return };
-    let axes = [
-        "--path",
-        "loopback",
-        "--size",
-        "4K",
-        "--threads",
-        "1",
-        "--time-limit",
-        "8s",
-        "--quiet",
-        "--out",
-        "run",
-    ];
     let rivals = ["run", "--mechanism", "send,./rivals.so:my_send,again=./rivals.so:my_sendmsg"];
-    let done = run(folder.path(), &[&rivals[..], &axes].concat());
+    let done = run(folder.path(), &[&rivals[..], &SHORT_RUN].concat());
     // 1: a round may fail on a machine that is busy with other tests.
     assert!(matches!(done.status.code(), Some(0 | 1)), "{}", said(&done));
     let record: Value =

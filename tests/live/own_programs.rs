@@ -1,6 +1,6 @@
 //! Programs of the user's own that take turns, as ways to send and as operations: what they cost, and what goes wrong.
 
-use super::own_code::{EXAMPLES, checked, compiled, failed, run};
+use super::own_code::{EXAMPLES, SHORT_RUN, checked, compiled, failed, run};
 use crate::common::{self, said};
 use serde_json::Value;
 use std::fs;
@@ -74,20 +74,7 @@ fn programs_take_turns_with_a_mechanism_and_cost_what_it_costs() {
         Ok(_) => rivals.push(format!("py=program:python3 {EXAMPLES}/turns.py")),
         Err(_) => common::skipped(test, "there is no python3"),
     }
-    let axes = [
-        "--path",
-        "loopback",
-        "--size",
-        "4K",
-        "--threads",
-        "1",
-        "--time-limit",
-        "8s",
-        "--quiet",
-        "--out",
-        "run",
-    ];
-    let done = run(folder.path(), &[&["run", "--mechanism", &rivals.join(",")][..], &axes].concat());
+    let done = run(folder.path(), &[&["run", "--mechanism", &rivals.join(",")][..], &SHORT_RUN].concat());
     // 1: a round may fail on a machine that is busy with other tests.
     assert!(matches!(done.status.code(), Some(0 | 1)), "{}", said(&done));
     let record: Value =

@@ -429,7 +429,7 @@ fn of_beside(option: clap::Arg) -> clap::Arg {
     if option.get_help_heading() == Some(BESIDE) { option.requires("beside") } else { option }
 }
 
-/// What `list` shows one of.
+/// The names that `list` takes.
 fn listed() -> Vec<&'static str> {
     let probes = probe::ALL.iter().map(|probe| probe.about().id);
     let ways = mechanism::ALL.iter().map(|way| way.about().id);

@@ -1,17 +1,16 @@
-//! What a datagram costs beside a TCP message of the same size, in turns: the plainest way over each, and the floor of a stream
-//! over datagrams where that was measured.
+//! Compares a datagram with a TCP message of the same size. The plainest way to send a datagram takes turns with TCP; so does the
+//! floor of a stream over datagrams, where it was measured.
 //!
 //! Each metric at each size is compared; the answers are corrected over all of these comparisons.
 
 use super::placement::{COST, SPEED};
 use super::{Evidence, Finding};
-use crate::answer::{AnswerVerdict, Caveat, CellRef};
 use crate::compare::Comparison;
 use crate::compare::comparisons::claims;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::compare::study::RIVALS;
-use crate::finding::{Answer, Says, Shown};
+use crate::finding::{Answer, Says};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::decide::Verdict;
@@ -47,7 +46,7 @@ impl Finding for BesideTcp {
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
-        let shown = |claim: &Comparison| {
+        let says = |claim: &Comparison| {
             let [datagram, message] =
                 [claim.a, claim.b].map(|case| evidence.run.case(case).map(|c| &c.point));
             let (datagram, message) = (datagram?, message?);
@@ -59,17 +58,9 @@ impl Finding for BesideTcp {
                 ratio: claim.seen_from(claim.a),
                 verdict: claim.decision.verdict,
             };
-            let cells = [claim.a, claim.b].map(|case| CellRef { case, metric: claim.metric });
-            Some(Shown::comparing(Says::BesideTcp(says), vec![claim.into()], cells.to_vec()))
+            Some(Says::BesideTcp(says))
         };
-        let shown: Vec<Shown> = claims.iter().filter_map(shown).collect();
-        let are =
-            |of: fn(&Verdict) -> bool| claims.iter().filter(|claim| of(&claim.decision.verdict)).count();
-        let open = are(|verdict| *verdict == Verdict::Undecided);
-        let differ = are(|verdict| matches!(verdict, Verdict::Less | Verdict::More));
-        let verdict = AnswerVerdict::at(differ, claims.len()).or_open(open > 0);
-        let open = Caveat::open(open, claims.len());
-        Answer::found(self.id(), verdict, shown, open.into_iter().collect())
+        Answer::of_claims(self.id(), &claims, says)
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {

@@ -7,6 +7,7 @@
 use crate::Problem;
 use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
 use crate::cells::Cells;
+use crate::compare::Comparison;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::compare::study::Study;
@@ -16,6 +17,7 @@ use crate::model::Model;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use syscost_core::axis::Value;
+use syscost_core::decide::Verdict;
 use syscost_experiment::run::Run;
 use syscost_host::remote::transport::words::quote;
 use syscost_measure::probe::transfer::axes::{self, PATH};
@@ -143,6 +145,26 @@ impl Answer {
         caveats: Vec<Caveat>,
     ) -> Answer {
         Answer { question, verdict, shown, caveats, lacks: None, command: None }
+    }
+
+    /// Whether pairs differ: what each of them shows, and how many are open.
+    pub fn of_claims(
+        question: &'static str,
+        claims: &[Comparison],
+        says: impl Fn(&Comparison) -> Option<Says>,
+    ) -> Answer {
+        let shown = |claim: &Comparison| {
+            let cells = [claim.a, claim.b].map(|case| CellRef { case, metric: claim.metric });
+            Some(Shown::comparing(says(claim)?, vec![claim.into()], cells.to_vec()))
+        };
+        let shown: Vec<Shown> = claims.iter().filter_map(shown).collect();
+        let are =
+            |of: fn(&Verdict) -> bool| claims.iter().filter(|claim| of(&claim.decision.verdict)).count();
+        let open = are(|verdict| *verdict == Verdict::Undecided);
+        let differ = are(|verdict| matches!(verdict, Verdict::Less | Verdict::More));
+        let verdict = AnswerVerdict::at(differ, claims.len()).or_open(open > 0);
+        let open = Caveat::open(open, claims.len());
+        Answer::found(question, verdict, shown, open.into_iter().collect())
     }
 
     pub fn not_measured(question: &'static str, lacks: Lack, command: impl Into<String>) -> Answer {

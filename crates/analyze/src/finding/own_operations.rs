@@ -3,12 +3,12 @@
 //! They took turns, so that rounds hold ratios. Answers are corrected over all pairs asked here.
 
 use super::{Evidence, Finding};
-use crate::answer::{AnswerVerdict, Caveat, CellRef, Lack};
+use crate::answer::Lack;
 use crate::compare::Comparison;
 use crate::compare::comparisons::claims;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
-use crate::finding::{Answer, Says, Shown};
+use crate::finding::{Answer, Says};
 use serde::Serialize;
 use syscost_core::axis::{NameAxis, Point};
 use syscost_core::decide::Verdict;
@@ -20,7 +20,7 @@ use syscost_measure::probe::own_operation::OWN_OPERATION;
 pub struct OwnRivals;
 
 const METRIC: &str = "cost";
-/// What has the user's own code among its values.
+/// The axes whose values name the user's own code.
 const AXES: [NameAxis; 2] = [OWN_OPERATION, OWN_COMMAND];
 
 /// Are values of this axis compared here?
@@ -62,7 +62,7 @@ impl Finding for OwnRivals {
         }
         let point = |case: usize| Some(&evidence.run.case(case)?.point);
         let named = |case: usize| AXES.iter().find_map(|axis| Some(point(case)?.text(*axis)?.to_string()));
-        let shown = |claim: &Comparison| {
+        let says = |claim: &Comparison| {
             let says = OwnRatio {
                 operation: named(claim.a)?,
                 other: named(claim.b)?,
@@ -71,22 +71,16 @@ impl Finding for OwnRivals {
                 ratio: claim.seen_from(claim.a),
                 verdict: claim.decision.verdict,
             };
-            let cells = [claim.a, claim.b].map(|case| CellRef { case, metric: claim.metric });
-            Some(Shown::comparing(Says::OwnOperations(says), vec![claim.into()], cells.to_vec()))
+            Some(Says::OwnOperations(says))
         };
-        let mut shown: Vec<Shown> = claims.iter().filter_map(shown).collect();
+        let mut answer = Answer::of_claims(self.id(), &claims, says);
         // Differences come first, because they are what was asked for.
-        shown.sort_by_key(|one| match &one.says {
+        answer.shown.sort_by_key(|one| match &one.says {
             Says::OwnOperations(OwnRatio { verdict: Verdict::Undecided, .. }) => 2,
             Says::OwnOperations(OwnRatio { verdict: Verdict::Same, .. }) => 1,
             _ => 0,
         });
-        let are =
-            |of: fn(&Verdict) -> bool| claims.iter().filter(|claim| of(&claim.decision.verdict)).count();
-        let open = are(|verdict| *verdict == Verdict::Undecided);
-        let differ = are(|verdict| matches!(verdict, Verdict::Less | Verdict::More));
-        let verdict = AnswerVerdict::at(differ, claims.len()).or_open(open > 0);
-        Answer::found(self.id(), verdict, shown, Caveat::open(open, claims.len()).into_iter().collect())
+        answer
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
@@ -108,6 +102,7 @@ fn asked(run: &Run) -> Vec<(&'static str, usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::Shown;
     use crate::synthetic::single_operations;
     use crate::whole::Analysis;
     use syscost_core::axis::Value;

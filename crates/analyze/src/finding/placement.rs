@@ -5,12 +5,11 @@
 
 pub use super::along::SPEED;
 use super::{Evidence, Finding};
-use crate::answer::{AnswerVerdict, Caveat, CellRef};
 use crate::compare::Comparison;
 use crate::compare::comparisons::claims;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
-use crate::finding::{Answer, Says, Shown};
+use crate::finding::{Answer, Says};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::decide::Verdict;
@@ -45,7 +44,7 @@ impl Finding for EndsPlaced {
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
-        let shown = |claim: &Comparison| {
+        let says = |claim: &Comparison| {
             let point = &evidence.run.case(claim.a)?.point;
             let says = PlacementCost {
                 ends: point.text(ENDS)?.to_string(),
@@ -54,17 +53,9 @@ impl Finding for EndsPlaced {
                 ratio: claim.seen_from(claim.a),
                 verdict: claim.decision.verdict,
             };
-            let cells = [claim.a, claim.b].map(|case| CellRef { case, metric: claim.metric });
-            Some(Shown::comparing(Says::Placement(says), vec![claim.into()], cells.to_vec()))
+            Some(Says::Placement(says))
         };
-        let shown: Vec<Shown> = claims.iter().filter_map(shown).collect();
-        let are =
-            |of: fn(&Verdict) -> bool| claims.iter().filter(|claim| of(&claim.decision.verdict)).count();
-        let open = are(|verdict| *verdict == Verdict::Undecided);
-        let differ = are(|verdict| matches!(verdict, Verdict::Less | Verdict::More));
-        let verdict = AnswerVerdict::at(differ, claims.len()).or_open(open > 0);
-        let open = Caveat::open(open, claims.len());
-        Answer::found(self.id(), verdict, shown, open.into_iter().collect())
+        Answer::of_claims(self.id(), &claims, says)
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {

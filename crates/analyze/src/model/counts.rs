@@ -86,7 +86,7 @@ pub struct Subject {
     pub sender_sleeps: Count,
 }
 
-/// Of a user's own code, as far as its counters say: each of its system calls is taken for one that sends.
+/// The account takes each system call that a user's own code counts for one that sends, because its counters say no more.
 fn unseen_handling(completions: Option<Count>) -> Handling {
     Handling { calls: 1, pieces: 1, packs: false, lends: completions.is_some_and(|count| count.n > 0.0) }
 }

@@ -61,7 +61,7 @@ pub fn stack<'f>(functions: impl DoubleEndedIterator<Item = &'f str>) -> CodeCla
         }
         waking = depth == 0 && END_WITHOUT_INTERRUPTS.contains(&name);
         match function(name) {
-            // What called the kernel does not say what it did there.
+            // A caller outside the kernel does not say what the kernel did for it.
             Some(CodeClass::Entry | CodeClass::User) if depth > 0 => return CodeClass::Other,
             Some(class) => return class,
             None => {}

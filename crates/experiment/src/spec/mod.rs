@@ -276,20 +276,13 @@ impl Spec {
         if self.refine.is_some() {
             return Ok(());
         }
-        let several = |entry: &ProbeSpec| {
-            let probe = probe::find(&entry.probe).filter(|probe| probe.compared());
-            let given = probe.into_iter().flat_map(refine::axes_of_numbers);
-            given
-                .filter(|axis| entry.values(axis, self.quick).len() > 1)
-                .map(|axis| axis.id.to_string())
-                .collect()
-        };
-        let axes: BTreeSet<String> = self
-            .probes
-            .iter()
-            .filter(|entry| !entry.ruler)
-            .flat_map(|entry| -> Vec<String> { several(entry) })
-            .collect();
+        let asked = self.probes.iter().filter(|entry| !entry.ruler);
+        let compared = asked.filter_map(|entry| Some((entry, probe::find(&entry.probe)?)));
+        let compared = compared.filter(|(_, probe)| probe.compared());
+        let numbers =
+            compared.flat_map(|(entry, probe)| refine::axes_of_numbers(probe).map(move |axis| (entry, axis)));
+        let several = numbers.filter(|(entry, axis)| entry.values(axis, self.quick).len() > 1);
+        let axes: BTreeSet<String> = several.map(|(_, axis)| axis.id.to_string()).collect();
         if axes.is_empty() {
             return Err(SpecError::Value(
                 "nothing here is compared at several sizes or thread counts: name some, such as --size 4K,64K".into(),

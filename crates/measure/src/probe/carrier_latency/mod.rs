@@ -11,9 +11,9 @@ use super::rights::Rights;
 use super::streaming::{self, RECEIVER};
 use super::tcp_latency::carrier::{LatencyCarrier, OVER_TCP};
 use super::tcp_latency::{self, TcpLatency, axes};
-use super::transfer::{Transfer, available, far};
+use super::transfer::{Transfer, far};
 use super::{Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing};
-use crate::message::{self, FIELDS};
+use crate::message::FIELDS;
 use crate::probe::transfer::axes::{
     ALIGNMENT, LOOPBACK, MECHANISM, MESSAGE_BYTES, MTU, OFFLOADS, PATH, PLACEMENT, SOCKET_BUFFER_BYTES,
     THREADS,
@@ -109,16 +109,7 @@ impl Probe for CarrierLatency {
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        message::fits(point)?;
-        point.text(PATH).map_or(Ok(()), available::path)?;
-        point.text(PLACEMENT).map_or(Ok(()), available::placement)?;
-        if far::host(point).is_some() {
-            return Err(Unavailable {
-                reason: "latency by carrier is measured between processes of one host".into(),
-                remedy: "name a path between two namespaces, or loopback".into(),
-            });
-        }
-        available::options(point, true)?;
+        far::on_one_host(point, "latency by carrier is")?;
         let Some(row) = carrier(point) else { return Ok(()) };
         if row.within_a_namespace && point.text(PATH).is_some_and(|path| path != LOOPBACK) {
             return Err(Unavailable {

@@ -20,13 +20,13 @@ pub mod way;
 use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER as RECEIVES, sending as streams, threads};
 use super::transfer::block::{self, BlockCarrier};
-use super::transfer::{Transfer, available, axes, connection, far, metrics};
+use super::transfer::{Transfer, axes, connection, far, metrics};
 use super::{
     Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, metrics,
     quantities,
 };
 use crate::mechanism::{MESSAGES_PER_CALL, SEGMENTS, per_call, segments};
-use crate::message::{self, FIELDS};
+use crate::message::FIELDS;
 use crate::probe::transfer::axes::{
     ALIGNMENT, MESSAGE_BYTES, MTU, NODELAY, OFFLOADS, PATH, PLACEMENT, SOCKET_BUFFER_BYTES, THREADS,
 };
@@ -153,16 +153,7 @@ impl Probe for DatagramTransfer {
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        message::fits(point)?;
-        point.text(PATH).map_or(Ok(()), available::path)?;
-        point.text(PLACEMENT).map_or(Ok(()), available::placement)?;
-        if far::host(point).is_some() {
-            return Err(Unavailable {
-                reason: "datagrams are measured between processes of one host".into(),
-                remedy: "name a path between two namespaces, or loopback".into(),
-            });
-        }
-        available::options(point, true)?;
+        far::on_one_host(point, "datagrams are")?;
         if tcp::is(point) {
             return tcp::fits(point);
         }

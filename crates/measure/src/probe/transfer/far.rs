@@ -3,6 +3,7 @@
 use super::available;
 use super::axes::{self, CONGESTION_CONTROL, MECHANISM, PATH, PLACEMENT, RECEIVER, SOCKET_BUFFER_BYTES};
 use crate::mechanism;
+use crate::message;
 use crate::receiver as receivers;
 use crate::receiver::options::{BUSY_POLL, LOW_WATER};
 use syscost_core::axis::{Point, Value};
@@ -25,6 +26,21 @@ pub fn both(point: &Point) -> bool {
 /// The host on the far side of this point's path.
 pub fn host(point: &Point) -> Option<&str> {
     point.text(PATH).filter(|path| target::is_meant(path))
+}
+
+/// What any message between two processes of one host needs: its fields, the path, CPUs, and options of sockets. `measured` is the
+/// beginning of the sentence that refuses another host.
+pub fn on_one_host(point: &Point, measured: &str) -> Result<(), Unavailable> {
+    message::fits(point)?;
+    point.text(PATH).map_or(Ok(()), available::path)?;
+    point.text(PLACEMENT).map_or(Ok(()), available::placement)?;
+    if host(point).is_some() {
+        return Err(Unavailable {
+            reason: format!("{measured} measured between processes of one host"),
+            remedy: "name a path between two namespaces, or loopback".into(),
+        });
+    }
+    available::options(point, true)
 }
 
 /// Over this path, with what is usual of the rest.
