@@ -41,6 +41,53 @@ fn several_threads_each_have_a_pair_of_their_own() {
 }
 
 #[test]
+fn threads_may_share_a_port_and_datagrams_may_be_larger_than_the_path_takes() {
+    let usual = [("threads", "1,3"), ("path", "loopback"), ("placement", "none"), ("reuseport", "on,off")];
+    let ways = [("mechanism", "udp_send,udp_sendto,udp_segment"), ("receiver", RECEIVERS), ("size", "300")];
+    all_verify("datagram_transfer", &[&ways[..], &usual[..]].concat());
+    let large = [
+        ("mechanism", "udp_send,udp_sendmmsg,udp_zerocopy"),
+        ("receiver", "udp_recv,udp_recvmmsg"),
+        ("size", "65507"),
+        ("batch", "3"),
+        ("fragments", "on"),
+    ];
+    all_verify("datagram_transfer", &[&large[..], &[("path", "loopback"), ("placement", "none")]].concat());
+}
+
+#[test]
+fn a_datagram_beyond_the_mtu_goes_in_fragments_where_they_are_allowed() {
+    let Some(pair) = Pair::new("fragments") else { return };
+    for (fragments, whole) in [("off", false), ("on", true)] {
+        let folder = tempfile::tempdir().expect("a scratch directory");
+        let axes = format!(
+            "mechanism = \"udp_send\"\nreceiver = \"udp_recv\"\nsize = 8000\nfragments = \"{fragments}\""
+        );
+        let done = run(folder.path(), &pair.path(), &axes);
+        let said = common::said(&done);
+        assert_eq!(done.status.success(), whole, "{said}");
+        let failures = recorded(folder.path()).record.failures;
+        let told = failures.iter().any(|why| format!("{why:?}").contains("larger than the path's MTU"));
+        assert_eq!(told, !whole, "{failures:?}");
+    }
+    let counted = Command::new("ip")
+        .args(["netns", "exec", &pair.0[0], "cat", "/proc/net/snmp"])
+        .output()
+        .expect("ip(8)");
+    let text = String::from_utf8_lossy(&counted.stdout).into_owned();
+    let [names, counts] = [0, 1].map(|at| {
+        text.lines()
+            .filter(|line| line.starts_with("Ip:"))
+            .nth(at)
+            .expect("both lines")
+            .split(' ')
+            .collect::<Vec<_>>()
+    });
+    let at = names.iter().position(|name| *name == "FragCreates").expect("the counter");
+    assert_ne!(counts[at], "0", "the kernel cut them");
+}
+
+#[test]
 fn a_tcp_message_is_held_beside_datagrams_and_never_advised() {
     all_verify(
         "datagram_transfer",

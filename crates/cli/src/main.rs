@@ -59,7 +59,7 @@ use syscost_harness::worker::launch;
 use syscost_host::remote::agent;
 use syscost_host::{cleaner, namespaces};
 use syscost_lab::guest;
-use syscost_measure::probe::transfer::far;
+use syscost_measure::probe::datagram_transfer::elsewhere;
 use syscost_measure::worker::{child, describe};
 use syscost_sys::signals;
 
@@ -72,7 +72,7 @@ const ROLES: &[Role] = &[
     (launch::WORKER_SUBCOMMAND, child::main),
     (describe::SUBCOMMAND, describe::main),
     (namespaces::HOLDER_SUBCOMMAND, namespaces::holder_main),
-    (agent::SUBCOMMAND, || agent::main(launch::WORKER_SUBCOMMAND, far::allows)),
+    (agent::SUBCOMMAND, || agent::main(launch::WORKER_SUBCOMMAND, elsewhere::allows)),
     (cleaner::SUBCOMMAND, cleaner::main),
     (guest::SUBCOMMAND, guest::main),
     (IDLE, || signals::idle().map_or(1, |()| 0)),

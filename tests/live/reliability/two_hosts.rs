@@ -150,6 +150,27 @@ fn every_probe_with_a_path_goes_there() {
 
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
+fn datagrams_go_there_and_latency_by_carrier_stays_here() {
+    let Some(hosts) = Hosts::new("two_hosts::datagrams") else { return };
+    let path = hosts.path();
+    let ways = ["--receiver", "udp_recv,udp_gro,udp_io_uring_recv", "--size", "64", "--path", &path];
+    for (probe, mechanisms) in [
+        ("datagram_transfer", "udp_send,udp_segment,udp_io_uring_send,tcp_send,udp_stream_floor"),
+        ("datagram_limit", "udp_send,udp_segment"),
+    ] {
+        let asked = hosts.far_was_asked();
+        let arguments = [&["check", probe, "--quick", "--mechanism", mechanisms], &ways[..]].concat();
+        let output = hosts.run(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
+        assert!(hosts.far_was_asked() - asked >= 3, "measured on one host: {}", common::said(&output));
+    }
+    let unknown = hosts.run(&["check", "carrier_latency", "--mechanism", "udp_send", "--path", &path]);
+    assert!(common::said(&unknown).contains("between processes of one host"), "{}", common::said(&unknown));
+    hosts.far_is_empty(SOON);
+}
+
+#[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_host_that_refuses_us_is_an_answer_with_a_remedy() {
     let Some(hosts) = Hosts::new("two_hosts::refuses") else { return };
     let path = hosts.path();

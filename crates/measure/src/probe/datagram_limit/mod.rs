@@ -54,7 +54,6 @@ impl Probe for DatagramLimit {
             source: "RFC 2544 (throughput); udp(7)",
             roles: streaming::ROLES,
             far_role: Some(RECEIVES),
-            here_only: true,
             axis_rules: Some(&DatagramLimit),
             alternatives: Some(&DatagramLimit),
             ..ProbeAbout::DEFAULTS

@@ -100,6 +100,13 @@ impl Loss {
             .filter(|(count, _)| *count > 0)
             .map(|(count, place)| format!("{count} {place}"))
             .collect();
+        if self.sent > 0 && self.in_no_counter == self.sent {
+            return Err(format!(
+                "none of {} datagrams came, and no counter of either side has them: a firewall on the way may pass TCP and drop \
+                 UDP; let UDP through to every port of the receiver, or use --path loopback",
+                self.sent
+            ));
+        }
         let places = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
         Err(format!(
             "of {} datagrams {} were lost, {} came twice and {} with another length{places}; ways are compared where nothing is \
@@ -156,6 +163,8 @@ mod tests {
         assert_eq!((loss.full, loss.checksum, loss.queue, loss.in_no_counter), (3, 1, 5, 1));
         assert!(loss.none().unwrap_err().contains("3 by the receiver's full socket buffer, 1 by a wrong"));
         assert_eq!(account(100.0, 10_000.0, &[(SENT, 100.0)], 0).unwrap().none(), Ok(()));
+        let nothing = account(100.0, 10_000.0, &[(SENT, 100.0), (LOST, 100.0)], 0).unwrap();
+        assert!(nothing.none().unwrap_err().contains("may pass TCP and drop UDP"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! connection: over it the receiver confirms what has come. Every datagram has a number: what is lost, doubled, late or cut
 //! is counted, and what is lost is looked for in the kernel's counters.
 
+pub mod elsewhere;
 pub mod floor;
 mod lent_ways;
 mod loss;
@@ -20,7 +21,7 @@ pub mod way;
 use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER as RECEIVES, sending as streams, threads};
 use super::transfer::block::{self, BlockCarrier};
-use super::transfer::{Transfer, axes, connection, far, metrics};
+use super::transfer::{Transfer, axes, connection, far, held, metrics};
 use super::{
     Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, metrics,
     quantities,
@@ -30,6 +31,7 @@ use crate::message::FIELDS;
 use crate::probe::transfer::axes::{
     ALIGNMENT, MESSAGE_BYTES, MTU, NODELAY, OFFLOADS, PATH, PLACEMENT, SOCKET_BUFFER_BYTES, THREADS,
 };
+use crate::receiver::options::BUSY_POLL;
 use anyhow::Result;
 pub use loss::Loss;
 use loss::{
@@ -37,8 +39,7 @@ use loss::{
     SOCKET_DROPS, TRUNCATED, WINDOW,
 };
 use std::collections::BTreeMap;
-use std::net::{Shutdown, TcpStream, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::net::{Shutdown, TcpStream};
 use syscost_core::axis::DefaultValues::{Ints, Names};
 use syscost_core::axis::{Axis, IntAxis, NameAxis, Point, Value};
 use syscost_core::sample::{Metric, Quantity, Sample};
@@ -50,6 +51,10 @@ pub struct DatagramTransfer;
 const MECHANISM: NameAxis = axes::MECHANISM;
 const RECEIVER: NameAxis = axes::RECEIVER;
 pub const RATE: IntAxis = IntAxis::new("datagram_rate");
+/// Datagrams beyond the path's MTU.
+const FRAGMENTS: NameAxis = NameAxis::new("fragments");
+/// SO_REUSEPORT.
+const REUSEPORT: NameAxis = NameAxis::new("reuseport");
 /// Of a search: how many of a million may be lost.
 pub const LOST_PER_MILLION: IntAxis = IntAxis::new("lost_per_million");
 
@@ -75,7 +80,7 @@ fn rate(point: &Point) -> Option<u64> {
     point.int(RATE).filter(|rate| *rate > 0)
 }
 
-fn own_axes() -> [Axis; 7] {
+fn own_axes() -> [Axis; 10] {
     [
         MECHANISM
             .names(|| sending::WAYS.iter().map(|way| way.id).chain([tcp::ID]).collect())
@@ -95,6 +100,21 @@ fn own_axes() -> [Axis; 7] {
         SEGMENTS,
         axes::find(NODELAY.id),
         floor::axis(),
+        FRAGMENTS
+            .switch()
+            .help(
+                "on: a datagram may be larger than the path's MTU, and the kernel cuts it into fragments; off: such a datagram \
+                 is refused (IP_MTU_DISCOVER)",
+            )
+            .default_on(Names(&["off"])),
+        REUSEPORT
+            .switch()
+            .help(
+                "on: the receivers of all threads share one port (SO_REUSEPORT), each connected to its sender; off: each has a \
+                 port of its own",
+            )
+            .default_on(Names(&["off"])),
+        BUSY_POLL,
         RATE.count(0, 100_000_000)
             .flag("datagram-rate", "datagrams a second")
             .words(&[("confirmed", 0)])
@@ -140,7 +160,6 @@ impl Probe for DatagramTransfer {
             source: "udp(7), sendmmsg(2), recvmmsg(2)",
             roles: streaming::ROLES,
             far_role: Some(RECEIVES),
-            here_only: true,
             axis_rules: Some(&DatagramTransfer),
             alternatives: Some(&DatagramTransfer),
             ..ProbeAbout::DEFAULTS
@@ -153,18 +172,13 @@ impl Probe for DatagramTransfer {
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        far::on_one_host(point, "datagrams are")?;
         if tcp::is(point) {
-            return tcp::fits(point);
-        }
-        if floor::is(point) {
+            tcp::fits(point)?;
+        } else if floor::is(point) {
             floor::fits(point)?;
         }
         fits_the_path(point)?;
-        let trial = UdpSocket::bind("127.0.0.1:0").ok();
-        let Some(socket) = trial.as_ref().map(AsRawFd::as_raw_fd) else { return Ok(()) };
-        way_of(point).map_or(Ok(()), |way| (way.available)(socket))?;
-        point.text(RECEIVER).and_then(receiving::find).map_or(Ok(()), |way| (way.available)(socket))
+        elsewhere::asked(point)
     }
 
     fn needs(&self, point: &Point) -> Needs {
@@ -214,7 +228,11 @@ impl Probe for DatagramTransfer {
             sample.quantities.extend(loss.quantities());
             sample
         };
-        Ok(pairs.map(sample).collect())
+        let mut samples: Vec<Sample> = pairs.map(sample).collect();
+        if far::host(point).is_some() {
+            held::held(point, reports, &mut samples)?;
+        }
+        Ok(samples)
     }
 
     fn timing(&self, point: &Point, base: Timing) -> Timing {
@@ -230,13 +248,15 @@ fn way_of(point: &Point) -> Option<&'static way::SendWay> {
 pub fn fits_the_path(point: &Point) -> Result<(), Unavailable> {
     let Some(bytes) = point.int(MESSAGE_BYTES) else { return Ok(()) };
     // Where nobody sets up the path, the kernel says it.
-    let most = point.int(MTU).map_or(LARGEST, |mtu| mtu - HEADERS);
+    let most = point.int(MTU).filter(|_| !point.on(FRAGMENTS)).map_or(LARGEST, |mtu| mtu - HEADERS);
     if bytes > most {
+        let (room, remedy) = match most {
+            LARGEST => ("a datagram holds", format!("--size {most}")),
+            _ => ("the path's MTU leaves", format!("--size {most}, a larger --mtu, or --fragments on")),
+        };
         return Err(Unavailable {
-            reason: format!(
-                "a datagram of {bytes} bytes is larger than the {most} that the path's MTU leaves"
-            ),
-            remedy: format!("--size {most}, or a larger --mtu"),
+            reason: format!("a datagram of {bytes} bytes is larger than the {most} that {room}"),
+            remedy,
         });
     }
     let together = bytes.saturating_mul(segments(point));
@@ -257,13 +277,19 @@ impl AxisRules for DatagramTransfer {
             _ if axis == RECEIVER.id => !tcp::is(point) && !floor::is(point),
             _ if axis == floor::ACKNOWLEDGE_EVERY.id => floor::is(point),
             _ if axis == NODELAY.id => tcp::is(point),
+            _ if axis == FRAGMENTS.id => {
+                way_of(point).is_some_and(|way| !way.segments()) && !floor::is(point)
+            }
+            _ if axis == REUSEPORT.id => !tcp::is(point),
+            _ if axis == BUSY_POLL.id => !tcp::is(point) && !floor::is(point),
             _ if [MTU.id, OFFLOADS.id].contains(&axis) => Transfer.applies(axis, point),
             _ => true,
         }
     }
 
     fn decides(&self, axis: &str, point: &Point) -> bool {
-        [MESSAGE_BYTES.id, MTU.id, SEGMENTS.id, RATE.id].contains(&axis) || Transfer.decides(axis, point)
+        [MESSAGE_BYTES.id, MTU.id, SEGMENTS.id, RATE.id, FRAGMENTS.id].contains(&axis)
+            || Transfer.decides(axis, point)
     }
 
     fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
@@ -277,8 +303,9 @@ impl AxisRules for DatagramTransfer {
 
 impl Alternatives for DatagramTransfer {
     fn chosen(&self, axis: &str) -> bool {
-        [MECHANISM, RECEIVER].iter().any(|own| own.id == axis)
-            || [MESSAGES_PER_CALL.id, SEGMENTS.id, NODELAY.id, floor::ACKNOWLEDGE_EVERY.id].contains(&axis)
+        let names = [MECHANISM, RECEIVER, NODELAY, FRAGMENTS, REUSEPORT];
+        names.iter().any(|own| own.id == axis)
+            || [MESSAGES_PER_CALL.id, SEGMENTS.id, floor::ACKNOWLEDGE_EVERY.id, BUSY_POLL.id].contains(&axis)
     }
 
     /// At a rate of its own each may lose what it likes.

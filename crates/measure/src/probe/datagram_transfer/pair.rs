@@ -8,7 +8,7 @@ use crate::probe::Task;
 use crate::probe::streaming::{RECEIVER, sending};
 use crate::probe::transfer::connection::ALWAYS;
 use anyhow::{Context, Result};
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
@@ -53,22 +53,33 @@ impl End {
         // A confirmation that Nagle's algorithm or a pacer holds back would be waited for.
         NODELAY.tried(line.set_nodelay(true));
         nothing_paces(&line);
-        let mut own = line.local_addr()?;
-        own.set_port(0);
-        let socket = UdpSocket::bind(own).with_context(|| format!("cannot bind a UDP socket to {own}"))?;
-        datagram::refuse_fragments(socket.as_raw_fd(), own.is_ipv6())
-            .context("cannot set IP_MTU_DISCOVER")?;
         let receives = task.role == RECEIVER;
+        let shares = receives && task.point.on(super::REUSEPORT);
+        let socket = bound(line.local_addr()?, shares)?;
+        if !task.point.on(super::FRAGMENTS) {
+            datagram::refuse_fragments(socket.as_raw_fd(), line.local_addr()?.is_ipv6())
+                .context("cannot set IP_MTU_DISCOVER")?;
+        }
         let buffer_bytes = if receives { receive_buffer(&socket, task)? } else { 0 };
         let fitting = buffer_bytes / charged(sending::message_bytes(task)?);
         let said = [u64::from(socket.local_addr()?.port()), fitting.min(MOST_OUTSTANDING)];
-        line.write_all(&said.map(u64::to_le_bytes).concat())
-            .context("cannot tell the other side the port")?;
+        let tell = |mut line: &TcpStream| {
+            line.write_all(&said.map(u64::to_le_bytes).concat())
+                .context("cannot tell the other side the port")
+        };
+        // A sender that knew a shared port before its receiver is connected might reach another thread's.
+        if !shares {
+            tell(&line)?;
+        }
         let mut heard = [0; 16];
         line.read_exact(&mut heard).context("the other side told no port")?;
         let word = |at: usize| u64::from_le_bytes(heard[8 * at..][..8].try_into().expect("eight bytes"));
         let mut peer = line.peer_addr()?;
         peer.set_port(word(0) as u16);
+        if shares {
+            socket.connect(peer).context("cannot connect a UDP socket")?;
+            tell(&line)?;
+        }
         line.set_read_timeout(Some(LOOK)).context("cannot set SO_RCVTIMEO")?;
         let look = task.point.int(super::LOST_PER_MILLION).map_or(LOOK, |_| QUIET);
         socket.set_read_timeout(Some(look)).context("cannot set SO_RCVTIMEO")?;
@@ -95,6 +106,19 @@ impl End {
     pub fn connect(&self) -> io::Result<()> {
         self.socket.connect(self.peer)
     }
+}
+
+/// At a free port of the line's address, or at the port of the line itself, which all lines of a receiver have.
+fn bound(line: SocketAddr, shares: bool) -> Result<UdpSocket> {
+    let mut own = line;
+    own.set_port(if shares { line.port() } else { 0 });
+    let bind = || {
+        let socket = Socket::new(Domain::for_address(own), Type::DGRAM, None)?;
+        socket.set_reuse_port(shares)?;
+        socket.bind(&own.into())?;
+        Ok::<_, io::Error>(socket.into())
+    };
+    bind().with_context(|| format!("cannot bind a UDP socket to {own}"))
 }
 
 /// A congestion control that sends at once; an ordinary user may set what every kernel has.

@@ -13,6 +13,7 @@ use crate::probe::Task;
 use crate::probe::streaming::receiving::{Source, SourceCounts};
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::axes::THREADS;
+use crate::receiver::options;
 use anyhow::{Context, Result, anyhow, ensure};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -162,6 +163,7 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<DatagramSource> {
     let before = NamespaceDrops::now();
     let end = End::of(task, stream)?;
     end.connect().context("cannot connect a UDP socket")?;
+    options::apply(end.fd(), &task.point)?;
     let taken = (way.start)(&end, bytes as usize, &task.point)
         .map_err(|error| threads::cannot_start(way.id, error))?;
     let call = per_call(&task.point);

@@ -28,19 +28,26 @@ pub fn host(point: &Point) -> Option<&str> {
     point.text(PATH).filter(|path| target::is_meant(path))
 }
 
-/// What any message between two processes of one host needs: its fields, the path, CPUs, and options of sockets. `measured` is the
-/// beginning of the sentence that refuses another host.
-pub fn on_one_host(point: &Point, measured: &str) -> Result<(), Unavailable> {
+/// What any message between two processes needs where they are: its fields, the path, CPUs, and options of sockets.
+pub fn ends(point: &Point) -> Result<(), Unavailable> {
     message::fits(point)?;
     point.text(PATH).map_or(Ok(()), available::path)?;
-    point.text(PLACEMENT).map_or(Ok(()), available::placement)?;
+    if !both(point) {
+        point.text(PLACEMENT).map_or(Ok(()), available::placement)?;
+        available::options(point, host(point).is_none())?;
+    }
+    asked(point)
+}
+
+/// The same of processes of one host. `measured` is the beginning of the sentence that refuses another one.
+pub fn on_one_host(point: &Point, measured: &str) -> Result<(), Unavailable> {
     if host(point).is_some() {
         return Err(Unavailable {
             reason: format!("{measured} measured between processes of one host"),
             remedy: "name a path between two namespaces, or loopback".into(),
         });
     }
-    available::options(point, true)
+    ends(point)
 }
 
 /// Over this path, with what is usual of the rest.
