@@ -229,21 +229,9 @@ impl ZerocopyRing {
         Ok(())
     }
 
-    /// Takes the notifications that are there, without blocking; says whether there were any.
     fn reap(&mut self) -> io::Result<bool> {
         self.since_reap = 0;
-        let mut any = false;
-        while !self.completions.is_empty() {
-            self.tally.system_calls += 1;
-            let Some(completion) = socket::completion(self.socket)? else { break };
-            any = true;
-            let count = self.completions.complete(completion)?;
-            self.tally.completions += count;
-            if completion.copied {
-                self.tally.completions_copied += count;
-            }
-        }
-        Ok(any)
+        self.completions.reap(self.socket, &mut self.tally)
     }
 
     /// Sleeps until at least one notification has been taken.
@@ -348,8 +336,24 @@ impl PendingSends {
         self.slots.extend((0..calls).map(|_| Some(slot)));
     }
 
+    /// Takes the notifications that are there, without blocking; says whether there were any.
+    #[inline]
+    pub fn reap(&mut self, socket: RawFd, tally: &mut Tally) -> io::Result<bool> {
+        let mut any = false;
+        while !self.is_empty() {
+            tally.system_calls += 1;
+            let Some(completion) = socket::completion(socket)? else { break };
+            any = true;
+            let copied = completion.copied;
+            let count = self.complete(completion)?;
+            tally.completions += count;
+            tally.completions_copied += if copied { count } else { 0 };
+        }
+        Ok(any)
+    }
+
     /// Marks a range complete; returns how many sends it newly completed.
-    pub fn complete(&mut self, completion: socket::Completion) -> io::Result<u64> {
+    fn complete(&mut self, completion: socket::Completion) -> io::Result<u64> {
         let start = completion.first.wrapping_sub(self.oldest) as usize;
         let mut newly = 0;
         for i in start..start.saturating_add(completion.count() as usize) {

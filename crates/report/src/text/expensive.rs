@@ -12,13 +12,13 @@ const WIDE: f64 = 2.0;
 
 pub fn headline(expense: &Expense) -> String {
     match expense {
-        Expense::Dear { dear: 0, .. } => "No row surely costs more than twice what its parts predict.".into(),
+        Expense::Dear { dear: 0, .. } => "No row surely costs over twice its prediction.".into(),
         Expense::Dear { rows, dear, of, .. } => {
             let worst = rows
                 .first()
                 .map(|row| format!(", most {}: {}", name(&row.probe, &row.place), times_within(&row.ratio)));
             format!(
-                "{dear} of {} surely cost more than twice what their parts predict{}.",
+                "{dear} of {} surely cost over twice their prediction{}.",
                 count(*of, "row"),
                 worst.unwrap_or_default()
             )

@@ -8,11 +8,11 @@ fn size(bytes: f64) -> String {
     Unit::Bytes.format(bytes)
 }
 
-/// `The file cache held 112 MiB to 120 MiB of 128 MiB available: reads of 4 KiB cost 0.4 us below and 1.8 us above.`
+/// `The file cache held 112 MiB to 120 MiB of 128 MiB available: reads of 4 KiB cost 0.4 us, and 1.8 us beyond.`
 pub fn headline(room: &HeldRoom) -> String {
     let cost = |ns: f64| figure(ns, Unit::Nanoseconds);
     format!(
-        "{} held {} to {} of {} available: {} cost {} below and {} above.",
+        "{} held {} to {} of {} available: {} cost {}, and {} beyond.",
         capital(room.holder),
         // Sizes that were measured are not rounded as figures are.
         size(room.held),

@@ -62,50 +62,40 @@ impl LentDatagrams {
         Ok(Box::new(LentDatagrams { socket, each, slots, pending, next: 0, tally: Tally::default() }))
     }
 
-    /// Takes the notifications that are there; returns the system calls.
-    fn reap(&mut self) -> io::Result<u64> {
-        let mut calls = 0;
-        while !self.pending.is_empty() {
-            calls += 1;
-            let Some(completion) = socket::completion(self.socket)? else { break };
-            let count = self.pending.complete(completion)?;
-            self.tally.completions += count;
-            self.tally.completions_copied += if completion.copied { count } else { 0 };
-        }
-        Ok(calls)
+    fn reap(&mut self) -> io::Result<bool> {
+        self.pending.reap(self.socket, &mut self.tally)
     }
 
-    fn wait(&mut self) -> io::Result<u64> {
+    fn wait(&mut self) -> io::Result<()> {
+        self.tally.system_calls += 1;
         socket::wait_for_completion(self.socket)?;
-        Ok(1 + self.reap()?)
+        self.reap().map(|_| ())
     }
 }
 
 impl SendCall for LentDatagrams {
     fn send(&mut self, first: u64) -> io::Result<u64> {
-        let (slot, mut calls) = (self.next, 0);
+        let slot = self.next;
         while self.pending.outstanding(slot) {
-            calls += self.wait()?;
+            self.wait()?;
         }
         number_all(&mut self.slots[slot], self.each, first);
-        loop {
+        let calls = loop {
             match socket::send_all(self.socket, &self.slots[slot], libc::MSG_ZEROCOPY) {
-                Ok(sent) => {
-                    calls += sent;
-                    self.pending.sent(slot, sent);
-                    break;
-                }
+                Ok(sent) => break sent,
                 // No memory for more notifications (net.core.optmem_max), until some of ours are taken.
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) && !self.pending.is_empty() => {
                     self.tally.enobufs += 1;
-                    calls += 1 + self.wait()?;
+                    self.tally.system_calls += 1;
+                    self.wait()?;
                 }
                 Err(error) => return Err(error),
             }
-        }
+        };
+        self.pending.sent(slot, calls);
         self.next = (slot + 1) % SLOTS;
         if self.next % REAP_EVERY == 0 {
-            calls += self.reap()?;
+            self.reap()?;
         }
         Ok(calls)
     }

@@ -263,7 +263,8 @@ impl Sender for DatagramSender {
     }
 
     fn tally(&self) -> Tally {
-        Tally { system_calls: self.system_calls + self.credit.calls, ..self.call.tally() }
+        let own = self.call.tally();
+        Tally { system_calls: self.system_calls + self.credit.calls + own.system_calls, ..own }
     }
 }
 

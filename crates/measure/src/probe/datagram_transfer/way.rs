@@ -57,7 +57,7 @@ impl SendWay {
 
 /// One call of a way.
 pub trait SendCall {
-    /// Sends the datagrams of a call, the first with this number; returns the system calls.
+    /// Sends the datagrams of a call, the first with this number; returns the system calls that are not in its tally.
     fn send(&mut self, first: u64) -> io::Result<u64>;
 
     /// Waits until the kernel needs none of its memory.
@@ -65,7 +65,7 @@ pub trait SendCall {
         Ok(())
     }
 
-    /// What it counts beside system calls.
+    /// What it counts by itself.
     fn tally(&self) -> Tally {
         Tally::default()
     }
