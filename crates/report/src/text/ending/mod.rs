@@ -60,6 +60,7 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
         (!said.is_empty()).then(|| said.join(" "))
     };
     let own = joined(super::own_operations::opening(m));
+    let answer = answer.filter(|said| own.as_ref().is_none_or(|own| !own.contains(said)));
     let changes = joined(super::latency_along::opening(m));
     let placement = super::placement::statement(m);
     Ending {

@@ -38,22 +38,23 @@ pub fn table(m: &Material) -> Option<EndTable> {
         rest.extend(ordered);
     }
     rows.extend(rest);
+    // Of the user's own code nothing predicts anything.
+    let predicted = rows.iter().any(|o| o.ratio.is_some());
+    let columns = if predicted { 3 } else { 2 };
     let row = |o: &&Operation| {
         let ratio = o.ratio.map_or("-".into(), |ratio| format!("{:.2}x", ratio.value));
         let measured = hidden(o).or_else(|| o.measured.as_ref().map(own_figure)).unwrap_or("-".into());
-        vec![capital(&o.name()), measured, ratio]
+        let cells = [capital(&o.name()), measured, ratio];
+        cells.into_iter().take(columns).collect()
     };
+    let more = (unknown > 0).then(|| {
+        format!("{} not known within {}: in the report", count(unknown, "more row"), percent(KNOWN))
+    });
+    let notes: Vec<String> = predicted.then(|| RATIO.to_string()).into_iter().chain(more).collect();
     (!rows.is_empty()).then(|| EndTable {
-        columns: ["operation", "measured", "ratio"].map(String::from).to_vec(),
+        columns: ["operation", "measured", "ratio"].into_iter().take(columns).map(String::from).collect(),
         rows: rows.iter().map(row).collect(),
-        note: Some(match unknown {
-            0 => RATIO.into(),
-            some => format!(
-                "{RATIO}\n{} not known within {}: in the report",
-                count(some, "more row"),
-                percent(KNOWN)
-            ),
-        }),
+        note: (!notes.is_empty()).then(|| notes.join("\n")),
         ..EndTable::default()
     })
 }
