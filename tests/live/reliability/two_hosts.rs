@@ -164,6 +164,15 @@ fn datagrams_go_there_and_latency_by_carrier_stays_here() {
         assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
         assert!(hosts.far_was_asked() - asked >= 3, "measured on one host: {}", common::said(&output));
     }
+    // Rivals in turns, by the same experiment as on one host.
+    let (run, _) = sound(&hosts, "udp", |dir, limit| {
+        let ways = ["--mechanism", "udp_send,udp_segment,tcp_send", "--size", "64"];
+        hosts.run(
+            &[&["run", "datagram_transfer", "--path", &path, "--time-limit", limit, "--out", dir], &ways[..]]
+                .concat(),
+        )
+    });
+    assert!(!run.record.plan.blocks().is_empty(), "ways take turns");
     let unknown = hosts.run(&["check", "carrier_latency", "--mechanism", "udp_send", "--path", &path]);
     assert!(common::said(&unknown).contains("between processes of one host"), "{}", common::said(&unknown));
     hosts.far_is_empty(SOON);
