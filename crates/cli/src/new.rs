@@ -14,7 +14,7 @@ type Template = (&'static str, &'static str);
 
 const README: Template = ("README.md", include_str!("new/README.md"));
 const MAKEFILE: Template = ("Makefile", include_str!("new/Makefile"));
-const MANIFEST: Template = ("Cargo.toml", include_str!("new/Cargo.toml"));
+const MANIFEST: Template = ("Cargo.toml", include_str!("new/manifest.toml"));
 
 /// The code alone, in C and in Rust.
 fn sources(kind: OwnKind) -> [&'static str; 2] {
