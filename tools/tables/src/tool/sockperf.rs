@@ -51,7 +51,7 @@ fn row(text: &str) -> Result<PublishedRow, String> {
         (Messages, after("ReceivedMessages="), 1.0),
         (MessageBytes, commands.find_map(commanded_bytes), 1.0),
     ];
-    let mut row = PublishedRow::of_tool("sockperf", "");
+    let mut row = PublishedRow::of_tool(1, &[(Mechanism, "sockperf")]);
     row.set(figures.into_iter().filter_map(|(column, value, scale)| Some((column, value? * scale))));
     row.scatter.extend(after("std-dev=").map(|us| (Latency, us * 1e3)));
     Ok(row)
