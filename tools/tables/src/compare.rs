@@ -78,11 +78,15 @@ pub fn compare(table: &PublishedTable, remarks: &[Remark]) -> TableComparisons {
         rivals.iter().flat_map(|names| pair(table, metric, *names, &cells)).collect::<Vec<_>>()
     };
     let all: Vec<TableComparison> = metrics.into_iter().flat_map(pairs).collect();
+    let runs_apart = remarks.iter().any(|remark| remark.id == "runs_apart");
     match all.is_empty() {
         false => Ok(all),
         _ if possible.rows.len() < table.rows.len() => {
             Err("figures of the rows that could be compared cannot be")
         }
+        _ if runs_apart => Err(
+            "runs of one case lie too far apart, or no two names have a figure at one size and thread count",
+        ),
         _ => Err("no two names have a figure at one size and thread count"),
     }
 }

@@ -23,11 +23,9 @@ pub struct Grid {
     pub again: usize,
 }
 
-const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
-
 /// A text of separated values is one table.
 pub fn separated(text: &str) -> Result<Grid, AtLine> {
-    let parsed = DELIMITERS.into_iter().map(|delimiter| (records(text, delimiter), delimiter));
+    let parsed = [',', ';', '\t', '|'].map(|delimiter| (records(text, delimiter), delimiter));
     let fit = |lines: &[GridLine]| {
         let widest = lines.iter().map(|line| filled(&line.cells)).max().unwrap_or(0);
         let alike = lines.iter().filter(|line| line.cells.len() >= widest && filled(&line.cells) > 1).count();
@@ -35,7 +33,7 @@ pub fn separated(text: &str) -> Result<Grid, AtLine> {
         let is_table = widest > 1 && (alike > 1 || lines.len() == 1);
         if is_table { alike * 100 + widest.min(99) } else { 0 }
     };
-    let best = parsed.max_by_key(|(lines, _)| fit(lines)).filter(|(lines, _)| fit(lines) > 0);
+    let best = parsed.into_iter().max_by_key(|(lines, _)| fit(lines)).filter(|(lines, _)| fit(lines) > 0);
     let Some((mut lines, delimiter)) = best else {
         let why = "no table is found: a CSV or TSV with a line of headings is read, a table between pipes (|), or the \
                    machine-readable form of a tool";

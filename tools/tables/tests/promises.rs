@@ -148,3 +148,23 @@ fn operations_are_in_one_unit_or_refused() {
     assert_eq!(units.rows[0].value(TableColumn::Measured), Some(5000.0), "the first unit holds");
     assert!(refused("Operation,Predicted,Measured (us)\nfork,3,9\n").contains("give each heading one"));
 }
+
+#[test]
+fn what_is_said_of_requests_ranges_and_runs_is_true() {
+    let rows = "epoll,128 B,1,210,215\nio_uring,128 B,1,905,92\n";
+    let requests = table(&format!("Backend,Req size,Workers,kreq/s,Goodput (Mbit/s)\n{rows}"));
+    assert!(ids(&requests).contains(&"not_its_totals"), "a request is a message");
+    let end = table("server,clients,Requests/s,avg RTT (ms),max RTT (ms)\nnginx,10,52000,0.19,2.1\n");
+    let told = end.understood.concat();
+    assert!(
+        !told.contains("is the scatter") && told.contains("no use is made of \"max RTT (ms)\""),
+        "{told}"
+    );
+    let both = table("impl,size,gbps,min gbps,max gbps\nA1,64,10,9,11\n");
+    assert_eq!(both.rows[0].scatter[&TableColumn::Throughput], 1e9);
+    let apart =
+        table("impl,size,run,gbps\nsendfile,64,1,25\nsendfile,64,2,24\nread,64,1,14\nread,64,2,145\n");
+    assert!(compare(&apart, &remarks(&apart)).unwrap_err().starts_with("runs of one case lie too far apart"));
+    let wide = table("impl,size,run1 (GB/s),run2 (GB/s)\nA1,64,1.0,1.2\n");
+    assert_eq!(wide.rows[1].value(TableColumn::Throughput), Some(9.6e9), "a capital B is bytes");
+}

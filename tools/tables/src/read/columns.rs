@@ -200,6 +200,12 @@ fn twice(plan: &mut ColumnPlan, grid: &Grid, varies: &dyn Fn(usize) -> bool) -> 
     let headings = &grid.headings.cells;
     for at in 0..plan.uses.len() {
         let Some(of) = plan.uses[at].read().cloned() else { continue };
+        let has = |quality| plan.uses.iter().flat_map(ColumnUse::read).any(|one| one.is(of.column, quality));
+        // One end of a range alone is no scatter.
+        if matches!(of.quality, Quality::Low | Quality::High) && !(has(Quality::Low) && has(Quality::High)) {
+            plan.uses[at] = ColumnUse::Ignored;
+            continue;
+        }
         let same = |earlier: &ColumnUse| earlier.read().is_some_and(|one| one.is(of.column, of.quality));
         let first = plan.uses[..at].iter().position(same);
         let Some(first) = first.filter(|_| of.column != Variant) else { continue };

@@ -6,6 +6,12 @@ use crate::{PublishedRow, TableColumn::*};
 use serde_json::Value;
 
 pub fn rows(json: &Value) -> ToolRows {
+    // `--json-stream` writes an event a line: start, intervals, end.
+    let is = |line: &&Value, event: &str| text(line, "/event") == Some(event);
+    let part = |event: &str| json.as_array()?.iter().find(|line| is(line, event))?.get("data");
+    let parts = ["start", "end", "error"].map(|event| (event.to_string(), part(event).cloned()));
+    let streamed: Value = parts.into_iter().filter_map(|(event, part)| Some((event, part?))).collect();
+    let json = if json.is_array() { &streamed } else { json };
     json.get("start")?.get("test_start").or_else(|| json.get("error"))?;
     let udp = text(json, "/start/test_start/protocol").is_some_and(|p| p.eq_ignore_ascii_case("udp"));
     let lost = if udp { "; datagrams that were lost are not in it" } else { "" };

@@ -9,15 +9,10 @@ use std::ops::Range;
 
 /// What stands below each block's first two columns: host and system.
 const RULE: &str = "--------- -------------";
-/// Columns of the machine, and what lmbench thinks of it.
-const NO_OPERATIONS: [&str; 2] = ["Mhz", "Guesses"];
-
 pub fn rows(text: &str) -> ToolRows {
-    let titled = |line: &str| {
-        let together = line.replace(' ', "");
-        together.contains("LMBENCH") && together.contains("SUMMARY")
-    };
-    if !text.contains(RULE) && !text.lines().take(10).any(titled) {
+    let mut first = text.lines().take(10).map(|line| line.replace(' ', ""));
+    let titled = first.any(|line| line.contains("LMBENCH") && line.contains("SUMMARY"));
+    if !text.contains(RULE) && !titled {
         return None;
     }
     let (mut title, mut heads, mut block) = ("", Vec::new(), None);
@@ -77,7 +72,8 @@ impl<'t> SummaryBlock<'t> {
         for (span, word) in words(line).into_iter().filter(|(span, _)| span.start >= self.ends[1]) {
             let nearest = |(_, (column, _)): &(usize, &(Range<usize>, String))| overlap(column, &span);
             let (at, (column, name)) = self.columns.iter().enumerate().max_by_key(nearest)?;
-            if overlap(column, &span) == 0 || name.is_empty() || NO_OPERATIONS.contains(&name.as_str()) {
+            // Columns of the machine, and what lmbench thinks of it, are no operations.
+            if overlap(column, &span) == 0 || ["", "Mhz", "Guesses"].contains(&name.as_str()) {
                 continue;
             }
             let (value, _, thousands) = unit::number(word, '.')?;

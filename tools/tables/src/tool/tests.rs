@@ -40,6 +40,13 @@ fn iperf3_sums_streams_and_takes_what_arrived() {
         &format!(r#""sum_received": {}, "sum_received_bidir_reverse": {}"#, sums(1e9), sums(3e9)),
     );
     assert_eq!(self::table(&both).rows.len(), 2);
+    let stream = "{\"event\": \"start\", \"data\": {\"test_start\": {\"num_streams\": 2}}}\n\
+                  {\"event\": \"end\", \"data\": {\"sum_received\": {\"bits_per_second\": 5e9}}}\n";
+    assert_eq!(
+        values(&self::table(stream), 0, [Throughput, Threads]),
+        [Some(5e9), Some(2.0)],
+        "--json-stream"
+    );
     assert!(
         refused(r#"{"start": {}, "end": {}, "error": "unable to connect"}"#).contains("unable to connect")
     );
