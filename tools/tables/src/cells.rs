@@ -23,10 +23,10 @@ pub struct RowsCell<'t> {
 }
 
 /// The cells of a figure.
-pub type Cells<'t> = BTreeMap<CellPlace<'t>, RowsCell<'t>>;
+pub type RowCells<'t> = BTreeMap<CellPlace<'t>, RowsCell<'t>>;
 
 /// The cells with a figure above zero: nothing was measured where there is none.
-pub fn cells(table: &PublishedTable, column: TableColumn) -> Cells<'_> {
+pub fn cells(table: &PublishedTable, column: TableColumn) -> RowCells<'_> {
     let place = |row| {
         let [name, variant] =
             [Mechanism, Variant].map(|column| PublishedRow::text(row, column).unwrap_or_default());

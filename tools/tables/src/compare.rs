@@ -3,7 +3,7 @@
 //! No difference is called significant. Two figures are ordered where they differ by more than the table's own scatter, or,
 //! where nothing tells that, by more than 5 %. What all cells share (a link) and figures that cannot be order nothing.
 
-use crate::cells::{CellPlace, Cells, RowsCell, cells};
+use crate::cells::{CellPlace, RowCells, RowsCell, cells};
 use crate::remark::{Remark, extent, flat_band, size};
 use crate::{PublishedTable, TableColumn, TableColumn::*, grouped, role};
 use serde::Serialize;
@@ -120,7 +120,7 @@ fn pair(
     table: &PublishedTable,
     metric: TableColumn,
     names: [&str; 2],
-    cells: &Cells,
+    cells: &RowCells,
 ) -> Vec<TableComparison> {
     let [incumbent, challenger] = names;
     let band = flat_band(table).filter(|_| metric == Throughput);

@@ -24,9 +24,9 @@ fn spread_of(text: &str) -> Option<(&str, &str)> {
 }
 
 /// A figure and, where the cell has one, its spread.
-type Spread = (PublishedFigure, Option<f64>);
+type CellRead = (PublishedFigure, Option<f64>);
 
-pub fn figure(of: TableColumn, text: &str, told: Option<UnitScale>, mark: char) -> Result<Spread, String> {
+pub fn figure(of: TableColumn, text: &str, told: Option<UnitScale>, mark: char) -> Result<CellRead, String> {
     let bad = |why: &str| format!("{:?} {why} ({})", text.trim(), of.title());
     let none = || format!("the unit of {:?} is none of a {}", text.trim(), of.title());
     let (value, rounding, own) = number(text, mark).ok_or_else(|| bad("is no number"))?;
