@@ -23,7 +23,7 @@ pub fn look(bytes: &[u8], _: &Path) -> Seen {
                 assert!(!table.rows.is_empty(), "a table has rows");
                 let remarks = remarks(&table);
                 let comparisons = compare(&table, &remarks);
-                sentences(&table, &comparisons.all);
+                sentences(&table, comparisons.as_deref().unwrap_or_default());
                 remarks.iter().for_each(|remark| assert!(!remark.claim().is_empty()));
                 TableSummary::of(&table, &remarks, &comparisons);
                 understood = true;

@@ -382,7 +382,7 @@ pub struct ReadingArgs {
     #[arg(long, value_name = "S", value_parser = positive)]
     pub seconds: Option<f64>,
     /// The decimal mark, where a table leaves it open: . or ,
-    #[arg(long, value_name = "MARK")]
+    #[arg(long, value_name = "MARK", value_parser = [".", ","], hide_possible_values = true)]
     pub decimal: Option<String>,
 }
 

@@ -28,6 +28,9 @@ pub enum Unit {
     /// Nanoseconds of CPU (or wall) time per byte moved.
     #[serde(rename = "ns/B")]
     NanosecondsPerByte,
+    /// Of a clock whose rate nobody says.
+    #[serde(rename = "cycles")]
+    Cycles,
     /// Core cycles per byte, from a hardware counter.
     #[serde(rename = "cycle/B")]
     CyclesPerByte,
@@ -56,6 +59,7 @@ impl Unit {
             Unit::BytesPerSecond => "B/s",
             Unit::PerSecond => "1/s",
             Unit::NanosecondsPerByte => "ns/B",
+            Unit::Cycles => "cycles",
             Unit::CyclesPerByte => "cycle/B",
             Unit::TscCyclesPerByte => "TSC cycle/B",
             Unit::TscCycles => "TSC cycle",
@@ -79,9 +83,7 @@ impl Unit {
                 let symbol = if self == Unit::PerSecond { "/s" } else { self.symbol() };
                 format!("{} {prefix}{symbol}", significant(scaled)).replace(" /s", "/s")
             }
-            Unit::NanosecondsPerByte | Unit::CyclesPerByte | Unit::TscCyclesPerByte | Unit::TscCycles => {
-                format!("{} {}", significant(value), self.symbol())
-            }
+            _ => format!("{} {}", significant(value), self.symbol()),
         }
     }
 }

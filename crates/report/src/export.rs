@@ -173,7 +173,7 @@ fn base_unit(unit: Unit) -> (&'static str, f64) {
         Unit::Hertz => ("hertz", 1.0),
         Unit::Ratio => ("ratio", 1.0),
         Unit::CyclesPerByte | Unit::TscCyclesPerByte => ("cycles_per_byte", 1.0),
-        Unit::TscCycles => ("cycles", 1.0),
+        Unit::Cycles | Unit::TscCycles => ("cycles", 1.0),
         Unit::Count | Unit::Name => ("", 1.0),
     }
 }

@@ -98,8 +98,8 @@ fn the_same_table_in_other_peoples_headings_says_the_same() {
 fn the_help_names_every_tool_that_is_read() {
     let output = Command::cargo_bin("syscost").unwrap().args(["analyse", "--help"]).output().unwrap();
     let help = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
-    for tool in syscost_tables::TOOLS {
-        assert!(help.contains(tool), "{tool}");
+    for tool in syscost_tables::tools() {
+        assert!(help.contains(tool.as_str()), "{tool}");
     }
 }
 

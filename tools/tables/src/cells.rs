@@ -1,6 +1,6 @@
 //! The cells of a table: what its rows say of one name, variant, size and number of threads.
 
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*, grouped};
 use std::collections::BTreeMap;
 
 /// Rows of one place that lie further apart are no repetitions of one measurement.
@@ -22,15 +22,18 @@ pub struct RowsCell<'t> {
     pub rows: usize,
 }
 
+/// The cells of a figure.
+pub type RowCells<'t> = BTreeMap<CellPlace<'t>, RowsCell<'t>>;
+
 /// The cells with a figure above zero: nothing was measured where there is none.
-pub fn cells(table: &PublishedTable, column: TableColumn) -> BTreeMap<CellPlace<'_>, RowsCell<'_>> {
-    let mut rows: BTreeMap<CellPlace, Vec<(PublishedFigure, &PublishedRow)>> = BTreeMap::new();
-    for row in &table.rows {
-        let Some(figure) = row.figure(column).filter(|figure| figure.value > 0.0) else { continue };
-        let [name, variant] = [Mechanism, Variant].map(|column| row.text(column).unwrap_or_default());
-        let place = (name, variant, row.count(MessageBytes), row.count(Threads));
-        rows.entry(place).or_default().push((figure, row));
-    }
+pub fn cells(table: &PublishedTable, column: TableColumn) -> RowCells<'_> {
+    let place = |row| {
+        let [name, variant] =
+            [Mechanism, Variant].map(|column| PublishedRow::text(row, column).unwrap_or_default());
+        let figure = row.figure(column).filter(|figure| figure.value > 0.0)?;
+        Some(((name, variant, row.count(MessageBytes), row.count(Threads)), (figure, row)))
+    };
+    let rows = grouped(table.rows.iter().filter_map(place));
     let cell = |(place, rows): (_, Vec<_>)| Some((place, RowsCell::of(rows, column)?));
     rows.into_iter().filter_map(cell).collect()
 }

@@ -3,13 +3,15 @@
 //! No difference is called significant. Two figures are ordered where they differ by more than the table's own scatter, or,
 //! where nothing tells that, by more than 5 %. What all cells share (a link) and figures that cannot be order nothing.
 
-use crate::cells::{CellPlace, RowsCell, cells};
-use crate::remark::{Remark, flat_band, size};
-use crate::{PublishedTable, TableColumn, TableColumn::*, role};
+use crate::cells::{CellPlace, RowCells, RowsCell, cells};
+use crate::remark::{Remark, extent, flat_band, size};
+use crate::{PublishedTable, TableColumn, TableColumn::*, grouped, role};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
-use syscost_core::units::{and, significant};
+use std::collections::BTreeSet;
+use syscost_core::units::and;
 use syscost_measure::mechanism::Class;
+use syscost_report::text::figures::times_range;
+use syscost_report::text::words;
 
 /// Below this, figures of single runs are not ordered.
 const LEAST: f64 = 0.05;
@@ -50,29 +52,25 @@ pub struct TableComparison {
     pub medians: bool,
 }
 
-/// All comparisons, or why there are none.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TableComparisons {
-    pub all: Vec<TableComparison>,
-    /// Why nothing is compared; of a table of operations nothing is asked.
-    pub none: Option<String>,
-}
+/// All comparisons, or why nothing is compared; of a table of operations nothing is asked.
+pub type TableComparisons = Result<Vec<TableComparison>, &'static str>;
 
 pub fn compare(table: &PublishedTable, remarks: &[Remark]) -> TableComparisons {
-    let none = |why: &str| TableComparisons { all: Vec::new(), none: Some(why.into()) };
     let has = |column: &TableColumn| table.rows.iter().any(|row| row.figure(*column).is_some());
     let speed = [Throughput, MessageRate, Latency].into_iter().find(has);
     let metrics: Vec<TableColumn> = speed.into_iter().chain([CyclesPerByte]).filter(has).collect();
     let names = table.names(Mechanism);
-    if metrics.is_empty() {
-        return none("no throughput, message rate, latency or cycles per byte was read");
-    }
-    if names.len() < 2 {
-        return none(if names.is_empty() { "no column of names was read" } else { "it has one name" });
-    }
     let rivals = rivals(&names);
-    if rivals.is_empty() {
-        return none("no two names whose roles are known (A1, zero-copy, send ..), and more than 8 names");
+    match names.len() {
+        _ if metrics.is_empty() => {
+            return Err("no throughput, message rate, latency or cycles per byte was read");
+        }
+        0 => return Err("no column of names was read"),
+        1 => return Err("it has one name"),
+        _ if rivals.is_empty() => {
+            return Err("no two names whose roles are known (A1, zero-copy, send ..), and more than 8 names");
+        }
+        _ => {}
     }
     let possible = possible(table, remarks);
     let pairs = |metric| {
@@ -80,12 +78,16 @@ pub fn compare(table: &PublishedTable, remarks: &[Remark]) -> TableComparisons {
         rivals.iter().flat_map(|names| pair(table, metric, *names, &cells)).collect::<Vec<_>>()
     };
     let all: Vec<TableComparison> = metrics.into_iter().flat_map(pairs).collect();
+    let runs_apart = remarks.iter().any(|remark| remark.id == "runs_apart");
     match all.is_empty() {
-        true if possible.rows.len() < table.rows.len() => {
-            none("figures of the rows that could be compared cannot be")
+        false => Ok(all),
+        _ if possible.rows.len() < table.rows.len() => {
+            Err("figures of the rows that could be compared cannot be")
         }
-        true => none("no two names have a figure at one size and thread count"),
-        false => TableComparisons { all, none: None },
+        _ if runs_apart => Err(
+            "runs of one case lie too far apart, or no two names have a figure at one size and thread count",
+        ),
+        _ => Err("no two names have a figure at one size and thread count"),
     }
 }
 
@@ -105,44 +107,45 @@ fn rivals<'t>(names: &[&'t str]) -> Vec<[&'t str; 2]> {
     let challengers: Vec<&str> = of(Class::OneCopy).chain(of(Class::ZeroCopy)).collect();
     let known = of(Class::TwoCopy).flat_map(|old| challengers.iter().map(move |new| [old, *new]));
     let known: Vec<[&str; 2]> = known.collect();
-    let (first, others) = (names[0], &names[1..]);
-    if known.is_empty() && names.len() <= MOST_RIVALS {
-        return others.iter().map(|other| [first, *other]).collect();
+    match names {
+        [first, others @ ..] if known.is_empty() && names.len() <= MOST_RIVALS => {
+            others.iter().map(|other| [*first, *other]).collect()
+        }
+        _ => known,
     }
-    known
 }
 
 /// One comparison for each variant that both have.
 fn pair(
     table: &PublishedTable,
     metric: TableColumn,
-    [incumbent, challenger]: [&str; 2],
-    cells: &BTreeMap<CellPlace, RowsCell>,
+    names: [&str; 2],
+    cells: &RowCells,
 ) -> Vec<TableComparison> {
+    let [incumbent, challenger] = names;
     let band = flat_band(table).filter(|_| metric == Throughput);
     let in_band = |of: &RowsCell| band.is_some_and(|(low, high)| (low..=high).contains(&of.figure.value));
     let more_is_better = matches!(metric, Throughput | MessageRate);
     let said = table.rows.iter().any(|row| row.scatter.contains_key(&metric));
-    let mut found: Vec<TableComparison> = Vec::new();
-    for (&(_, variant, message_bytes, threads), before) in cells.iter().filter(|(at, _)| at.0 == incumbent) {
-        let Some(after) = cells.get(&(challenger, variant, message_bytes, threads)) else { continue };
+    let compared = |(&(_, variant, message_bytes, threads), before): (&CellPlace<'_>, &RowsCell)| {
+        let after = cells.get(&(challenger, variant, message_bytes, threads))?;
         let (was, is) = (before.figure.value, after.figure.value);
-        let ahead = match ((is > was) == more_is_better, in_band(before) && in_band(after)) {
-            (true, false) if are_ordered(before, after) => Ahead::Challenger,
-            (false, false) if are_ordered(before, after) => Ahead::Incumbent,
-            _ => Ahead::NotOrdered,
+        let ahead = match are_ordered(before, after) && !(in_band(before) && in_band(after)) {
+            true if (is > was) == more_is_better => Ahead::Challenger,
+            true => Ahead::Incumbent,
+            false => Ahead::NotOrdered,
         };
-        if found.last().is_none_or(|last| last.variant != variant) {
-            let (challenger, incumbent) = (challenger.to_string(), incumbent.to_string());
-            let (variant, cells) = (variant.to_string(), Vec::new());
-            found.push(TableComparison { challenger, incumbent, metric, variant, cells, medians: false });
-        }
-        let last = found.last_mut().expect("just pushed");
-        let times = (is / was).max(was / is);
-        last.cells.push(ComparedCell { message_bytes, threads, ahead, times });
-        last.medians |= !said && [before, after].iter().any(|of| of.rows > 1);
-    }
-    found
+        let cell = ComparedCell { message_bytes, threads, ahead, times: (is / was).max(was / is) };
+        Some((variant.to_string(), (cell, before.rows > 1 || after.rows > 1)))
+    };
+    let by_variant = grouped(cells.iter().filter(|(at, _)| at.0 == incumbent).filter_map(compared));
+    let comparison = |(variant, cells): (String, Vec<(ComparedCell, bool)>)| {
+        let (cells, repeated): (Vec<ComparedCell>, Vec<bool>) = cells.into_iter().unzip();
+        let (challenger, incumbent) = (challenger.to_string(), incumbent.to_string());
+        let medians = !said && repeated.contains(&true);
+        TableComparison { challenger, incumbent, metric, variant, cells, medians }
+    };
+    by_variant.into_iter().map(comparison).collect()
 }
 
 /// Beyond rounding, and beyond the scatter of both; of few runs also beyond what single runs differ by.
@@ -173,7 +176,8 @@ fn sentence(table: &PublishedTable, one: &TableComparison) -> String {
     sides.sort_by_key(|(cells, ..)| std::cmp::Reverse(cells.len()));
     let mut told: Vec<String> = Vec::new();
     for (cells, winner, other) in sides.into_iter().filter(|(cells, ..)| !cells.is_empty()) {
-        let by = format!("by {}{}", times(&cells), places(table, &cells, &one.cells));
+        let times = extent(cells.iter().map(|cell| cell.times));
+        let by = format!("by {}{}", times_range(times), places(table, &cells, &one.cells));
         told.push(match told.is_empty() {
             true => format!("{winner} has {more} {title} than {other}{both}, {by}"),
             false => format!("{winner} has {more}, {by}"),
@@ -193,57 +197,37 @@ fn sentence(table: &PublishedTable, one: &TableComparison) -> String {
     format!("{}.{medians}", told.join("; "))
 }
 
-/// `1.2x to 246x`
-fn times(cells: &[&ComparedCell]) -> String {
-    let (least, most) =
-        cells.iter().fold((f64::MAX, 0.0f64), |(a, b), cell| (a.min(cell.times), b.max(cell.times)));
-    let [least, most] =
-        [least, most].map(|times| if times < 10.0 { format!("{times:.2}") } else { significant(times) });
-    let trimmed = |text: &str| text.strip_suffix('0').unwrap_or(text).to_string();
-    let [least, most] = [least, most].map(|text| if text.contains('.') { trimmed(&text) } else { text });
-    if least == most { format!("{least}x") } else { format!("{least}x to {most}x") }
-}
-
 /// ` at every size with 1, 2 and 4 threads; at 4 KiB with 8 threads`
 fn places(table: &PublishedTable, cells: &[&ComparedCell], all: &[ComparedCell]) -> String {
-    let mut by_threads: BTreeMap<Option<u64>, Vec<u64>> = BTreeMap::new();
-    for cell in cells {
-        by_threads.entry(cell.threads).or_default().extend(cell.message_bytes);
-    }
-    let mut told: Vec<(String, Vec<u64>)> = Vec::new();
-    for (threads, sizes) in by_threads {
-        let of_all: Vec<u64> =
-            all.iter().filter(|cell| cell.threads == threads).filter_map(|cell| cell.message_bytes).collect();
-        let text = at(&sizes, &of_all);
-        match told.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, counts)) => counts.extend(threads),
-            None => told.push((text, threads.into_iter().collect())),
-        }
-    }
-    let with = |(at, counts): (String, Vec<u64>)| match counts[..] {
-        [] => at,
-        [one] => format!("{at} with {}", table.threads(one)),
-        ref many => {
-            let many: Vec<String> = many.iter().map(u64::to_string).collect();
-            format!("{at} with {} {}", and(&many), table.title(Threads))
+    let place = |(threads, sizes): (Option<u64>, Vec<Option<u64>>)| {
+        let of_all = all.iter().filter(|cell| cell.threads == threads).filter_map(|cell| cell.message_bytes);
+        (at(&sizes.into_iter().flatten().collect::<Vec<_>>(), &of_all.collect::<Vec<_>>()), threads)
+    };
+    let by_threads = grouped(cells.iter().map(|cell| (cell.threads, cell.message_bytes)));
+    let with = |(at, threads): (String, Vec<Option<u64>>)| {
+        let many: Vec<String> = threads.iter().flatten().map(u64::to_string).collect();
+        match threads[..] {
+            _ if many.is_empty() => at,
+            [Some(1)] => format!("{at} with {}", table.threads(1)),
+            _ => format!("{at} with {} {}", and(&many), table.title(Threads)),
         }
     };
-    let told: Vec<String> = told.into_iter().map(with).collect();
-    told.join(",")
+    let told = words::grouped(by_threads.into_iter().map(place));
+    told.into_iter().map(with).collect::<Vec<_>>().join(",")
 }
 
 /// ` at every size (256 B to 64 KiB)`, ` at 64 B and 4 KiB`
 fn at(sizes: &[u64], all: &[u64]) -> String {
-    match (sizes, all) {
-        ([], _) => String::new(),
-        ([one], _) => format!(" at {}", size(*one)),
-        ([first, .., last], all) if sizes.len() == all.len() => {
-            format!(" at all {} sizes ({} to {})", all.len(), size(*first), size(*last))
+    let named: Vec<String> = sizes.iter().map(|bytes| size(*bytes)).collect();
+    match &named[..] {
+        [] => String::new(),
+        [first, .., last] if sizes.len() == all.len() => {
+            format!(" at all {} sizes ({first} to {last})", all.len())
         }
-        ([first, .., last], _) if sizes.len() > 3 && all.ends_with(sizes) => {
-            format!(" from {} up (to {})", size(*first), size(*last))
+        [first, .., last] if sizes.len() > 3 && all.ends_with(sizes) => {
+            format!(" from {first} up (to {last})")
         }
-        _ => format!(" at {}", and(&sizes.iter().map(|n| size(*n)).collect::<Vec<_>>())),
+        _ => format!(" at {}", and(&named)),
     }
 }
 
@@ -254,7 +238,7 @@ mod tests {
 
     fn told(text: &str) -> Vec<String> {
         let table = table(text);
-        sentences(&table, &compare(&table, &remarks(&table)).all)
+        sentences(&table, &compare(&table, &remarks(&table)).expect("rivals"))
     }
 
     const HEAD: &str = "mechanism,message_bytes,threads,throughput_gbps\n";
@@ -267,14 +251,14 @@ mod tests {
         assert_eq!(
             all,
             [
-                "A3 has more throughput than A1, by 2.0x at 64 B with 1 thread; A1 has more, by 4.0x at 4 KiB with 1 thread; not \
+                "A3 has more throughput than A1, by 2x at 64 B with 1 thread; A1 has more, by 4x at 4 KiB with 1 thread; not \
               ordered at 64 B with 8 threads (differences within the scatter or the digits given, or under 5 %)."
             ]
         );
         let latency = told("impl,size,latency_us\nA1,64,10\nA1,4096,20\nA3,64,20\nA3,4096,30\n");
         assert_eq!(
             latency,
-            ["A1 has a lower latency than A3, by 1.5x to 2.0x at all 2 sizes (64 B to 4 KiB)."]
+            ["A1 has a lower latency than A3, by 1.5x to 2x at all 2 sizes (64 B to 4 KiB)."]
         );
     }
 
@@ -294,7 +278,7 @@ mod tests {
     fn the_reason_for_no_comparison_is_the_one_there_is() {
         let why = |text: &str| {
             let table = table(text);
-            compare(&table, &remarks(&table)).none.unwrap_or_default()
+            compare(&table, &remarks(&table)).unwrap_err()
         };
         assert_eq!(why("size,throughput_gbps\n64,1\n"), "no column of names was read");
         assert_eq!(why("impl,size,throughput_gbps\nx,64,1\n"), "it has one name");

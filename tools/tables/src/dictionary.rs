@@ -2,10 +2,11 @@
 //! not found means nothing.
 
 use crate::TableColumn::{self, *};
-use crate::unit::{self, Dimension, UnitScale, bracketless};
+use crate::unit::{self, UnitScale, bracketless};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use syscost_core::units::Unit as CoreUnit;
 
 /// Each place where a heading could be cut is tried: what is longer than words is not taken apart.
 const LONGEST_HEADING: usize = 160;
@@ -14,12 +15,16 @@ const LONGEST_HEADING: usize = 160;
 #[serde(deny_unknown_fields)]
 pub struct Dictionary {
     qualifiers: BTreeMap<Quality, Vec<String>>,
-    columns: BTreeMap<TableColumn, Vec<String>>,
+    pub columns: BTreeMap<TableColumn, Vec<String>>,
+    pub titles: BTreeMap<TableColumn, String>,
     of_operations: BTreeMap<TableColumn, Vec<String>>,
     ambiguous: BTreeMap<String, Vec<String>>,
     pub roles: BTreeMap<String, Vec<String>>,
     words: BTreeMap<String, Vec<String>>,
     parallel: Vec<(String, String)>,
+    /// Of tools that print keys: what a key is, and its base units.
+    pub keys: Vec<(String, TableColumn, f64)>,
+    pub tools: Vec<String>,
     pub refused: Vec<RefusedForm>,
 }
 
@@ -53,21 +58,18 @@ pub enum Quality {
 pub static DICTIONARY: LazyLock<Dictionary> =
     LazyLock::new(|| toml::from_str(include_str!("dictionary.toml")).expect("a test reads it"));
 
-type ColumnsByWords = BTreeMap<Vec<String>, TableColumn>;
+/// What each name means, by its words.
+type ByWords<T> = BTreeMap<Vec<String>, T>;
 
-fn by_words(of: &BTreeMap<TableColumn, Vec<String>>) -> ColumnsByWords {
-    of.iter().flat_map(|(column, names)| names.iter().map(|name| (words(name), *column))).collect()
+fn by_words<T: Copy + Ord>(of: &BTreeMap<T, Vec<String>>) -> ByWords<T> {
+    of.iter().flat_map(|(meaning, names)| names.iter().map(|name| (words(name), *meaning))).collect()
 }
 
-static COLUMNS: LazyLock<ColumnsByWords> = LazyLock::new(|| by_words(&DICTIONARY.columns));
-static OF_OPERATIONS: LazyLock<ColumnsByWords> = LazyLock::new(|| by_words(&DICTIONARY.of_operations));
+static COLUMNS: LazyLock<ByWords<TableColumn>> = LazyLock::new(|| by_words(&DICTIONARY.columns));
+static OPERATIONS: LazyLock<ByWords<TableColumn>> = LazyLock::new(|| by_words(&DICTIONARY.of_operations));
 /// The longest first: `std dev` is one.
 static QUALIFIERS: LazyLock<Vec<(Vec<String>, Quality)>> = LazyLock::new(|| {
-    let phrases = |(quality, names): (&Quality, &'static Vec<String>)| {
-        let quality = *quality;
-        names.iter().map(move |name| (words(name), quality))
-    };
-    let mut all: Vec<_> = DICTIONARY.qualifiers.iter().flat_map(phrases).collect();
+    let mut all: Vec<_> = by_words(&DICTIONARY.qualifiers).into_iter().collect();
     all.sort_by_key(|(phrase, _)| std::cmp::Reverse(phrase.len()));
     all
 });
@@ -90,6 +92,10 @@ impl ReadAs {
         ReadAs { column, quality: Quality::Mean, unit, value: None }
     }
 
+    pub fn is(&self, column: TableColumn, quality: Quality) -> bool {
+        (self.column, self.quality) == (column, quality)
+    }
+
     pub fn scale(&self) -> Option<UnitScale> {
         self.unit.as_ref().map(|(scale, _)| *scale)
     }
@@ -110,14 +116,11 @@ pub fn is_word(list: &str, word: &str) -> bool {
 
 /// Words in lower case, each without the s of its plural.
 pub fn words(text: &str) -> Vec<String> {
-    tokens(text).into_iter().map(singular).collect()
-}
-
-fn singular(word: String) -> String {
-    match word.strip_suffix('s') {
+    let singular = |word: String| match word.strip_suffix('s') {
         Some(one) if word.len() > 3 && !one.ends_with('s') => one.to_string(),
         _ => word,
-    }
+    };
+    tokens(text).into_iter().map(singular).collect()
 }
 
 /// Words in lower case: `CPUCycles_L1-misses` is cpu, cycles, l1, misses.
@@ -125,20 +128,16 @@ pub fn tokens(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let mut tokens = vec![String::new()];
     for (i, c) in letters.iter().enumerate() {
-        if !c.is_alphanumeric() && *c != '%' && *c != 'µ' {
-            tokens.push(String::new());
-            continue;
-        }
-        let before = i.checked_sub(1).map(|i| letters[i]);
-        let after = letters.get(i + 1).copied();
-        let hump = c.is_uppercase()
-            && (before.is_some_and(char::is_lowercase)
-                || before.is_some_and(|b| b.is_uppercase() || b.is_ascii_digit())
-                    && after.is_some_and(char::is_lowercase));
-        if hump {
+        let is_letter = c.is_alphanumeric() || matches!(c, '%' | 'µ');
+        let before = i.checked_sub(1).map_or(' ', |i| letters[i]);
+        let word = letters.get(i + 1).is_some_and(|after| after.is_lowercase())
+            && (before.is_uppercase() || before.is_ascii_digit());
+        if !is_letter || c.is_uppercase() && (before.is_lowercase() || word) {
             tokens.push(String::new());
         }
-        tokens.last_mut().expect("never empty").extend(c.to_lowercase());
+        if is_letter {
+            tokens.last_mut().expect("never empty").extend(c.to_lowercase());
+        }
     }
     tokens.retain(|token| !token.is_empty());
     tokens
@@ -152,26 +151,23 @@ pub fn heading(text: &str, operations: bool) -> Result<ReadAs, Doubt> {
         return Err(doubt);
     }
     for (name, inside) in splits(text) {
-        let unit = match inside.map(|told| (told, unit::parse(told))) {
+        // Only where the rest is known it is a unit at all.
+        let Some((column, quality)) = known(&words(name), operations) else { continue };
+        let parsed = inside.map(|told| (told, unit::parse(told).or_else(|why| unit::count(told).ok_or(why))));
+        let unit = match parsed {
             None => None,
-            Some((told, Err(Some(why)))) => {
-                // Only where the rest is known it is a unit at all.
-                if let (None, Some((column, _))) = (doubt.column, known(&words(name), operations)) {
-                    let why = format!("its unit {:?} may be {why}", bracketless(told));
-                    doubt = Doubt { why: Some(why), column: Some(column) };
+            Some((told, Ok(unit))) => Some((unit, told)),
+            Some((told, Err(why))) => {
+                if let (Some(why), None) = (why, &doubt.why) {
+                    let why = Some(format!("its unit {:?} may be {why}", bracketless(told)));
+                    doubt = Doubt { why, column: Some(column) };
                 }
                 continue;
             }
-            Some((told, parsed)) => match parsed.ok().or_else(|| unit::count(told)) {
-                None => continue,
-                Some(of) => Some((of, told)),
-            },
         };
-        let Some((column, quality)) = known(&words(name), operations) else { continue };
         if let Some(column) = suited(column, unit) {
-            let column = of_many(column, text);
             let unit = unit.map(|(of, told)| (counted(column, of, told), bracketless(told).into()));
-            return Ok(ReadAs { column, quality, unit, value: None });
+            return Ok(ReadAs { column: of_many(column, text), quality, unit, value: None });
         }
     }
     // `Latency (avg)`, `Latency (avg, us)`: what stands in brackets may be words.
@@ -202,10 +198,10 @@ fn of_its_unit(text: &str) -> Option<ReadAs> {
         let (of, own) = (unit::parse(unit?).ok()?, words(name).join(" "));
         let median = ["p50", "median"].contains(&own.as_str());
         let mean = median || ["", "avg", "average", "mean"].contains(&own.as_str());
-        let column = match of.dimension {
-            Dimension::Rate if mean => Throughput,
-            Dimension::Calls if mean => MessageRate,
-            Dimension::Time if median => Latency,
+        let column = match of.base {
+            CoreUnit::BitsPerSecond if mean => Throughput,
+            CoreUnit::PerSecond if mean => MessageRate,
+            CoreUnit::Nanoseconds if median => Latency,
             _ => return None,
         };
         Some(ReadAs::mean(column, Some((of, bracketless(unit?).into()))))
@@ -228,7 +224,7 @@ fn of_many(column: TableColumn, text: &str) -> TableColumn {
 /// The column that words name, and which of its figures.
 fn known(words: &[String], operations: bool) -> Option<(TableColumn, Quality)> {
     let lookup = |words: &[String]| {
-        let of_operations = OF_OPERATIONS.get(words).filter(|_| operations);
+        let of_operations = OPERATIONS.get(words).filter(|_| operations);
         of_operations.or_else(|| COLUMNS.get(words)).copied()
     };
     // `mean` alone is a figure of whatever the row is.
@@ -237,9 +233,8 @@ fn known(words: &[String], operations: bool) -> Option<(TableColumn, Quality)> {
     }
     let (mut rest, mut quality) = (words, None);
     while let Some((shorter, of)) = QUALIFIERS.iter().find_map(|(phrase, of)| {
-        rest.strip_prefix(&phrase[..])
-            .or_else(|| rest.strip_suffix(&phrase[..]))
-            .map(|shorter| (shorter, *of))
+        let shorter = rest.strip_prefix(&phrase[..]).or_else(|| rest.strip_suffix(&phrase[..]))?;
+        Some((shorter, *of))
     }) {
         rest = shorter;
         quality = match (quality, of) {
@@ -261,15 +256,13 @@ fn known(words: &[String], operations: bool) -> Option<(TableColumn, Quality)> {
 fn suited(column: TableColumn, unit: Option<(UnitScale, &str)>) -> Option<TableColumn> {
     let Some((of, told)) = unit else { return Some(column) };
     let count = unit::count(told).is_some();
-    let suits = match (column, column.dimension()) {
-        (Throughput, _) if of.dimension == Dimension::Calls => return Some(MessageRate),
-        (MessageRate, _) => of.dimension == Dimension::Calls || count,
-        (_, Some((dimension, _))) => of.dimension == dimension,
-        (Cycles | CyclesPerByte | CyclesPerMessage, _) => count || of.dimension == Dimension::Cycles,
-        (Messages, _) => count || of.dimension == Dimension::Count,
+    let suits = match (column, column.unit()) {
+        (Throughput, _) if of.base == CoreUnit::PerSecond => return Some(MessageRate),
+        (MessageRate, _) => of.base == CoreUnit::PerSecond || count,
         (Ignored, _) => true,
-        _ if column.is_of_operations() => of.dimension != Dimension::Percent,
-        _ => !column.is_text() && count,
+        _ if column.is_of_operations() => of.base != CoreUnit::Ratio,
+        (_, CoreUnit::Count) => !column.is_text() && count,
+        (_, own) => of.base == own,
     };
     suits.then_some(column)
 }
@@ -279,34 +272,29 @@ fn counted(column: TableColumn, unit: UnitScale, told: &str) -> UnitScale {
     if column == Bytes || column.is_of_operations() {
         return totalled(unit, told);
     }
-    let counts = column.unit() == syscost_core::units::Unit::Count;
-    unit::count(told).filter(|_| counts).unwrap_or(unit)
+    unit::count(told).filter(|_| column.unit() == CoreUnit::Count).unwrap_or(unit)
 }
 
 /// Totals, and sizes that an operation gives, are counted in powers of 1000, sizes of messages in those of 1024.
 pub fn totalled(unit: UnitScale, told: &str) -> UnitScale {
-    let binary = unit.dimension != Dimension::Size || told.to_lowercase().contains("ib");
+    let binary = unit.base != CoreUnit::Bytes || told.to_lowercase().contains("ib");
     let power = (unit.factor.log2() / 10.0).round();
     if binary { unit } else { UnitScale { factor: 1000f64.powf(power), ..unit } }
 }
 
 /// The ways to cut a heading into name and unit, the whole first: `x (u)`, `x [u]`, `x_u`, `x u`, `x/u`, `xU`.
-fn splits(text: &str) -> Vec<(&str, Option<&str>)> {
-    let mut splits = vec![(text, None)];
-    if let Some(at) = text.find(['(', '[']) {
-        splits.push((&text[..at], Some(&text[at..])));
-    }
-    for (at, c) in text.char_indices().filter(|(_, c)| matches!(c, '_' | ' ' | '-' | ',' | '/' | '.')) {
-        splits.push((&text[..at], Some(&text[at + c.len_utf8()..])));
-    }
+pub fn splits(text: &str) -> Vec<(&str, Option<&str>)> {
     let mut before = ' ';
-    for (at, c) in text.char_indices() {
-        if before.is_lowercase() && c.is_uppercase() {
-            splits.push((&text[..at], Some(&text[at..])));
-        }
+    let cuts = text.char_indices().filter_map(|(at, c)| {
+        let hump = before.is_lowercase() && c.is_uppercase();
         before = c;
-    }
-    splits
+        match c {
+            '_' | ' ' | '-' | ',' | '/' | '.' => Some((&text[..at], Some(&text[at + 1..]))),
+            '(' | '[' => Some((&text[..at], Some(&text[at..]))),
+            _ => hump.then(|| (&text[..at], Some(&text[at..]))),
+        }
+    });
+    std::iter::once((text, None)).chain(cuts).collect()
 }
 
 /// Does the name of a row say that it sums up others: `Average`, `Best: A3`?

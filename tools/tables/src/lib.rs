@@ -18,13 +18,13 @@ pub mod summary;
 
 pub use options::ReadingOptions;
 pub use read::{decode, read, together};
-pub use tool::TOOLS;
+pub use tool::tools;
 
+use TableColumn::*;
+use dictionary::DICTIONARY;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
-use syscost_core::units::{Unit, significant};
-use unit::Dimension;
+use syscost_core::units::{Unit as CoreUnit, significant};
 
 /// What a column of a table may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
@@ -82,19 +82,7 @@ pub enum TableColumn {
 impl TableColumn {
     /// As sentences call it.
     pub fn title(self) -> String {
-        use TableColumn::*;
-        let title = match self {
-            MessageBytes => "message size",
-            Elapsed => "duration",
-            Retransmits => "retransmitted segments",
-            CpuPercent => "CPU use",
-            LlcMisses => "LLC misses",
-            L1Misses => "L1 misses",
-            Bytes => "total bytes",
-            CpuTime => "CPU time",
-            other => return other.id().replace('_', " "),
-        };
-        title.into()
+        DICTIONARY.titles.get(&self).cloned().unwrap_or_else(|| self.id().replace('_', " "))
     }
 
     /// Its name in files and options.
@@ -103,65 +91,52 @@ impl TableColumn {
         id.as_ref().and_then(|id| id.as_str()).unwrap_or_default().to_string()
     }
 
-    /// What its numbers measure, and may they stand without a unit? Sizes are bytes then. `None`: nothing that has a unit of
-    /// its own.
-    fn dimension(self) -> Option<(Dimension, bool)> {
-        use TableColumn::*;
+    /// What its figures are in here.
+    fn unit(self) -> CoreUnit {
         match self {
-            Throughput => Some((Dimension::Rate, false)),
-            Latency | Elapsed | CpuTime | Jitter => Some((Dimension::Time, false)),
-            MessageBytes | Bytes => Some((Dimension::Size, true)),
-            CpuPercent | Loss => Some((Dimension::Percent, true)),
-            MessageRate => Some((Dimension::Calls, true)),
-            _ => None,
+            Throughput => CoreUnit::BitsPerSecond,
+            Latency | Elapsed | CpuTime | Jitter => CoreUnit::Nanoseconds,
+            MessageBytes | Bytes => CoreUnit::Bytes,
+            CpuPercent | Loss => CoreUnit::Ratio,
+            MessageRate => CoreUnit::PerSecond,
+            _ => CoreUnit::Count,
         }
     }
 
-    /// What its figures are in here.
-    fn unit(self) -> Unit {
-        match self.dimension() {
-            Some((Dimension::Size, _)) => Unit::Bytes,
-            Some((Dimension::Rate, _)) => Unit::BitsPerSecond,
-            Some((Dimension::Calls, _)) => Unit::PerSecond,
-            Some((Dimension::Time, _)) => Unit::Nanoseconds,
-            _ => Unit::Count,
-        }
+    /// Do its numbers say nothing without a unit? Sizes are bytes then.
+    fn needs_unit(self) -> bool {
+        matches!(self.unit(), CoreUnit::BitsPerSecond | CoreUnit::Nanoseconds)
     }
 
     /// One of its figures; those of an operation are in the unit of their row.
     pub fn format(self, value: f64, of_row: Option<&str>) -> String {
-        use TableColumn::{CpuPercent, Loss, Repetition, Runs, Threads};
-        match (self, of_row) {
-            (Threads | Repetition | Runs, _) => value.to_string(),
-            (CpuPercent | Loss, _) => format!("{} %", significant(value)),
-            (column, Some(unit)) if column.is_of_operations() => match unit {
-                "ns" => Unit::Nanoseconds.format(value),
-                "bit/s" => Unit::BitsPerSecond.format(value),
-                unit => format!("{} {unit}", significant(value)).trim_end().to_string(),
+        match (self.unit(), of_row.filter(|_| self.is_of_operations())) {
+            (CoreUnit::Ratio, _) => format!("{} %", significant(value)),
+            (_, Some(symbol)) => match toml::Value::String(symbol.into()).try_into::<CoreUnit>() {
+                Ok(unit) => unit.format(value),
+                Err(_) => format!("{} {symbol}", significant(value)),
             },
-            _ => self.unit().format(value),
+            (unit, _) => unit.format(value),
         }
     }
 
     /// Which row it is, and not what was measured.
     fn is_place(self) -> bool {
-        matches!(self, TableColumn::MessageBytes | TableColumn::Threads | TableColumn::Repetition)
+        matches!(self, MessageBytes | Threads | Repetition)
     }
 
     /// What was measured, and not which row it is or how often.
     fn is_measure(self) -> bool {
-        !self.is_place() && !self.is_text() && !matches!(self, TableColumn::Runs | TableColumn::Ignored)
+        !self.is_place() && !self.is_text() && !matches!(self, Runs | Ignored)
     }
 
     /// Of tables of operations.
     pub fn is_of_operations(self) -> bool {
-        use TableColumn::{BaseHardware, Measured, Predicted, SoftwareOverhead};
         matches!(self, BaseHardware | SoftwareOverhead | Predicted | Measured)
     }
 
     /// Columns of text; the others hold numbers.
     fn is_text(self) -> bool {
-        use TableColumn::{Mechanism, Operation, Unit, Variant};
         matches!(self, Mechanism | Operation | Variant | Unit)
     }
 }
@@ -174,11 +149,6 @@ pub struct PublishedFigure {
 }
 
 impl PublishedFigure {
-    /// Known as exactly as a float holds it.
-    fn exact(value: f64) -> PublishedFigure {
-        PublishedFigure { value, rounding: 0.0 }
-    }
-
     pub fn low(&self) -> f64 {
         self.value - self.rounding
     }
@@ -204,16 +174,22 @@ pub struct PublishedRow {
     pub scatter: BTreeMap<TableColumn, f64>,
 }
 
+/// Items by what they share.
+fn grouped<K: Ord, T>(items: impl IntoIterator<Item = (K, T)>) -> BTreeMap<K, Vec<T>> {
+    let mut all: BTreeMap<K, Vec<T>> = BTreeMap::new();
+    items.into_iter().for_each(|(key, item)| all.entry(key).or_default().push(item));
+    all
+}
+
 /// What tells rows apart.
 type RowKey = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>);
 
 impl PublishedRow {
-    /// An operation that another tool timed.
-    fn of_operation(line: usize, name: &str, unit: &str, value: f64) -> PublishedRow {
-        let texts = [(TableColumn::Operation, name.to_string()), (TableColumn::Unit, unit.to_string())];
-        let mut row = PublishedRow { line, texts: texts.into(), ..PublishedRow::default() };
-        row.set([(TableColumn::Measured, value)]);
-        row
+    /// What another tool measured, by what it is called.
+    fn of_tool(line: usize, texts: &[(TableColumn, &str)]) -> PublishedRow {
+        let said = texts.iter().filter(|(_, text)| !text.is_empty());
+        let texts = said.map(|(column, text)| (*column, text.to_string())).collect();
+        PublishedRow { line, texts, ..PublishedRow::default() }
     }
 
     pub fn text(&self, column: TableColumn) -> Option<&str> {
@@ -241,13 +217,14 @@ impl PublishedRow {
     /// The same of all its repetitions.
     fn case(&self) -> RowKey {
         let mut key = self.key();
-        key.1.remove(&TableColumn::Repetition);
+        key.1.remove(&Repetition);
         key
     }
 
     fn set(&mut self, figures: impl IntoIterator<Item = (TableColumn, f64)>) {
-        self.figures
-            .extend(figures.into_iter().map(|(column, value)| (column, PublishedFigure::exact(value))));
+        // Known as exactly as a float holds it.
+        let exact = |(column, value)| (column, PublishedFigure { value, rounding: 0.0 });
+        self.figures.extend(figures.into_iter().map(exact));
     }
 }
 
@@ -300,17 +277,11 @@ pub struct RowSource {
 
 impl PublishedTable {
     /// What another tool says of its runs.
-    fn of_tool(name: &str, rows: Vec<PublishedRow>, understood: &str) -> PublishedTable {
+    fn of_tool(rows: Vec<PublishedRow>, understood: String) -> PublishedTable {
         let columns: BTreeSet<TableColumn> =
             rows.iter().flat_map(|row| row.figures.keys().chain(row.texts.keys())).copied().collect();
-        PublishedTable {
-            name: name.into(),
-            columns: columns.into_iter().collect(),
-            rows,
-            understood: vec![understood.into()],
-            tool: true,
-            ..PublishedTable::default()
-        }
+        let (columns, understood) = (columns.into_iter().collect(), vec![understood]);
+        PublishedTable { columns, rows, understood, tool: true, ..PublishedTable::default() }
     }
 
     pub fn has(&self, column: TableColumn) -> bool {
@@ -320,9 +291,9 @@ impl PublishedTable {
     /// What a column is called in it.
     pub fn title(&self, column: TableColumn) -> String {
         match column {
-            TableColumn::MessageBytes if self.fields => "field size".into(),
-            TableColumn::MessageBytes if !self.is_transfer() => "size".into(),
-            TableColumn::Threads => format!("{}s", self.parallel.unwrap_or("thread")),
+            MessageBytes if self.fields => "field size".into(),
+            MessageBytes if !self.is_transfer() => "size".into(),
+            Threads => format!("{}s", self.parallel.unwrap_or("thread")),
             other => other.title(),
         }
     }
@@ -341,7 +312,6 @@ impl PublishedTable {
 
     /// Are its rows transfers of messages? Tables of memory, disks and operations have sizes and latencies, too.
     pub fn is_transfer(&self) -> bool {
-        use TableColumn::{ContextSwitches, Mechanism, MessageBytes, Messages, Threads, Throughput};
         let sized = self.has(MessageBytes);
         let counted = self.has(ContextSwitches) && (self.has(Throughput) || self.has(Threads));
         let sends = |name: &&str| role::of(name).is_some() || sized && role::is_transport(name);
@@ -354,12 +324,12 @@ impl PublishedTable {
 #[error("{0}")]
 pub struct BadTable(String);
 
-impl BadTable {
-    fn whole(name: &str, message: impl Display) -> BadTable {
-        BadTable(format!("{name}: {message}"))
-    }
+/// The line where something is amiss, 0 of the whole file, and why.
+type AtLine = (usize, String);
 
-    fn at(name: &str, line: usize, message: impl Display) -> BadTable {
-        BadTable(format!("{name}:{line}: {message}"))
+impl BadTable {
+    fn at(name: &str, (line, why): AtLine) -> BadTable {
+        let line = if line > 0 { format!(":{line}") } else { String::new() };
+        BadTable(format!("{name}{line}: {why}"))
     }
 }

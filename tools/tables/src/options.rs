@@ -1,92 +1,82 @@
 //! What the reader of a table says of it: roles of headings, a wide layout, what files' names tell, and what never changes.
 
 use crate::TableColumn;
-use crate::dictionary::{ReadAs, WrittenUnit};
+use crate::dictionary::{DICTIONARY, ReadAs, WrittenUnit};
 use crate::role::bare;
-use crate::unit::{self, Dimension};
+use crate::unit;
 use syscost_core::axis::suggest;
+use syscost_core::units::Unit as CoreUnit;
 
-/// The roles that an option most often gives, by the names that a mistake is answered with.
-const ROLES: [&str; 10] = [
-    "mechanism",
-    "size",
-    "threads",
-    "throughput",
-    "latency",
-    "rate",
-    "operation",
-    "run",
-    "variant",
-    "ignored",
-];
+/// Shorter names of roles.
+const SHORT: [(&str, &str); 4] =
+    [("size", "message_bytes"), ("run", "repetition"), ("rate", "message_rate"), ("name", "mechanism")];
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadingOptions {
     /// By their headings.
     columns: Vec<(String, ReadAs)>,
-    /// Headings that nothing else means are values of the first, and their cells figures of the second.
-    pub(crate) wide: Option<(TableColumn, ReadAs)>,
+    pub(crate) wide: Option<Wide>,
     pub(crate) name: Option<NamePattern>,
     /// For tables without such a column.
     pub threads: Option<u64>,
     pub seconds: Option<f64>,
     /// What stands before decimals: a point or a comma.
-    pub(crate) decimal: Option<char>,
+    pub decimal: Option<char>,
 }
+
+/// Headings that nothing else means are values of the first, and their cells figures of the second.
+pub(crate) type Wide = (TableColumn, ReadAs);
 
 /// `{mechanism}_{size}_{threads}`: the parts of a file's name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NamePattern {
     pub text: String,
+    /// What stands before the first part.
+    before: String,
     parts: Vec<NamePart>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum NamePart {
-    Literal(String),
-    Column(TableColumn),
-}
+/// A part, and what stands behind it.
+type NamePart = (TableColumn, String);
 
-/// A role as options call it: its name in files, or one of the short ones.
+/// A role as options call it: its name in files, or a shorter one.
 fn column(text: &str) -> Result<TableColumn, String> {
-    let short = match text.trim() {
-        "size" => "message_bytes",
-        "run" => "repetition",
-        "rate" => "message_rate",
-        "name" => "mechanism",
-        other => other,
-    };
-    toml::Value::String(short.into()).try_into().map_err(|_| {
-        format!("{text:?} is no role: {}; docs/tables.md has all", suggest(text.trim(), &ROLES, &[]))
+    let text = text.trim();
+    let id = SHORT.iter().find(|(short, _)| *short == text).map_or(text, |(_, id)| id);
+    toml::Value::String(id.into()).try_into().map_err(|_| {
+        let ids: Vec<String> = DICTIONARY.columns.keys().map(|column| column.id()).collect();
+        let short = SHORT.iter().map(|(short, _)| *short);
+        let names: Vec<&str> = short.chain(ids.iter().map(String::as_str)).collect();
+        format!("{text:?} is no role: {}", suggest(text, &names, &[]))
     })
 }
 
-/// `HEADING:UNIT`; a colon without a unit behind it is part of the heading.
-fn with_unit(text: &str) -> (&str, Option<WrittenUnit>) {
-    let cut = text.rsplit_once(':').and_then(|(heading, told)| {
+/// `ROLE=HEADING:UNIT`; a colon without a unit behind it is part of the heading.
+fn cut<'t>(text: &'t str, form: &str) -> Result<(TableColumn, &'t str, Option<WrittenUnit>), String> {
+    let (role, rest) = text.split_once('=').ok_or_else(|| format!("{text:?} is not {form}"))?;
+    let with_unit = rest.rsplit_once(':').and_then(|(heading, told)| {
         let unit = unit::parse(told).ok().or_else(|| unit::count(told))?;
-        Some((heading, Some((unit, told.trim().to_string()))))
+        Some((heading.trim(), Some((unit, told.trim().to_string()))))
     });
-    cut.unwrap_or((text, None))
+    let (heading, unit) = with_unit.unwrap_or((rest.trim(), None));
+    Ok((column(role)?, heading, unit))
 }
 
 impl ReadingOptions {
     /// `throughput=Tput:Gbit/s`
     pub fn give_column(&mut self, text: &str) -> Result<(), String> {
-        let (role, rest) = cut(text, "ROLE=HEADING[:UNIT]")?;
-        let (heading, unit) = with_unit(rest);
+        let (role, heading, unit) = cut(text, "ROLE=HEADING[:UNIT]")?;
         if bare(heading).is_empty() {
             return Err(format!("{text:?} names no heading"));
         }
-        self.columns.push((heading.trim().into(), ReadAs::mean(column(role)?, unit)));
+        self.columns.push((heading.into(), ReadAs::mean(role, unit)));
         Ok(())
     }
 
     /// `threads=throughput:Gbit/s`
     pub fn give_wide(&mut self, text: &str) -> Result<(), String> {
-        let (across, rest) = cut(text, "ACROSS=QUANTITY[:UNIT]")?;
-        let (quantity, unit) = with_unit(rest);
-        let (across, quantity) = (column(across)?, column(quantity)?);
+        let (across, quantity, unit) = cut(text, "ACROSS=QUANTITY[:UNIT]")?;
+        let quantity = column(quantity)?;
         if !(across.is_place() || across.is_text()) || !quantity.is_measure() {
             return Err(format!(
                 "{text:?}: a place comes first (size, threads, mechanism, run), then what is measured"
@@ -98,35 +88,20 @@ impl ReadingOptions {
 
     /// `{mechanism}_{size}_{threads}`
     pub fn give_name(&mut self, text: &str) -> Result<(), String> {
-        let (mut parts, mut rest) = (Vec::new(), text);
-        while let Some((before, after)) = rest.split_once('{') {
-            let (role, after) =
-                after.split_once('}').ok_or_else(|| format!("{text:?}: a brace is not closed"))?;
-            if !before.is_empty() {
-                parts.push(NamePart::Literal(before.into()));
-            } else if matches!(parts.last(), Some(NamePart::Column(_))) {
-                return Err(format!("{text:?}: nothing stands between two parts"));
-            }
-            parts.push(NamePart::Column(column(role)?));
-            rest = after;
-        }
-        if !rest.is_empty() {
-            parts.push(NamePart::Literal(rest.into()));
-        }
-        if !parts.iter().any(|part| matches!(part, NamePart::Column(_))) {
+        let mut pieces = text.split('{');
+        let before = pieces.next().unwrap_or_default().to_string();
+        let part = |piece: &str| {
+            let cut = piece.split_once('}').ok_or_else(|| format!("{text:?}: a brace is not closed"))?;
+            Ok((column(cut.0)?, cut.1.to_string()))
+        };
+        let parts: Vec<NamePart> = pieces.map(part).collect::<Result<_, String>>()?;
+        let Some((_, all_but_last)) = parts.split_last() else {
             return Err(format!("{text:?} has no part in braces: {{mechanism}}_{{size}}_{{threads}} is one"));
+        };
+        if all_but_last.iter().any(|(_, behind)| behind.is_empty()) {
+            return Err(format!("{text:?}: nothing stands between two parts"));
         }
-        self.name = Some(NamePattern { text: text.into(), parts });
-        Ok(())
-    }
-
-    /// What stands between whole and decimal digits.
-    pub fn give_decimal(&mut self, text: &str) -> Result<(), String> {
-        self.decimal = Some(match text {
-            "." => '.',
-            "," => ',',
-            _ => return Err(format!("{text:?} is neither . nor ,")),
-        });
+        self.name = Some(NamePattern { text: text.into(), before, parts });
         Ok(())
     }
 
@@ -137,44 +112,24 @@ impl ReadingOptions {
     }
 }
 
-fn cut<'t>(text: &'t str, form: &str) -> Result<(&'t str, &'t str), String> {
-    text.split_once('=').ok_or_else(|| format!("{text:?} is not {form}"))
-}
-
 impl NamePattern {
     /// What the parts of a file's name say; `None`: it is not of this pattern.
-    pub(crate) fn parts_of(&self, name: &str) -> Option<Vec<(TableColumn, String)>> {
-        let mut parts = Vec::new();
+    pub(crate) fn parts_of(&self, name: &str) -> Option<Vec<NamePart>> {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        let found = matched(&self.parts, stem, &mut parts) || {
-            parts.clear();
-            matched(&self.parts, name, &mut parts)
-        };
-        parts.reverse();
-        found.then_some(parts)
+        [stem, name].iter().find_map(|name| matched(&self.parts, name.strip_prefix(&*self.before)?))
     }
 }
 
-/// Fits the parts onto a text, the longest first; what it finds stands last part first.
-fn matched(parts: &[NamePart], text: &str, found: &mut Vec<(TableColumn, String)>) -> bool {
-    let Some((first, rest)) = parts.split_first() else { return text.is_empty() };
-    match first {
-        NamePart::Literal(literal) => {
-            text.strip_prefix(literal.as_str()).is_some_and(|text| matched(rest, text, found))
-        }
-        NamePart::Column(column) => {
-            let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
-            for end in ends.into_iter().rev() {
-                let own = &text[..end];
-                let fits = column.is_text() || *column == TableColumn::Ignored || number_in(own).is_some();
-                if fits && matched(rest, &text[end..], found) {
-                    found.push((*column, own.to_string()));
-                    return true;
-                }
-            }
-            false
-        }
-    }
+/// Fits the parts onto a text, the longest first.
+fn matched(parts: &[NamePart], text: &str) -> Option<Vec<NamePart>> {
+    let Some(((column, behind), parts)) = parts.split_first() else { return text.is_empty().then(Vec::new) };
+    let mut ends = text.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
+    ends.find_map(|end| {
+        let (own, rest) = text.split_at(end);
+        let fits = column.is_text() || *column == TableColumn::Ignored || number_in(own).is_some();
+        let others = matched(parts, rest.strip_prefix(&**behind).filter(|_| fits)?)?;
+        Some(std::iter::once((*column, own.to_string())).chain(others).collect())
+    })
 }
 
 /// `64K`, `t4`, `4threads`: the one number of a text, with its unit.
@@ -184,7 +139,7 @@ pub(crate) fn number_in(text: &str) -> Option<String> {
     let (number, behind) = (&text[start..digits], &text[digits..]);
     let letters = |text: &str| text.chars().all(|c| c.is_alphabetic() || c == ' ' || c == '_' || c == '=');
     let behind = behind.trim_matches(['_', ' ']);
-    let size = unit::parse(behind).is_ok_and(|unit| unit.dimension == Dimension::Size);
+    let size = unit::parse(behind).is_ok_and(|unit| unit.base == CoreUnit::Bytes);
     (letters(&text[..start]) && letters(behind))
         .then(|| format!("{number}{}", if size { behind } else { "" }))
 }
@@ -202,7 +157,6 @@ mod tests {
         assert!(options.give_column("speed=Speed").unwrap_err().contains("is no role"));
         assert!(options.give_column("troughput=Speed").unwrap_err().contains("did you mean throughput?"));
         assert!(options.give_wide("throughput=threads").is_err());
-        assert!(options.give_decimal(";").is_err());
     }
 
     #[test]

@@ -8,27 +8,19 @@ use syscost_measure::mechanism::{self, Class};
 /// Beyond this a text is no name.
 const LONGEST_NAME: usize = 256;
 
-/// A role as a name means it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct MeantRole {
-    class: Class,
-    /// By an assignment's word (`A1`, `two-copy`), which stands above the name of a system call beside it.
-    assigned: bool,
-}
-
-/// The role that each name means: words for roles, and the mechanisms of syscost by their id or title.
-static ROLES: LazyLock<BTreeMap<String, MeantRole>> = LazyLock::new(|| {
-    let own = mechanism::ALL.iter().map(|m| m.about()).flat_map(|about| {
-        let class = Class::of(about.id);
-        [about.id, about.title].map(|name| Some((bare(name), MeantRole { class: class?, assigned: false })))
-    });
-    let words = DICTIONARY.roles.iter().flat_map(|(role, words)| {
-        let class = [Class::TwoCopy, Class::OneCopy, Class::ZeroCopy]
-            .into_iter()
-            .find(|c| bare(c.word()) == bare(role));
-        words.iter().map(move |word| Some((bare(word), MeantRole { class: class?, assigned: true })))
-    });
-    own.chain(words).flatten().collect()
+/// The role that each name means: of an assignment's words (`A1`, `two-copy`), and of the mechanisms of syscost by their id
+/// or title. The words of an assignment stand above the name of a system call beside them.
+static ASSIGNED: LazyLock<BTreeMap<String, Class>> = LazyLock::new(|| {
+    let words = |class: Class| {
+        let role = DICTIONARY.roles.iter().find(|(role, _)| bare(role) == bare(class.word()));
+        role.into_iter().flat_map(|(_, words)| words).map(move |word| (bare(word), class))
+    };
+    [Class::TwoCopy, Class::OneCopy, Class::ZeroCopy].into_iter().flat_map(words).collect()
+});
+static OWN: LazyLock<BTreeMap<String, Class>> = LazyLock::new(|| {
+    let names =
+        mechanism::ALL.iter().map(|own| own.about()).flat_map(|own| [(own.id, own.id), (own.title, own.id)]);
+    names.filter_map(|(name, id)| Some((bare(name), Class::of(id)?))).collect()
 });
 
 /// Letters and digits only, in lower case: `Two-Copy`, `two_copy` and `TwoCopy` are one.
@@ -42,21 +34,21 @@ pub fn of(name: &str) -> Option<Class> {
     if name.len() > LONGEST_NAME || name.contains('=') {
         return None;
     }
-    if let Some(meant) = ROLES.get(&bare(name)) {
-        return Some(meant.class);
+    if let Some(class) = meant(name) {
+        return Some(class);
     }
     let tokens = dictionary::tokens(name);
     if tokens.iter().any(|word| dictionary::is_word("negations", word)) {
         return None;
     }
-    let runs =
-        (0..tokens.len()).flat_map(|from| (from + 1..=tokens.len().min(from + 4)).map(move |to| (from, to)));
-    let found: Vec<MeantRole> =
-        runs.filter_map(|(from, to)| ROLES.get(&tokens[from..to].concat()).copied()).collect();
-    let assigned = found.iter().any(|meant| meant.assigned);
-    let classes: BTreeSet<Class> =
-        found.iter().filter(|meant| meant.assigned == assigned).map(|meant| meant.class).collect();
-    classes.first().copied().filter(|_| classes.len() == 1)
+    let ends = |from: usize| from + 1..=tokens.len().min(from + 4);
+    let runs = (0..tokens.len()).flat_map(|from| ends(from).map(move |to| (from, to)));
+    let runs: Vec<String> = runs.map(|(from, to)| tokens[from..to].concat()).collect();
+    let classes = |of: &BTreeMap<String, Class>| -> BTreeSet<Class> {
+        runs.iter().filter_map(|run| of.get(run)).copied().collect()
+    };
+    let all = Some(classes(&ASSIGNED)).filter(|all| !all.is_empty()).unwrap_or_else(|| classes(&OWN));
+    all.first().copied().filter(|_| all.len() == 1)
 }
 
 /// May a name mean this mechanism: as its own name, else as its role?
@@ -70,7 +62,7 @@ pub fn names(name: &str, mechanism: &str) -> bool {
 
 /// A role by its word or by a mechanism's name alone.
 pub fn meant(text: &str) -> Option<Class> {
-    ROLES.get(&bare(text)).map(|meant| meant.class)
+    ASSIGNED.get(&bare(text)).or_else(|| OWN.get(&bare(text))).copied()
 }
 
 /// Does a name speak of messages that are sent?

@@ -39,45 +39,37 @@ impl TableSummary {
         let of = |kind| remarks.iter().filter(move |r| r.kind == kind);
         let ids: BTreeSet<&str> = of(RemarkKind::Contradiction).map(|r| r.id).collect();
         let [least, most] = [runs.values().min(), runs.values().max()].map(|n| n.copied().unwrap_or(0));
-        let missing = missing(table, remarks, comparisons, most);
+        let any = |column: TableColumn| table.rows.iter().any(|row| row.figure(column).is_some());
+        let counted = |column| table.rows.iter().any(|row| row.value(column).is_some_and(|n| n > 0.0));
+        let many = |column: TableColumn| {
+            let values = table.rows.iter().filter_map(|row| PublishedRow::count(row, column));
+            values.collect::<BTreeSet<_>>().len() > 1
+        };
+        // An operating-system table has rows, not cells that compete.
+        let rivals = table.is_transfer();
+        let cannot_say = |id: &str| match id {
+            "significance" => {
+                let spread = table.rows.iter().any(|row| !row.scatter.is_empty());
+                (rivals || table.has(Measured)) && most < FEWEST_RUNS && !spread
+            }
+            _ if !rivals => false,
+            RIVALS => comparisons.is_err(),
+            "sizes" => !many(MessageBytes),
+            "threads" => !many(Threads),
+            "latency" => !any(Latency) || remarks.iter().any(|remark| remark.id == "derived_latency"),
+            "cpu_cost" => ![CyclesPerByte, CpuPercent, CpuTime].into_iter().any(any),
+            "cache_misses" => ![CacheMisses, LlcMisses, L1Misses].into_iter().any(counted),
+            _ => !counted(ContextSwitches),
+        };
         TableSummary {
             rows: table.rows.len(),
             cells: runs.len(),
             runs: [least, most],
             contradictions: ids.into_iter().collect(),
             unexpected: of(RemarkKind::Unexpected).count(),
-            cannot_say: GAPS.iter().zip(missing).filter(|(_, is)| *is).map(|((id, _), _)| *id).collect(),
+            cannot_say: GAPS.iter().map(|(id, _)| *id).filter(|id| cannot_say(id)).collect(),
         }
     }
-}
-
-/// Which of the questions have no answer.
-fn missing(
-    table: &PublishedTable,
-    remarks: &[Remark],
-    found: &TableComparisons,
-    most_runs: u64,
-) -> [bool; 8] {
-    let any = |column| table.rows.iter().any(|row| row.figure(column).is_some());
-    let counted = |column| table.rows.iter().any(|row| row.value(column).is_some_and(|count| count > 0.0));
-    let many = |column: TableColumn| {
-        let values = table.rows.iter().filter_map(|row| PublishedRow::count(row, column));
-        values.collect::<BTreeSet<_>>().len() > 1
-    };
-    // An operating-system table has rows, not cells that compete.
-    let rivals = table.is_transfer();
-    let computed = remarks.iter().any(|remark| remark.id == "derived_latency");
-    let spread = table.rows.iter().any(|row| !row.scatter.is_empty());
-    [
-        (rivals || table.has(Measured)) && most_runs < FEWEST_RUNS && !spread,
-        rivals && found.all.is_empty(),
-        rivals && !many(MessageBytes),
-        rivals && !many(Threads),
-        rivals && (computed || !any(Latency)),
-        rivals && ![CyclesPerByte, CpuPercent, CpuTime].into_iter().any(any),
-        rivals && ![CacheMisses, LlcMisses, L1Misses].into_iter().any(counted),
-        rivals && !counted(ContextSwitches),
-    ]
 }
 
 #[cfg(test)]

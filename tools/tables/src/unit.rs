@@ -4,30 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use syscost_core::units::Unit;
 
-/// What a unit measures; its factor leads to the base unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Dimension {
-    /// bit/s
-    Rate,
-    /// ns
-    Time,
-    /// bytes
-    Size,
-    /// A number without a unit, or one counted in thousands.
-    Count,
-    Percent,
-    /// ns a byte
-    TimePerByte,
-    /// Of a clock whose rate nobody says.
-    Cycles,
-    /// Messages or calls a second.
-    Calls,
-}
-
+/// A base unit, and the factor that leads to it. A share is in per cent here; a number is a count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnitScale {
-    pub dimension: Dimension,
+    pub base: Unit,
     pub factor: f64,
 }
 
@@ -52,118 +34,89 @@ pub type MaybeUnit = Result<UnitScale, Option<&'static str>>;
 /// Reads a unit: one word, or one `/` or `per` another.
 pub fn parse(text: &str) -> MaybeUnit {
     let text = bracketless(text);
-    let scale = |dimension, factor| Ok(UnitScale { dimension, factor });
+    let scale = |base, factor| Ok(UnitScale { base, factor });
     let Some((what, of)) = ratio(text) else {
-        use Dimension::{Count, Cycles, Percent, Size, Time};
-        let word = text.to_ascii_lowercase();
-        let plain = [(Time, "time"), (Percent, "percent"), (Cycles, "cycles"), (Count, "number")];
-        let known = plain.into_iter().find_map(|(dimension, kind)| Some((dimension, factor(kind, &word)?)));
-        let (dimension, factor) = known.or_else(|| Some((Size, size(text)?))).ok_or(None)?;
-        return scale(dimension, factor);
+        let word = &text.to_ascii_lowercase();
+        let words =
+            [("time", word), ("percent", word), ("cycles", word), ("number", word), ("size", &text.into())];
+        let bases = [Unit::Nanoseconds, Unit::Ratio, Unit::Cycles, Unit::Count, Unit::Bytes];
+        let known =
+            words.iter().zip(bases).find_map(|((kind, word), base)| Some((base, factor(kind, word)?)));
+        let (base, factor) = known.ok_or(None)?;
+        return scale(base, factor);
     };
+    let time = |text: &str| factor("time", &text.to_ascii_lowercase());
     let second = time(&of) == Some(1e9);
+    // All capitals say nothing about the b; `mb/s` is written for either, `mbps` for bits alone.
+    let either = match text.get(text.len().saturating_sub(2)..) {
+        Some("PS") => what.ends_with('B'),
+        Some("ps") => false,
+        _ => ["kb", "mb", "gb", "kib", "mib", "gib"].contains(&what.as_str()),
+    };
     match (bits(&what), calls(&what), time(&what)) {
-        // All capitals say nothing about the b.
-        (Some(_), ..) if second && what.ends_with('B') && text.ends_with("PS") => {
-            Err(Some("bits or bytes per second: write Gbit/s or GB/s"))
+        (Some(_), ..) if second && either => {
+            Err(Some("bits or bytes per second: write Mbit/s or MB/s, Gbit/s or GB/s, Mibit/s or MiB/s"))
         }
-        // `mb/s` is written for either; `mbps` for bits alone.
-        (Some(_), ..) if second && !text.ends_with("ps") && ["kb", "mb", "gb"].contains(&what.as_str()) => {
-            Err(Some("bits or bytes per second: Mbit/s or MB/s, Gbit/s or GB/s"))
-        }
-        (Some(_), ..) if second && ["kib", "mib", "gib"].contains(&what.as_str()) => {
-            Err(Some("bits or bytes per second: write Mibit/s or MiB/s"))
-        }
-        (Some(bits), ..) if second => scale(Dimension::Rate, bits),
-        (_, Some(many), _) if second => scale(Dimension::Calls, many),
-        (.., Some(ns)) if calls(&of) == Some(1.0) => scale(Dimension::Time, ns),
-        (.., Some(ns)) => scale(Dimension::TimePerByte, ns / size(&of).ok_or(None)?),
+        (Some(bits), ..) if second => scale(Unit::BitsPerSecond, bits),
+        (_, Some(many), _) if second => scale(Unit::PerSecond, many),
+        (.., Some(ns)) if calls(&of) == Some(1.0) => scale(Unit::Nanoseconds, ns),
+        (.., Some(ns)) => scale(Unit::NanosecondsPerByte, ns / factor("size", &of).ok_or(None)?),
         _ => Err(None),
     }
 }
 
 /// `MB/s`, `us per msg`, `MB_per_s`; in `Gbps` the p is "per".
 fn ratio(text: &str) -> Option<(String, String)> {
-    if let Some((what, of)) = text.split_once('/') {
-        return Some((what.trim().into(), of.trim().into()));
-    }
     let words: Vec<&str> = text.split([' ', '_', '-']).filter(|word| !word.is_empty()).collect();
-    if let Some(at) = words.iter().position(|word| word.eq_ignore_ascii_case("per")) {
-        return Some((words[..at].join(" "), words[at + 1..].join(" ")));
+    let per = words.iter().position(|word| word.eq_ignore_ascii_case("per"));
+    let second = |what: &str| Some((what.to_string(), "s".to_string()));
+    match (text.split_once('/'), per, words.split_last()) {
+        (Some((what, of)), ..) => Some((what.trim().into(), of.trim().into())),
+        (_, Some(at), _) => Some((words[..at].join(" "), words[at + 1..].join(" "))),
+        (.., Some((&("s" | "sec" | "second"), what @ [_, ..]))) => second(&what.join(" ")),
+        // Operations, not octets.
+        _ if text.ends_with("ops") => second(text.strip_suffix('s')?),
+        _ => second(text.strip_suffix("ps").or_else(|| text.strip_suffix("PS"))?),
     }
-    if let Some((&("s" | "sec" | "second"), what @ [_, ..])) = words.split_last() {
-        return Some((what.join(" "), "s".into()));
-    }
-    // Operations, not octets.
-    let op = text.strip_suffix("ops").map(|prefix| format!("{prefix}op"));
-    let what = op.or_else(|| Some(text.strip_suffix("ps").or_else(|| text.strip_suffix("PS"))?.into()))?;
-    Some((what, "s".into()))
 }
 
-fn time(text: &str) -> Option<f64> {
-    factor("time", &text.to_ascii_lowercase())
-}
-
-fn size(text: &str) -> Option<f64> {
-    factor("size", text)
-}
-
-/// The factor of a prefix, and what stands behind it.
+/// The factor of a prefix (`G`, `10^9`), and what stands behind it.
 fn prefixed(text: &str) -> (f64, &str) {
-    let factor = match text.chars().next() {
-        Some('k' | 'K') => 1e3,
-        Some('m' | 'M') => 1e6,
-        Some('g' | 'G') => 1e9,
-        Some('t' | 'T') => 1e12,
-        _ => return (1.0, text),
-    };
-    (factor, text[1..].trim_start())
+    let power = |text: &str| text.strip_prefix("10^")?.get(..1)?.parse::<i32>().ok();
+    let letter = |text: &str| "kmgt".find(text.chars().next()?.to_ascii_lowercase());
+    match (power(text), letter(text)) {
+        (Some(power), _) => (10f64.powi(power), text["10^".len() + 1..].trim_start()),
+        (_, Some(at)) => (1000f64.powi(at as i32 + 1), text[1..].trim_start()),
+        _ => (1.0, text),
+    }
 }
 
 /// Bits of what is sent each second: a prefix, bits or bytes.
 fn bits(text: &str) -> Option<f64> {
-    let power = |(of, letter): &(&str, char)| {
-        text.strip_prefix(of).map(|rest| format!("{letter}{}", rest.trim_start()))
-    };
-    let text = [("10^3", 'K'), ("10^6", 'M'), ("10^9", 'G')].iter().find_map(power).unwrap_or(text.into());
-    let (prefix, what) = prefixed(&text);
+    let (prefix, what) = prefixed(text);
     // `MegaBits`
     let what = if what.len() > 5 { what.to_ascii_lowercase() } else { what.to_string() };
     let binary = || Some(factor("binary_bits", &what)? * 1024f64.powf(prefix.log10() / 3.0));
     factor("bits", &what).map(|bits| bits * prefix).or_else(binary)
 }
 
-/// Messages, operations: `Kmsgs`, `ops`, `M req`.
+/// Messages, operations: `Kmsgs`, `ops`, `M req`, `messages sent`.
 fn calls(text: &str) -> Option<f64> {
-    let known = |word: &str| {
-        let word = word.to_ascii_lowercase();
-        [Some(word.as_str()), word.strip_suffix('s')].into_iter().flatten().find_map(|w| factor("calls", w))
-    };
-    // `messages sent`
-    let (text, said) = text.rsplit_once(' ').unwrap_or((text, ""));
-    if !["", "sent", "received"].contains(&said.to_ascii_lowercase().as_str()) {
-        return None;
-    }
+    let text = text.to_ascii_lowercase();
+    let text = [" sent", " received"].iter().find_map(|said| text.strip_suffix(said)).unwrap_or(&text);
+    let known = |word: &str| factor("calls", word).or_else(|| factor("calls", word.strip_suffix('s')?));
     let (prefix, what) = prefixed(text);
-    let short = prefix > 1.0 && ["p", "r", "q"].contains(&what);
-    // `Tps`: transactions; `P/s`: packets.
-    if known(text).is_some() || ["t", "p"].contains(&text.to_ascii_lowercase().as_str()) {
-        Some(1.0)
-    } else {
-        (known(what).is_some() || short).then_some(prefix)
-    }
+    known(text).or_else(|| Some(prefix * known(what)?))
 }
 
 /// So many: `M`, `billions`, `x10^9`, `1e6`, `count`.
 pub fn count(text: &str) -> Option<UnitScale> {
     let text = bracketless(text).to_ascii_lowercase();
-    let power = |text: &str| {
-        let digits = ["10^", "1e", "10e"].iter().find_map(|mark| text.strip_prefix(mark))?;
-        digits.parse::<i32>().ok().filter(|power| (0..=15).contains(power)).map(|power| 10f64.powi(power))
-    };
     let text = text.trim_start_matches(['x', '×', '*', ' ']);
-    let factor = factor("count", text).or_else(|| power(text))?;
-    Some(UnitScale { dimension: Dimension::Count, factor })
+    let power = ["10^", "1e", "10e"].iter().find_map(|mark| text.strip_prefix(mark)?.parse::<i32>().ok());
+    let power = power.filter(|power| (0..=15).contains(power));
+    let factor = factor("count", text).or_else(|| Some(10f64.powi(power?)))?;
+    Some(UnitScale { base: Unit::Count, factor })
 }
 
 /// A unit without the brackets around it.
@@ -191,16 +144,12 @@ fn end_of_number(text: &str) -> usize {
         let exponent =
             matches!(c, 'e' | 'E') && after.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+');
         let sign = matches!(c, '+' | '-') && (*i == 0 || text[..*i].ends_with(['e', 'E']));
-        let groups =
-            SPACES.contains(c) && group_follows(after) && text[..*i].ends_with(|c: char| c.is_ascii_digit());
+        // Three digits and no fourth.
+        let group = || after.bytes().take_while(u8::is_ascii_digit).count() == 3;
+        let groups = SPACES.contains(c) && group() && text[..*i].ends_with(|c: char| c.is_ascii_digit());
         c.is_ascii_digit() || matches!(c, '.' | ',' | '_') || exponent || sign || groups
     };
     text.char_indices().find(|at| !within(at)).map_or(text.len(), |(i, _)| i)
-}
-
-/// Three digits and no fourth.
-fn group_follows(text: &str) -> bool {
-    text.bytes().take_while(u8::is_ascii_digit).count() == 3
 }
 
 /// Thousands separators removed, the decimal mark a point. A separator anywhere else is a mistake: refused.
@@ -226,9 +175,9 @@ fn half_unit(plain: &str) -> f64 {
 mod tests {
     use super::*;
 
-    fn factor(text: &str) -> (Dimension, f64) {
+    fn factor(text: &str) -> (Unit, f64) {
         let scale = parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
-        (scale.dimension, scale.factor)
+        (scale.base, scale.factor)
     }
 
     fn n(text: &str) -> Option<(f64, f64, Option<&str>)> {
@@ -238,33 +187,33 @@ mod tests {
     #[test]
     fn rates_times_and_sizes_as_people_write_them() {
         for text in ["Gbps", "gbps", "Gb/s", "Gbit/s", "Gbits/sec", "(Gbps)"] {
-            assert_eq!(factor(text), (Dimension::Rate, 1e9), "{text}");
+            assert_eq!(factor(text), (Unit::BitsPerSecond, 1e9), "{text}");
         }
-        assert_eq!(factor("10^6bits/s"), (Dimension::Rate, 1e6));
-        assert_eq!(factor("MB/s"), (Dimension::Rate, 8e6));
-        assert_eq!(factor("MBytes/sec"), (Dimension::Rate, 8e6));
-        assert_eq!(factor("MiB/s"), (Dimension::Rate, 8.0 * 1048576.0));
-        assert_eq!(factor("us"), (Dimension::Time, 1e3));
-        assert_eq!(factor("KB"), (Dimension::Size, 1024.0));
-        assert_eq!(factor("bytes"), (Dimension::Size, 1.0));
+        assert_eq!(factor("10^6bits/s"), (Unit::BitsPerSecond, 1e6));
+        assert_eq!(factor("MB/s"), (Unit::BitsPerSecond, 8e6));
+        assert_eq!(factor("MBytes/sec"), (Unit::BitsPerSecond, 8e6));
+        assert_eq!(factor("MiB/s"), (Unit::BitsPerSecond, 8.0 * 1048576.0));
+        assert_eq!(factor("us"), (Unit::Nanoseconds, 1e3));
+        assert_eq!(factor("KB"), (Unit::Bytes, 1024.0));
+        assert_eq!(factor("bytes"), (Unit::Bytes, 1.0));
         for text in ["MiByte/sec", "MiBytes/s"] {
-            assert_eq!(factor(text), (Dimension::Rate, 8.0 * 1048576.0), "{text}");
+            assert_eq!(factor(text), (Unit::BitsPerSecond, 8.0 * 1048576.0), "{text}");
         }
-        assert_eq!(factor("MegaBits/Sec"), (Dimension::Rate, 1e6));
+        assert_eq!(factor("MegaBits/Sec"), (Unit::BitsPerSecond, 1e6));
         for text in ["Mib/s", "[Mibit/s]", "Mibps"] {
-            assert_eq!(factor(text), (Dimension::Rate, 1048576.0), "{text}");
+            assert_eq!(factor(text), (Unit::BitsPerSecond, 1048576.0), "{text}");
         }
         for text in ["P/s", "pps", "packets/s"] {
-            assert_eq!(factor(text), (Dimension::Calls, 1.0), "{text}");
+            assert_eq!(factor(text), (Unit::PerSecond, 1.0), "{text}");
         }
         for text in ["us/msg", "usec_per_msg", "us per packet", "µs/op", "us/block"] {
-            assert_eq!(factor(text), (Dimension::Time, 1e3), "{text}");
+            assert_eq!(factor(text), (Unit::Nanoseconds, 1e3), "{text}");
         }
-        assert_eq!(factor("MB per sec"), (Dimension::Rate, 8e6));
+        assert_eq!(factor("MB per sec"), (Unit::BitsPerSecond, 8e6));
         for (text, many) in [("ops/s", 1.0), ("Kmsgs/sec", 1e3), ("trans/s", 1.0), ("Mpps", 1e6)] {
-            assert_eq!(factor(text), (Dimension::Calls, many), "{text}");
+            assert_eq!(factor(text), (Unit::PerSecond, many), "{text}");
         }
-        assert_eq!(factor("us/KB"), (Dimension::TimePerByte, 1e3 / 1024.0));
+        assert_eq!(factor("us/KB"), (Unit::NanosecondsPerByte, 1e3 / 1024.0));
         assert_eq!(parse("us/furlong"), Err(None));
         assert!(["GBPS", "mib/s"].iter().all(|text| matches!(parse(text), Err(Some(_)))));
         assert_eq!(parse("furlongs"), Err(None));

@@ -35,8 +35,8 @@ fn names_are_never_dropped() {
     assert!(asked.contains("--column mechanism=Strategie"), "{asked}");
     let kept = table("impl,colour,size,gbps\nA1,red,64,1.00\nA1,blue,64,5.00\nA3,red,64,2.00\n");
     assert_eq!(kept.rows[1].text(TableColumn::Variant), Some("colour blue"));
-    let told = sentences(&kept, &compare(&kept, &[]).all);
-    assert_eq!(told, ["A3 has more throughput than A1 (both colour red), by 2.0x at 64 B."]);
+    let told = sentences(&kept, &compare(&kept, &[]).expect("rivals"));
+    assert_eq!(told, ["A3 has more throughput than A1 (both colour red), by 2x at 64 B."]);
     let apart = refused("impl,size,knob,gbps\nA1,64,1,1\nA1,64,2,5\n");
     assert!(apart.starts_with("t.csv:3:") && apart.contains("--column variant=knob"), "{apart}");
 }
@@ -128,7 +128,7 @@ fn what_cannot_be_is_found_and_orders_nothing() {
             told.iter().any(|remark| remark.id == "impossible" && remark.lines == [3]),
             "{wrong}: {told:?}"
         );
-        assert!(compare(&read, &told).all.is_empty(), "{wrong}");
+        assert!(compare(&read, &told).is_err(), "{wrong}");
     }
     let totals = "impl,size,threads,throughput_gbps,total_bytes,duration_s\nA1,64,1,9.0,1000000,5\n";
     assert!(ids(&table(totals)).contains(&"not_its_totals"));
@@ -147,4 +147,24 @@ fn operations_are_in_one_unit_or_refused() {
     let units = table("operation,unit,measured,unit\nfork,us,5,ns\n");
     assert_eq!(units.rows[0].value(TableColumn::Measured), Some(5000.0), "the first unit holds");
     assert!(refused("Operation,Predicted,Measured (us)\nfork,3,9\n").contains("give each heading one"));
+}
+
+#[test]
+fn what_is_said_of_requests_ranges_and_runs_is_true() {
+    let rows = "epoll,128 B,1,210,215\nio_uring,128 B,1,905,92\n";
+    let requests = table(&format!("Backend,Req size,Workers,kreq/s,Goodput (Mbit/s)\n{rows}"));
+    assert!(ids(&requests).contains(&"not_its_totals"), "a request is a message");
+    let end = table("server,clients,Requests/s,avg RTT (ms),max RTT (ms)\nnginx,10,52000,0.19,2.1\n");
+    let told = end.understood.concat();
+    assert!(
+        !told.contains("is the scatter") && told.contains("no use is made of \"max RTT (ms)\""),
+        "{told}"
+    );
+    let both = table("impl,size,gbps,min gbps,max gbps\nA1,64,10,9,11\n");
+    assert_eq!(both.rows[0].scatter[&TableColumn::Throughput], 1e9);
+    let apart =
+        table("impl,size,run,gbps\nsendfile,64,1,25\nsendfile,64,2,24\nread,64,1,14\nread,64,2,145\n");
+    assert!(compare(&apart, &remarks(&apart)).unwrap_err().starts_with("runs of one case lie too far apart"));
+    let wide = table("impl,size,run1 (GB/s),run2 (GB/s)\nA1,64,1.0,1.2\n");
+    assert_eq!(wide.rows[1].value(TableColumn::Throughput), Some(9.6e9), "a capital B is bytes");
 }

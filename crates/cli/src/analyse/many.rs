@@ -27,7 +27,7 @@ pub fn told(tables: &[AnalysedTable], bad: &[BadFile], paint: Paint) -> String {
         }
         // Sentences on each table are read where the tables are few.
         if tables.len() <= FEW {
-            for sentence in sentences(&one.table, &one.comparisons.all) {
+            for sentence in sentences(&one.table, one.comparisons.as_deref().unwrap_or_default()) {
                 out += &entry("", 2, &sentence);
             }
         }

@@ -73,19 +73,18 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
 fn options(args: &ReadingArgs) -> Result<ReadingOptions> {
     let mut options = ReadingOptions::default();
     (options.threads, options.seconds) = (args.threads, args.seconds);
+    options.decimal = args.decimal.as_ref().and_then(|mark| mark.chars().next());
     let mut give = |option: &str, text: &String| {
         let given = match option {
             "--column" => options.give_column(text),
             "--wide" => options.give_wide(text),
-            "--name" => options.give_name(text),
-            _ => options.give_decimal(text),
+            _ => options.give_name(text),
         };
         given.map_err(|why| anyhow!("{option} {why}"))
     };
     args.column.iter().try_for_each(|text| give("--column", text))?;
     args.wide.iter().try_for_each(|text| give("--wide", text))?;
     args.name.iter().try_for_each(|text| give("--name", text))?;
-    args.decimal.iter().try_for_each(|text| give("--decimal", text))?;
     Ok(options)
 }
 
@@ -143,10 +142,11 @@ fn read(path: &Path, options: &ReadingOptions) -> Result<Vec<Result<PublishedTab
 fn document(one: &AnalysedTable) -> serde_json::Value {
     let AnalysedTable { table, remarks, comparisons, summary } = one;
     let rows: Vec<serde_json::Value> = table.rows.iter().map(row).collect();
+    let comparisons = comparisons.as_deref().unwrap_or_default();
     json!({
         "file": table.name, "columns": table.columns, "headings": table.headings, "rows": rows, "understood": table.understood,
         "not_read": table.not_read, "empty_cells": table.empty, "sources": table.sources, "summary": summary,
-        "remarks": remarks, "comparisons": comparisons.all, "answers": sentences(table, &comparisons.all),
+        "remarks": remarks, "comparisons": comparisons, "answers": sentences(table, comparisons),
     })
 }
 

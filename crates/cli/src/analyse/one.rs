@@ -40,13 +40,13 @@ pub fn told(one: &AnalysedTable, all_rows: bool, color: Color) -> String {
         remarks.iter().partition(|remark| remark.kind == RemarkKind::Contradiction);
     out += &entries("Contradictions", wrong.is_empty().then(|| "none found".into()));
     out.extend(wrong.iter().map(tell));
-    out += &entries("Comparison", sentences(table, &comparisons.all));
+    out += &entries("Comparison", sentences(table, comparisons.as_deref().unwrap_or_default()));
     let asked = table.is_transfer() || table.has(TableColumn::Operation);
-    let none = comparisons.none.as_ref().filter(|_| !asked);
+    let none = comparisons.as_ref().err().filter(|_| !asked);
     out += &entries("Comparison", none.map(|why| format!("none: {why}")));
     out.extend(others.iter().map(tell));
     let gap = |(id, reason): &(&str, &str)| {
-        let why = comparisons.none.as_ref().filter(|_| *id == RIVALS);
+        let why = comparisons.as_ref().err().filter(|_| *id == RIVALS);
         why.map_or(reason.to_string(), |why| format!("{reason}: {why}"))
     };
     out += &entries("Cannot say", GAPS.iter().filter(|(id, _)| summary.cannot_say.contains(id)).map(gap));

@@ -2,8 +2,9 @@
 
 use crate::dictionary::{is_word, words};
 use crate::options::number_in;
-use crate::unit::{self, Dimension, UnitScale};
+use crate::unit::{self, UnitScale};
 use crate::{PublishedFigure, PublishedRow, TableColumn};
+use syscost_core::units::Unit as CoreUnit;
 
 pub fn is_empty(text: &str) -> bool {
     let text = text.trim();
@@ -23,25 +24,18 @@ fn spread_of(text: &str) -> Option<(&str, &str)> {
 }
 
 /// A figure and, where the cell has one, its spread.
-pub fn figure(
-    column: TableColumn,
-    text: &str,
-    told: Option<UnitScale>,
-    mark: char,
-) -> Result<(PublishedFigure, Option<f64>), String> {
-    let bad = |why: &str| format!("{:?} {why} ({})", text.trim(), column.title());
+type CellRead = (PublishedFigure, Option<f64>);
+
+pub fn figure(of: TableColumn, text: &str, told: Option<UnitScale>, mark: char) -> Result<CellRead, String> {
+    let bad = |why: &str| format!("{:?} {why} ({})", text.trim(), of.title());
+    let none = || format!("the unit of {:?} is none of a {}", text.trim(), of.title());
     let (value, rounding, own) = number(text, mark).ok_or_else(|| bad("is no number"))?;
     let spread = spread_of(text).and_then(|(_, spread)| unit::number(spread, mark));
     // `2.46 ± 0.05 us`: the unit is that of both.
-    let scale = match own.or(spread.and_then(|(.., of)| of)) {
-        None => told,
-        Some(of) => Some(
-            own_unit(column, of, told)
-                .ok_or_else(|| format!("the unit of {:?} is none of a {}", text.trim(), column.title()))?,
-        ),
-    };
-    let plain = column.dimension().is_none_or(|(_, plain)| plain).then_some(1.0);
-    let factor = scale.map(|scale| scale.factor).or(plain).ok_or_else(|| bad("has no unit"))?;
+    let own = own.or(spread.and_then(|(.., unit)| unit));
+    let own = own.map(|own| own_unit(of, own, told).ok_or_else(none)).transpose()?;
+    let plain = (!of.needs_unit()).then_some(1.0);
+    let factor = own.or(told).map(|scale| scale.factor).or(plain).ok_or_else(|| bad("has no unit"))?;
     let figure = PublishedFigure { value: value * factor, rounding: rounding * factor };
     Ok((figure, spread.map(|(spread, ..)| spread * factor)))
 }
@@ -49,18 +43,18 @@ pub fn figure(
 /// `64K`, `2.5 Gbps`, `215M` below `bits/s`, `1.2M` cycles.
 fn own_unit(column: TableColumn, text: &str, told: Option<UnitScale>) -> Option<UnitScale> {
     let parsed = unit::parse(text).ok();
-    match column.dimension() {
-        Some((wanted, _)) => parsed.filter(|unit| unit.dimension == wanted).or_else(|| {
-            let many = unit::count(text).filter(|_| text.len() == 1 && wanted != Dimension::Size)?;
-            told.map(|told| UnitScale { factor: told.factor * many.factor, ..told })
-        }),
-        None if column.is_of_operations() => {
-            parsed.filter(|unit| told.is_none_or(|told| told.dimension == unit.dimension))
+    match column.unit() {
+        _ if column.is_of_operations() => {
+            parsed.filter(|unit| told.is_none_or(|told| told.base == unit.base))
         }
-        None => {
-            let one = UnitScale { dimension: Dimension::Count, factor: 1.0 };
+        CoreUnit::Count => {
+            let one = UnitScale { base: CoreUnit::Count, factor: 1.0 };
             unit::count(text).or(is_word("things", &words(text).concat()).then_some(one))
         }
+        base => parsed.filter(|unit| unit.base == base).or_else(|| {
+            let many = unit::count(text).filter(|_| text.len() == 1 && base != CoreUnit::Bytes)?;
+            told.map(|told| UnitScale { factor: told.factor * many.factor, ..told })
+        }),
     }
 }
 

@@ -3,13 +3,47 @@
 
 use super::cell;
 use super::expand;
-use super::plan::{ColumnPlan, ColumnUse};
 use crate::TableColumn::*;
 use crate::dictionary::{self, Doubt, Quality, ReadAs};
 use crate::grid::Grid;
-use crate::{BadTable, ReadingOptions, TableColumn, role, unit};
+use crate::{ReadingOptions, TableColumn, role, unit};
 use std::collections::BTreeSet;
+use syscost_core::units::Unit as CoreUnit;
 use syscost_host::remote::transport::words::quote;
+
+/// What becomes of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnUse {
+    Read(ReadAs),
+    /// Names that nothing knows: they keep rows apart.
+    Apart,
+    /// Known, and judged by nothing.
+    Ignored,
+    /// Not read, with the option that says what it is.
+    Left,
+}
+
+impl ColumnUse {
+    /// What it is read as, where its headings are no values.
+    pub fn read(&self) -> Option<&ReadAs> {
+        if let ColumnUse::Read(of) = self { Some(of).filter(|of| of.value.is_none()) } else { None }
+    }
+
+    /// Of the figures themselves, and not of their scatter.
+    pub fn mean(&self) -> Option<&ReadAs> {
+        if let ColumnUse::Read(of) = self { Some(of).filter(|of| of.quality == Quality::Mean) } else { None }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnPlan {
+    pub uses: Vec<ColumnUse>,
+    /// What stands across in a wide layout, and its values; one of nothing in another.
+    pub across: Option<TableColumn>,
+    pub values: Vec<Option<String>>,
+    pub operations: bool,
+    pub not_read: Vec<String>,
+}
 
 /// What is asked of the reader, with the headings as they are written.
 pub fn ask(role: &str, heading: &str, unit: &str) -> String {
@@ -22,16 +56,16 @@ const FIRST: [TableColumn; 5] = [Mechanism, MessageBytes, Threads, Throughput, L
 
 type Meanings = Vec<Result<ReadAs, Doubt>>;
 
-pub fn plan(name: &str, grid: &Grid, options: &ReadingOptions, mark: char) -> Result<ColumnPlan, BadTable> {
-    planned(grid, options, mark).map_err(|why| BadTable::at(name, grid.headings.line, why))
-}
-
-fn planned(grid: &Grid, options: &ReadingOptions, mark: char) -> Result<ColumnPlan, String> {
+pub fn plan(grid: &Grid, options: &ReadingOptions, mark: char) -> Result<ColumnPlan, String> {
     let headings = &grid.headings.cells;
     let (mut meanings, operations) = meanings(headings, options);
     let is_name = |of: &Result<ReadAs, Doubt>| is_read(of, &[Mechanism, Operation]);
+    // Without a column of names, one whose every cell is a name of a known role: `A1`, `two copy`.
     if !meanings.iter().any(is_name) {
-        names_by_their_roles(&mut meanings, grid);
+        let free = |at: &usize| meanings[*at].is_err() || is_read(&meanings[*at], &[Variant]);
+        if let Some(at) = (0..meanings.len()).find(|at| free(at) && are_roles(grid, *at)) {
+            meanings[at] = Ok(ReadAs::mean(Mechanism, None));
+        }
     }
     if meanings.iter().all(Result::is_err) && options.wide.is_none() {
         let all: Vec<usize> = (0..headings.len()).collect();
@@ -47,19 +81,22 @@ fn planned(grid: &Grid, options: &ReadingOptions, mark: char) -> Result<ColumnPl
         (0..headings.len()).filter(|at| meanings[*at].is_err() && is_numeric(*at)).collect();
     let is_part = |at: usize| operations && dictionary::words(&headings[at]) == ["variant"];
     let named = meanings.iter().any(is_name);
-    let (across, mut values) = expand::across(headings, &numeric, options, named)?.unzip();
+    let (across, wide) = expand::across(headings, &numeric, options.wide.as_ref(), named)?.unzip();
+    let single: Vec<ReadAs> = wide.iter().flat_map(|wide| wide.values().cloned()).collect();
+    wide.into_iter().flatten().for_each(|(at, of)| meanings[at] = Ok(of));
+    // The single runs come before their mean and its spread.
+    let is_over_runs = |of: &ReadAs| of.value.is_none() && single.iter().any(|one| one.column == of.column);
     let mut plan = ColumnPlan { operations, across, ..ColumnPlan::default() };
     for (at, meaning) in meanings.iter().enumerate() {
-        let value = values.as_mut().and_then(|values| values.remove(&at));
-        plan.uses.push(match (value, meaning) {
-            (Some(of), _) => ColumnUse::Read(of),
-            (None, Ok(of)) if of.column == Ignored || of.quality == Quality::Tail => ColumnUse::Ignored,
+        plan.uses.push(match meaning {
+            Ok(of) if of.column == Ignored || of.quality == Quality::Tail => ColumnUse::Ignored,
+            Ok(of) if is_over_runs(of) => ColumnUse::Ignored,
             // One name for all rows tells none apart; that of an operation belongs to its name.
-            (None, Ok(of)) if of.column == Variant && !varies(at) && !is_part(at) => ColumnUse::Ignored,
-            (None, Ok(of)) => ColumnUse::Read(of.clone()),
-            (None, _) if cells(at).next().is_none() => ColumnUse::Ignored,
-            (None, _) if !is_numeric(at) && varies(at) => ColumnUse::Apart,
-            (None, Err(Doubt { why, column })) => {
+            Ok(of) if of.column == Variant && !varies(at) && !is_part(at) => ColumnUse::Ignored,
+            Ok(of) => ColumnUse::Read(of.clone()),
+            _ if cells(at).next().is_none() => ColumnUse::Ignored,
+            _ if !is_numeric(at) && varies(at) => ColumnUse::Apart,
+            Err(Doubt { why, column }) => {
                 let why = why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
                 let (role, unit) = column.map_or(("ROLE".into(), ""), |column| (column.id(), "UNIT"));
                 plan.not_read.push(format!("{:?}{why}: {}", headings[at], ask(&role, &headings[at], unit)));
@@ -69,22 +106,13 @@ fn planned(grid: &Grid, options: &ReadingOptions, mark: char) -> Result<ColumnPl
     }
     without_units(&mut plan, grid, mark);
     spreads(&mut plan, &meanings);
-    // The single runs come before their mean and its spread.
-    let single: Vec<TableColumn> = values_of(&plan).map(|of| of.column).collect();
-    for of in &mut plan.uses {
-        if of.read().is_some_and(|of| single.contains(&of.column)) {
-            *of = ColumnUse::Ignored;
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let values = single.into_iter().map(|of| of.value).filter(|value| seen.insert(value.clone()));
+    plan.values = values.chain(plan.across.is_none().then_some(None)).collect();
     twice(&mut plan, grid, &varies)?;
     apart(&mut plan, headings, named)?;
     has_figures(&plan, headings, &numeric)?;
     Ok(plan)
-}
-
-/// Columns whose headings are values.
-pub fn values_of(plan: &ColumnPlan) -> impl Iterator<Item = &ReadAs> {
-    plan.uses.iter().filter_map(ColumnUse::any).filter(|of| of.value.is_some())
 }
 
 fn is_read(of: &Result<ReadAs, Doubt>, columns: &[TableColumn]) -> bool {
@@ -122,14 +150,6 @@ fn meanings(headings: &[String], options: &ReadingOptions) -> (Meanings, bool) {
     (plain, is_of_operations)
 }
 
-/// Without a column of names, one whose every cell is a name of a known role: `A1`, `two copy`.
-fn names_by_their_roles(meanings: &mut Meanings, grid: &Grid) {
-    let free = |at: usize| meanings[at].is_err() || is_read(&meanings[at], &[Variant]);
-    if let Some(at) = (0..meanings.len()).find(|at| free(*at) && are_roles(grid, *at)) {
-        meanings[at] = Ok(ReadAs::mean(Mechanism, None));
-    }
-}
-
 fn are_roles(grid: &Grid, at: usize) -> bool {
     grid.rows.iter().all(|row| role::of(&row.cells[at]).is_some())
 }
@@ -139,16 +159,11 @@ fn without_units(plan: &mut ColumnPlan, grid: &Grid, mark: char) {
     for (at, of) in plan.uses.iter_mut().enumerate() {
         let Some(ReadAs { column, unit: None, .. }) = of.read() else { continue };
         let own = |cell: &str| cell::is_empty(cell) || cell::figure(*column, cell, None, mark).is_ok();
-        if column.dimension().is_none_or(|(_, plain)| plain)
-            || grid.rows.iter().all(|row| own(&row.cells[at]))
-        {
+        if !column.needs_unit() || grid.rows.iter().all(|row| own(&row.cells[at])) {
             continue;
         }
-        let example = match column {
-            Throughput => "Gbit/s",
-            Elapsed => "s",
-            _ => "us",
-        };
+        let examples = [(Throughput, "Gbit/s"), (Elapsed, "s")];
+        let example = examples.iter().find(|(of, _)| of == column).map_or("us", |(_, unit)| unit);
         let heading = &grid.headings.cells[at];
         let asked = ask(&column.id(), heading, example);
         plan.not_read.push(format!("{heading:?} has no unit: {asked} (or another unit)"));
@@ -167,8 +182,7 @@ fn spreads(plan: &mut ColumnPlan, meanings: &Meanings) {
             continue;
         }
         let suits = |column: &&TableColumn| {
-            let same =
-                |unit: unit::UnitScale| column.dimension().is_some_and(|(own, _)| own == unit.dimension);
+            let same = |unit: unit::UnitScale| column.unit() == unit.base && unit.base != CoreUnit::Count;
             of.scale().is_none_or(|unit| same(unit) || column.is_of_operations())
         };
         let mut found = measures.iter().filter(suits);
@@ -186,8 +200,14 @@ fn twice(plan: &mut ColumnPlan, grid: &Grid, varies: &dyn Fn(usize) -> bool) -> 
     let headings = &grid.headings.cells;
     for at in 0..plan.uses.len() {
         let Some(of) = plan.uses[at].read().cloned() else { continue };
-        let same = |one: &ReadAs| (one.column, one.quality) == (of.column, of.quality);
-        let first = plan.uses[..at].iter().position(|earlier| earlier.read().is_some_and(same));
+        let has = |quality| plan.uses.iter().flat_map(ColumnUse::read).any(|one| one.is(of.column, quality));
+        // One end of a range alone is no scatter.
+        if matches!(of.quality, Quality::Low | Quality::High) && !(has(Quality::Low) && has(Quality::High)) {
+            plan.uses[at] = ColumnUse::Ignored;
+            continue;
+        }
+        let same = |earlier: &ColumnUse| earlier.read().is_some_and(|one| one.is(of.column, of.quality));
+        let first = plan.uses[..at].iter().position(same);
         let Some(first) = first.filter(|_| of.column != Variant) else { continue };
         if of.quality != Quality::Mean {
             plan.uses[at] = ColumnUse::Ignored;
@@ -235,20 +255,18 @@ fn apart(plan: &mut ColumnPlan, headings: &[String], named: bool) -> Result<(), 
     let unknown = headings.iter().zip(&plan.uses).filter(|(_, of)| **of == ColumnUse::Apart);
     let unknown: Vec<&String> = unknown.map(|(heading, _)| heading).collect();
     let named = named || plan.operations || matches!(plan.across, Some(Mechanism | Operation));
-    let asked = |heading: &str| (ask("mechanism", heading, ""), ask("ignored", heading, ""));
-    if let Some(first) = unknown.first().filter(|_| !named) {
-        if unknown.iter().any(|heading| heading.is_empty()) {
-            return Err("a column of names has no heading: write one above it".into());
-        }
-        let (name, none) = asked(first);
-        return Err(format!("no heading of names is known: is it {first:?}? Say {name}, or {none}"));
+    if !named && unknown.iter().any(|heading| heading.is_empty()) {
+        return Err("a column of names has no heading: write one above it".into());
     }
-    plan.not_read.extend(unknown.into_iter().map(|heading| {
-        let (name, none) = asked(heading);
-        format!(
+    for heading in unknown {
+        let (name, none) = (ask("mechanism", heading, ""), ask("ignored", heading, ""));
+        if !named {
+            return Err(format!("no heading of names is known: is it {heading:?}? Say {name}, or {none}"));
+        }
+        plan.not_read.push(format!(
             "{heading:?} keeps rows apart; if it names what competes, {name}; if it tells nothing, {none}"
-        )
-    }));
+        ));
+    }
     Ok(())
 }
 

@@ -2,25 +2,26 @@
 //! (`A1_throughput_gbps`) are read as they stand; every other one by `--wide`.
 
 use crate::dictionary::{self, Quality, ReadAs, WrittenUnit};
-use crate::options::number_in;
-use crate::unit::{self, Dimension};
-use crate::{ReadingOptions, TableColumn, role};
+use crate::options::{Wide, number_in};
+use crate::unit;
+use crate::{TableColumn, role};
 use std::collections::BTreeMap;
+use syscost_core::units::Unit;
 
-/// What stands across, and the columns that are values of it.
-pub type AcrossColumns = (TableColumn, BTreeMap<usize, ReadAs>);
+/// What stands across, if anything does, and the columns that are values of it.
+pub type Across = Option<(TableColumn, BTreeMap<usize, ReadAs>)>;
 
 /// Of the columns of numbers that nothing else means.
 pub fn across(
     headings: &[String],
     numeric: &[usize],
-    options: &ReadingOptions,
+    wide: Option<&Wide>,
     named: bool,
-) -> Result<Option<AcrossColumns>, String> {
+) -> Result<Across, String> {
     let all = |of: &dyn Fn(&str) -> Option<ReadAs>| -> BTreeMap<usize, ReadAs> {
         numeric.iter().filter_map(|at| Some((*at, of(&headings[*at])?))).collect()
     };
-    if let Some((across, quantity)) = &options.wide {
+    if let Some((across, quantity)) = wide {
         let found = all(&|heading| {
             let (own, unit) = cut_unit(heading);
             let text = || Some(own.trim_matches(['_', ' ', '-']).to_string());
@@ -31,7 +32,7 @@ pub fn across(
         if found.is_empty() {
             return Err(format!("--wide: no heading is a value of {}", across.title()));
         }
-        if found.values().any(|of| !has_unit(of)) {
+        if found.values().any(|of| of.unit.is_none() && of.column.needs_unit()) {
             let (title, across, id) = (quantity.column.title(), across.id(), quantity.column.id());
             return Err(format!("--wide: {title} needs a unit: --wide {across}={id}:Gbit/s (or us)"));
         }
@@ -46,43 +47,34 @@ pub fn across(
     Ok(only.then_some((TableColumn::Mechanism, names)))
 }
 
-/// A unit, where its quantity needs one.
-fn has_unit(of: &ReadAs) -> bool {
-    of.unit.is_some() || of.column.dimension().is_none_or(|(_, plain)| plain)
-}
-
 /// A heading without the unit that it ends with.
 fn cut_unit(heading: &str) -> (&str, Option<WrittenUnit>) {
-    let cuts = heading.char_indices().filter(|(_, c)| matches!(c, '_' | ' ' | '('));
-    let found = cuts
-        .filter_map(|(at, _)| Some((at, unit::parse(&heading[at + 1..]).ok()?)))
-        .find(|(_, unit)| matches!(unit.dimension, Dimension::Rate | Dimension::Time));
-    found.map_or((heading, None), |(at, unit)| {
-        (&heading[..at], Some((unit, heading[at + 1..].trim_matches([')', ' ']).into())))
-    })
+    let cut = |(name, told): (_, Option<&str>)| {
+        let unit = unit::parse(told?).ok()?;
+        let known = matches!(unit.base, Unit::BitsPerSecond | Unit::Nanoseconds);
+        known.then_some((name, Some((unit, unit::bracketless(told?).into()))))
+    };
+    dictionary::splits(heading).into_iter().find_map(cut).unwrap_or((heading, None))
 }
 
 /// A known quantity with its unit, at one value of what stands across.
 fn quantity(heading: &str, value: &str) -> Option<ReadAs> {
     let of = dictionary::heading(heading, false).ok()?;
     let known = of.column.is_measure() && of.quality == Quality::Mean;
-    let unit = of.unit.is_some() || of.column.dimension().is_none();
+    let unit = of.unit.is_some() || of.column.unit() == Unit::Count;
     (known && unit).then(|| ReadAs { value: Some(value.into()), ..of })
 }
 
 /// `run1_gbps`, `Trial 2 (Gbps)`, `throughput_run3_gbps`: a repetition of a known quantity.
 fn run(heading: &str) -> Option<ReadAs> {
-    let lower = heading.to_lowercase();
-    let (at, word) = ["repetition", "iteration", "trial", "run", "rep", "iter"]
-        .iter()
-        .find_map(|word| Some((lower.find(word)?, *word)))?;
-    let behind = lower[at + word.len()..].trim_start_matches([' ', '_', '#']);
-    let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
-    let rest = behind.get(digits.len()..)?.trim_start_matches(['_', '-']);
-    let whole = format!("{} {rest}", lower.get(..at)?);
-    let bare = whole.trim_matches(['_', '-', ' ', '(', ')']);
-    let of = quantity(bare, &digits).or_else(|| quantity(whole.trim(), &digits));
-    of.filter(|_| !digits.is_empty())
+    let (lower, words) =
+        (heading.to_ascii_lowercase(), ["repetition", "iteration", "trial", "run", "rep", "iter"]);
+    let (at, word) = words.iter().find_map(|word| Some((lower.find(word)?, word)))?;
+    let behind = heading[at + word.len()..].trim_start_matches([' ', '_', '#']);
+    let digits = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+    let (digits, rest) = behind.split_at(digits);
+    let whole = format!("{} {}", &heading[..at], rest.trim_start_matches(['_', '-']));
+    quantity(whole.trim_matches(['_', '-', ' ']), digits).filter(|_| !digits.is_empty())
 }
 
 /// `A1_throughput_gbps`, `Two-Copy Latency (us)`: a name whose role is known before a quantity with its unit.

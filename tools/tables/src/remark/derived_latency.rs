@@ -4,8 +4,9 @@
 //! gets the number of threads (or one), and so does who times each message while one is in flight. The figures alone
 //! cannot tell these apart. Source: Little (1961).
 
-use super::{Remark, extent};
+use super::{Remark, RemarkKind, extent};
 use crate::{PublishedRow, PublishedTable, TableColumn, TableColumn::*};
+use syscost_core::stats::median;
 use syscost_core::units::{Unit as CoreUnit, significant};
 
 /// How far from the whole number a product may lie, beside the printed rounding.
@@ -18,45 +19,41 @@ const APART: f64 = 1.5;
 /// So near to 1000, a factor may be that of two units.
 const UNIT_OFF: f64 = 0.25;
 
-/// A row, its messages in flight, and the share by which rounding may have moved them.
-type InFlight<'r> = (&'r PublishedRow, f64, f64);
+/// The line of a row, its messages in flight, and the share by which rounding may have moved them.
+type InFlight = (usize, f64, f64);
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     // The table's own messages per second, before those that sizes give.
-    let of_rates = || [MessageRate, Throughput].into_iter().find_map(|rate| of_rate(table, rate));
-    let first = if table.is_transfer() { of_rates() } else { None };
-    first.or_else(|| constant(table)).into_iter().collect()
+    let mut rates = [MessageRate, Throughput].into_iter().filter(|_| table.is_transfer());
+    rates.find_map(|rate| of_rate(table, rate)).or_else(|| constant(table)).into_iter().collect()
 }
 
 fn of_rate(table: &PublishedTable, rate: TableColumn) -> Option<Remark> {
-    let rows: Vec<InFlight> = table.rows.iter().filter_map(|row| in_flight(row, rate)).collect();
+    let rows = table.rows.iter().filter_map(|row| Some((row, in_flight(row, rate)?)));
+    let rows: Vec<(&PublishedRow, (f64, f64))> = rows.collect();
     if rows.len() < FEWEST {
         return None;
     }
     let one = if table.fields { "field" } else { "message" };
-    // Where no column says threads, no sentence does.
-    let ways: &[bool] = if table.has(Threads) { &[true, false] } else { &[false] };
     let of = |by_thread: bool| -> Vec<InFlight> {
         let threads = |row: &PublishedRow| if by_thread { row.value(Threads).unwrap_or(1.0) } else { 1.0 };
-        rows.iter().map(|(row, known, slack)| (*row, known / threads(row), *slack)).collect()
+        rows.iter().map(|(row, (known, slack))| (row.line, known / threads(row), *slack)).collect()
     };
-    let (least, most) = extent(rows.iter().filter_map(|(row, ..)| row.value(Latency)));
-    let median = |rows: &[InFlight]| {
-        let mut all: Vec<f64> = rows.iter().map(|(_, known, _)| *known).collect();
-        all.sort_by(f64::total_cmp);
-        all[all.len() / 2]
-    };
-    let exact = ways.iter().map(|way| (*way, 1.0));
-    let others = ways.iter().map(|way| (*way, median(&of(*way))));
-    let others = others.filter(|_| most >= APART * least && rows.len() > FEWEST);
-    let fitting = exact.chain(others).find_map(|(by_thread, factor)| {
-        let agrees = |(_, known, slack): &InFlight| (known / factor - 1.0).abs() <= *slack;
-        let lines: Vec<usize> =
-            of(by_thread).iter().filter(|row| agrees(row)).map(|row| row.0.line).collect();
-        (lines.len() as f64 >= MOST * rows.len() as f64)
-            .then(|| told(by_thread, factor, lines, rows.len(), one))
+    // Where no column says threads, no sentence does.
+    let ways = [true, false].into_iter().filter(|by_thread| !by_thread || table.has(Threads));
+    let ways: Vec<(bool, Vec<InFlight>)> = ways.map(|by_thread| (by_thread, of(by_thread))).collect();
+    let (least, most) = extent(rows.iter().filter_map(|(row, _)| row.value(Latency)));
+    let middle = |rows: &[InFlight]| median(&rows.iter().map(|(_, known, _)| *known).collect::<Vec<_>>());
+    let others = ways.iter().filter(|_| most >= APART * least && rows.len() > FEWEST);
+    let others = others.filter_map(|(by_thread, rows)| Some((*by_thread, rows, middle(rows)?)));
+    let mut all = ways.iter().map(|(by_thread, rows)| (*by_thread, rows, 1.0)).chain(others);
+    let fitting = all.find_map(|(by_thread, rows, factor)| {
+        let agrees = |(_, known, slack): &&InFlight| (known / factor - 1.0).abs() <= *slack;
+        let lines: Vec<usize> = rows.iter().filter(agrees).map(|row| row.0).collect();
+        let most = lines.len() as f64 >= MOST * rows.len() as f64;
+        most.then(|| told(by_thread, factor, lines, rows.len(), one)).flatten()
     });
-    fitting.or_else(|| ways.iter().find_map(|by_thread| unit_off(&of(*by_thread), *by_thread, one)))
+    fitting.or_else(|| ways.iter().find_map(|(by_thread, rows)| unit_off(rows, *by_thread, one)))
 }
 
 /// Some 1000 messages in flight in every row, more or less: few programs have so many.
@@ -68,8 +65,8 @@ fn unit_off(rows: &[InFlight], by_thread: bool, one: &str) -> Option<Remark> {
          with a latency or a rate that is 1000 times too high for one {one} in flight{each} (a unit?): the table cannot say which.",
         rows.len()
     );
-    let lines = rows.iter().map(|(row, ..)| row.line).collect();
-    (is_unit(least) && is_unit(most)).then(|| Remark::caution("latency_unit", text, lines))
+    let lines = rows.iter().map(|(line, ..)| *line).collect();
+    Remark::of(RemarkKind::Caution, "latency_unit", text, lines).filter(|_| is_unit(least) && is_unit(most))
 }
 
 fn is_unit(factor: f64) -> bool {
@@ -77,15 +74,13 @@ fn is_unit(factor: f64) -> bool {
 }
 
 /// Sizes are those of messages, or of their fields.
-fn told(by_thread: bool, factor: f64, lines: Vec<usize>, of: usize, one: &str) -> Remark {
+fn told(by_thread: bool, factor: f64, lines: Vec<usize>, of: usize, one: &str) -> Option<Remark> {
     let digits = if factor < 0.1 { 1e4 } else { 1e2 };
     let text = significant((digits * factor).round() / digits);
-    let (threads, each) = if by_thread { ("threads", " a thread") } else { ("1", "") };
-    let (is, in_flight) = match (text.as_str(), by_thread) {
-        ("1", _) => (threads.into(), format!("one {one}")),
-        (factor, true) => (format!("{factor} x threads"), format!("{factor} {one}s")),
-        (factor, false) => (factor.into(), format!("{factor} {one}s")),
-    };
+    let each = if by_thread { " a thread" } else { "" };
+    let in_flight = if text == "1" { format!("one {one}") } else { format!("{text} {one}s") };
+    let times = Some(text.as_str()).filter(|times| *times != "1" || !by_thread);
+    let is = times.into_iter().chain(by_thread.then_some("threads")).collect::<Vec<_>>().join(" x ");
     // In ns below a heading of us, or in us below ms.
     let unit =
         format!(", or with a latency that is 1000 times too long for one {one} in flight{each} (a unit?)");
@@ -95,7 +90,7 @@ fn told(by_thread: bool, factor: f64, lines: Vec<usize>, of: usize, one: &str) -
          from the rate, or with {in_flight} in flight{each}{unit}: the table cannot say which. It says no more than the throughput.",
         lines.len()
     );
-    Remark::caution("derived_latency", text, lines)
+    Remark::of(RemarkKind::Caution, "derived_latency", text, lines)
 }
 
 /// Latency x throughput that is one figure at sizes which are far apart.
@@ -118,17 +113,18 @@ fn constant(table: &PublishedTable) -> Option<Remark> {
         super::size(least),
         super::size(most)
     );
-    (rows.len() > FEWEST && most >= 4 * least.max(1) && same)
-        .then(|| Remark::caution("derived_latency", text, rows.iter().map(|row| row.3).collect()))
+    let remark =
+        Remark::of(RemarkKind::Caution, "derived_latency", text, rows.iter().map(|row| row.3).collect());
+    remark.filter(|_| rows.len() > FEWEST && most >= 4 * least.max(1) && same)
 }
 
 /// Messages in flight by Little's law, and the share by which rounding may have moved it.
-pub fn in_flight(row: &PublishedRow, of: TableColumn) -> Option<InFlight<'_>> {
+pub fn in_flight(row: &PublishedRow, of: TableColumn) -> Option<(f64, f64)> {
     let (latency, rate) = (row.figure(Latency)?, row.figure(of)?);
     let bits = if of == MessageRate { 1.0 } else { row.value(MessageBytes)? * 8.0 };
     let in_flight = latency.value * 1e-9 * rate.value / bits;
     let known = in_flight.is_finite() && in_flight > 0.0;
-    known.then(|| (row, in_flight, SLACK + latency.share() + rate.share()))
+    known.then(|| (in_flight, SLACK + latency.share() + rate.share()))
 }
 
 #[cfg(test)]

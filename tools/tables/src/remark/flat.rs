@@ -1,7 +1,7 @@
 //! Throughput that is one figure whatever is sent: something that all cells share limits it, a link or a pacer, and no
 //! difference between ways to send can show.
 
-use super::{Remark, rate};
+use super::{Remark, RemarkKind, rate};
 use crate::{PublishedRow, PublishedTable, TableColumn::*};
 use std::collections::BTreeSet;
 
@@ -24,11 +24,9 @@ pub fn band(table: &PublishedTable) -> Option<(f64, f64)> {
     let from = (0..rates.len()).max_by_key(|from| within(*from))?;
     let many = within(from);
     let (low, high) = (rates[from], rates[from + many - 1]);
-    let inside: Vec<&PublishedRow> = table
-        .rows
-        .iter()
-        .filter(|row| row.value(Throughput).is_some_and(|rate| (low..=high).contains(&rate)))
-        .collect();
+    let is_inside =
+        |row: &&PublishedRow| row.value(Throughput).is_some_and(|rate| (low..=high).contains(&rate));
+    let inside: Vec<&PublishedRow> = table.rows.iter().filter(is_inside).collect();
     let places = |column| -> BTreeSet<u64> { inside.iter().filter_map(|row| row.count(column)).collect() };
     let names: BTreeSet<&str> = inside.iter().filter_map(|row| row.text(Mechanism)).collect();
     let sizes = places(MessageBytes);
@@ -49,7 +47,7 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
         rates.iter().filter(|rate| (low..=high).contains(rate)).count(),
         rates.len()
     );
-    vec![Remark::unexpected("flat", text, Vec::new())]
+    vec![Remark { id: "flat", kind: RemarkKind::Unexpected, text, lines: Vec::new() }]
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Counters that a formula gives: a straight line in message size and threads, another counter or another way to send
 //! times a constant, to the last digit and in every row. What is counted in real runs scatters.
 
-use super::{COUNTERS, Remark, by_name, capital, extent};
+use super::{COUNTERS, Remark, RemarkKind, by_name, capital, extent};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*};
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_core::units::significant;
+use syscost_core::units::{count, significant};
 
 /// Rows beyond the constants of a formula.
 const SPARE: usize = 4;
@@ -26,12 +26,8 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     lines.chain(proportional(table)).collect()
 }
 
-/// A row's figure beside its terms.
-struct FormulaPoint {
-    terms: [f64; 4],
-    figure: PublishedFigure,
-    line: usize,
-}
+/// The terms of a row, its figure, and its line.
+type FormulaPoint = ([f64; 4], PublishedFigure, usize);
 
 /// The rows of the whole table, else those of each name.
 fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
@@ -39,8 +35,7 @@ fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
         let point = |row: &&PublishedRow| {
             let figure = row.figure(column).filter(|f| f.value > 0.0)?;
             let [size, threads] = [MessageBytes, Threads].map(|column| row.value(column).unwrap_or(0.0));
-            let terms = [1.0, size, threads, size * threads];
-            Some(FormulaPoint { terms, figure, line: row.line })
+            Some(([1.0, size, threads, size * threads], figure, row.line))
         };
         let points: Vec<FormulaPoint> = rows.iter().filter_map(point).collect();
         Some((formula(&points)?, points))
@@ -53,64 +48,59 @@ fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
     let (name, (formula, of_first)) = found.first()?;
     let others = match found.len() - 1 {
         0 => String::new(),
-        1 => "; so does another name by a line of its own".to_string(),
-        more => format!("; so do {more} more names by lines of their own"),
+        more => format!("; likewise {}", count(more, "other name")),
     };
     let (title, rows) = (capital(&column.title()), of_first.len());
     let text = format!("{title} = {formula} in all {rows} rows{name}, to the last digit{others}. {WHY}");
-    let lines = found.iter().flat_map(|(_, (_, points))| points.iter().map(|point| point.line)).collect();
-    Some(Remark::contradiction("formula", text, lines))
+    let lines = found.iter().flat_map(|(_, (_, points))| points.iter().map(|point| point.2)).collect();
+    Remark::of(RemarkKind::Contradiction, "formula", text, lines)
 }
 
 fn formula(points: &[FormulaPoint]) -> Option<String> {
-    let exact = points.iter().filter(|p| p.figure.value >= EXACT * p.figure.rounding).count();
+    let exact = points.iter().filter(|(_, figure, _)| figure.value >= EXACT * figure.rounding).count();
     if exact * 2 < points.len() {
         return None;
     }
     MODELS.into_iter().filter(|terms| points.len() >= terms.len() + SPARE).find_map(|terms| {
         let factors = solve(points, terms)?;
-        let sum = |p: &FormulaPoint| terms.iter().zip(&factors).map(|(at, f)| f * p.terms[*at]).sum::<f64>();
+        let sum = |own: &[f64; 4]| terms.iter().zip(&factors).map(|(at, f)| f * own[*at]).sum::<f64>();
         let told = |(at, factor): (&usize, &f64)| match TERMS[*at] {
             "" => significant(*factor),
             name => format!("{} x {name}", significant(*factor)),
         };
-        let holds =
-            |p: &FormulaPoint| (sum(p) - p.figure.value).abs() <= p.figure.rounding + SLACK * p.figure.value;
+        let holds = |(own, figure, _): &FormulaPoint| {
+            (sum(own) - figure.value).abs() <= figure.rounding + SLACK * figure.value
+        };
         let all = points.iter().all(holds);
         all.then(|| terms.iter().zip(&factors).map(told).collect::<Vec<_>>().join(" + "))
     })
 }
 
-/// Least squares by the normal equations, each term scaled to its largest value, and Gauss with pivots. `None`: the
-/// terms are collinear (one size, one thread count).
+/// Least squares by the normal equations, each term scaled to its largest value, and Cramer's rule. `None`: the terms are
+/// collinear (one size, one thread count).
 fn solve(points: &[FormulaPoint], terms: &[usize]) -> Option<Vec<f64>> {
-    let many = terms.len();
-    let largest = |at: &usize| points.iter().map(|p| p.terms[*at]).fold(0.0, f64::max);
+    let largest = |at: &usize| points.iter().map(|(own, ..)| own[*at]).fold(0.0, f64::max);
     let scales: Vec<f64> = terms.iter().map(largest).collect();
-    if scales.contains(&0.0) {
-        return None;
-    }
-    let mut system = vec![vec![0.0; many + 1]; many];
-    for p in points {
-        let terms = terms.iter().zip(&scales).map(|(at, scale)| p.terms[*at] / scale);
-        let x: Vec<f64> = terms.chain([p.figure.value]).collect();
-        for (row, factor) in system.iter_mut().zip(&x) {
-            row.iter_mut().zip(&x).for_each(|(sum, x)| *sum += factor * x);
-        }
-    }
-    for at in 0..many {
-        let pivot = (at..many).max_by(|a, b| system[*a][at].abs().total_cmp(&system[*b][at].abs()))?;
-        system.swap(at, pivot);
-        let lead = system[at].clone();
-        if lead[at].abs() < 1e-9 {
-            return None;
-        }
-        for (_, row) in system.iter_mut().enumerate().filter(|(other, _)| *other != at) {
-            let factor = row[at] / lead[at];
-            row.iter_mut().zip(&lead).for_each(|(value, lead)| *value -= factor * lead);
-        }
-    }
-    Some((0..many).map(|at| system[at][many] / system[at][at] / scales[at]).collect())
+    let all = 0..terms.len();
+    // With the figures in the place of one term, or of none.
+    let with_figures = |place: usize| {
+        let term = |p: &FormulaPoint, at: usize| p.0[terms[at]] / scales[at];
+        let other = |p: &FormulaPoint, at: usize| if at == place { p.1.value } else { term(p, at) };
+        let sum = |row, column| points.iter().map(|p| term(p, row) * other(p, column)).sum();
+        let row = |row| all.clone().map(|column| sum(row, column)).collect();
+        determinant(&all.clone().map(row).collect::<Vec<Vec<f64>>>())
+    };
+    let whole = with_figures(terms.len());
+    (whole.abs() > 1e-9).then(|| all.clone().map(|at| with_figures(at) / whole / scales[at]).collect())
+}
+
+/// By the minors of its first row: there are three at most.
+fn determinant(rows: &[Vec<f64>]) -> f64 {
+    let Some((first, others)) = rows.split_first() else { return 1.0 };
+    let minor =
+        |at: usize| others.iter().map(|row| [&row[..at], &row[at + 1..]].concat()).collect::<Vec<_>>();
+    let signed = |at: usize| if at % 2 == 0 { first[at] } else { -first[at] };
+    (0..first.len()).map(|at| signed(at) * determinant(&minor(at))).sum()
 }
 
 type FigurePair = (PublishedFigure, PublishedFigure, usize);
@@ -121,19 +111,20 @@ fn proportional(table: &PublishedTable) -> Vec<Remark> {
     // What is a multiple of one is a multiple of the others.
     let mut told: BTreeSet<TableColumn> = BTreeSet::new();
     let all = [&COUNTERS[..], &[Throughput]].concat();
-    for (i, one) in all.iter().enumerate() {
-        for other in &all[i + 1..] {
-            if told.contains(one) && told.contains(other) {
-                continue;
-            }
-            if let Some(remark) = multiple(table, *one, *other) {
-                told.extend([*one, *other]);
-                found.push(remark);
-            }
+    for (one, other) in pairs(&all) {
+        let known = told.contains(one) && told.contains(other);
+        if let Some(remark) = if known { None } else { multiple(table, *one, *other) } {
+            told.extend([one, other]);
+            found.push(remark);
         }
     }
     found.extend(all.into_iter().flat_map(|column| names(table, column)));
     found
+}
+
+/// Each of them with each that comes behind it.
+fn pairs<T>(all: &[T]) -> impl Iterator<Item = (&T, &T)> {
+    all.iter().enumerate().flat_map(|(at, one)| all[at + 1..].iter().map(move |other| (one, other)))
 }
 
 /// In all rows, else in those of each name.
@@ -152,32 +143,28 @@ fn multiple(table: &PublishedTable, one: TableColumn, other: TableColumn) -> Opt
         "{name} = {title} x a constant of each name ({least} to {most}) in all {} rows, within one in the last digit. {WHY}",
         pairs.len()
     );
-    Some(Remark::contradiction("formula", text, pairs.iter().map(|pair| pair.2).collect()))
+    let lines = pairs.iter().map(|pair| pair.2).collect();
+    Remark::of(RemarkKind::Contradiction, "formula", text, lines)
 }
 
 fn names(table: &PublishedTable, column: TableColumn) -> Vec<Remark> {
-    let mut places: BTreeMap<&str, BTreeMap<_, PublishedFigure>> = BTreeMap::new();
-    for row in &table.rows {
-        let (Some(name), Some(figure)) = (row.text(Mechanism), row.figure(column)) else { continue };
-        let place = [MessageBytes, Threads].map(|c| row.count(c));
-        places.entry(name).or_default().insert((place, row.text(Variant).unwrap_or_default()), figure);
-    }
-    places.retain(|_, figures| figures.len() > SPARE);
-    if places.len() > MOST_NAMES {
+    let place = |row: &PublishedRow| [MessageBytes, Threads].map(|column| row.count(column));
+    let figure =
+        |row: &'_ PublishedRow| Some(((place(row), row.texts.get(&Variant).cloned()), row.figure(column)?));
+    let figures = |rows: Vec<&PublishedRow>| rows.into_iter().filter_map(figure).collect::<BTreeMap<_, _>>();
+    let names = by_name(table).into_iter().map(|(name, rows)| (name, figures(rows)));
+    let names: Vec<_> = names.filter(|(_, figures)| figures.len() > SPARE).collect();
+    if names.len() > MOST_NAMES {
         return Vec::new();
     }
-    let names: Vec<_> = places.iter().collect();
-    let mut found = Vec::new();
-    for (i, (one, figures)) in names.iter().enumerate() {
-        for (other, others) in &names[i + 1..] {
-            let pair = |(place, figure): (&_, &PublishedFigure)| Some((*figure, *others.get(place)?, 0));
-            let pairs: Vec<FigurePair> = figures.iter().filter_map(pair).collect();
-            let factor = constant(&pairs).filter(|factor| *factor != 1.0);
-            let called = |name: &str| format!("{} of {name}", column.title());
-            found.extend(factor.map(|factor| related(&called(one), &called(other), factor, &pairs)));
-        }
-    }
-    found
+    let related = |((one, figures), (other, others)): (&(&str, BTreeMap<_, _>), &(&str, BTreeMap<_, _>))| {
+        let pair = |(place, figure): (&_, &PublishedFigure)| Some((*figure, *others.get(place)?, 0));
+        let pairs: Vec<FigurePair> = figures.iter().filter_map(pair).collect();
+        let factor = constant(&pairs).filter(|factor| *factor != 1.0)?;
+        let [one, other] = [one, other].map(|name| format!("{} of {name}", column.title()));
+        Some(related(&one, &other, factor, &pairs))
+    };
+    pairs(&names).filter_map(related).collect()
 }
 
 /// The factor between the figures of every pair, of figures exact enough that none agrees by chance. Programs round down:
@@ -198,13 +185,18 @@ fn constant(pairs: &[FigurePair]) -> Option<f64> {
 fn related(one: &str, other: &str, factor: f64, pairs: &[FigurePair]) -> Remark {
     let lines: Vec<usize> = pairs.iter().map(|pair| pair.2).filter(|line| *line > 0).collect();
     let (one, rows) = (capital(one), pairs.len());
-    if factor == 1.0 {
-        let text = format!("{one} and {other} are equal in all {rows} rows: one count under two headings.");
-        return Remark::caution("formula", text, lines);
-    }
-    let factor = significant(factor);
-    let text = format!("{one} = {factor} x {other} in all {rows} rows, within one in the last digit. {WHY}");
-    Remark::contradiction("formula", text, lines)
+    let (kind, text) = match factor {
+        1.0 => {
+            let why = "one count under two headings.";
+            (RemarkKind::Caution, format!("{one} and {other} are equal in all {rows} rows: {why}"))
+        }
+        factor => {
+            let factor = significant(factor);
+            let how = format!("in all {rows} rows, within one in the last digit");
+            (RemarkKind::Contradiction, format!("{one} = {factor} x {other} {how}. {WHY}"))
+        }
+    };
+    Remark { id: "formula", kind, text, lines }
 }
 
 #[cfg(test)]

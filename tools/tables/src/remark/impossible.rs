@@ -2,9 +2,8 @@
 //!
 //! The bounds are generous: what is beyond them is beyond any machine of today.
 
-use super::{COUNTERS, Remark, derived_latency, place, rate};
-use crate::{PublishedRow, PublishedTable, TableColumn, TableColumn::*, role};
-use std::collections::BTreeMap;
+use super::{COUNTERS, Remark, RemarkKind, derived_latency, place, rate};
+use crate::{PublishedRow, PublishedTable, TableColumn, TableColumn::*, grouped, role};
 use syscost_core::units::{Unit as CoreUnit, count, significant};
 
 /// No core copies more than this through a socket: 100 GB/s is beyond the fastest core's copy in its caches.
@@ -23,7 +22,7 @@ const CLOCKS: f64 = 1.05;
 const AMOUNTS: [TableColumn; 9] =
     [MessageBytes, Threads, Throughput, Latency, Bytes, Messages, MessageRate, Elapsed, CpuTime];
 
-/// How far a row is beyond the bound, and why it cannot be.
+/// How many times a row is beyond a bound, up to 1 within it, and why it cannot be.
 type Beyond = (f64, String);
 
 /// A bound, by its name, and what is beyond it.
@@ -39,30 +38,27 @@ const BOUNDS: [Bound; 6] = [
 ];
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    let mut kinds: BTreeMap<&str, Vec<(&PublishedRow, Beyond)>> = BTreeMap::new();
     // The names of all rows answer this: asked for each row it takes the square of them.
     let transfer = table.is_transfer();
-    for row in &table.rows {
+    let beyond = |row: &'_ PublishedRow| -> Vec<(&str, Beyond)> {
+        let bounds = BOUNDS.iter().filter(|_| transfer);
+        let beyond = bounds.filter_map(|(kind, beyond)| Some((*kind, beyond(row, table)?)));
         // One below zero has no other figures.
-        if let Some(negative) = negative(row) {
-            kinds.entry("negative").or_default().push((row, negative));
-        } else if transfer {
-            for (kind, beyond) in BOUNDS {
-                let found = beyond(row, table).map(|beyond| (row, beyond));
-                found.into_iter().for_each(|found| kinds.entry(kind).or_default().push(found));
-            }
-        }
-    }
-    kinds.into_values().map(|rows| remark(table, rows)).collect()
+        let below = |below| vec![("negative", below)];
+        negative(row).map_or_else(|| beyond.filter(|(_, (by, _))| *by > 1.0).collect(), below)
+    };
+    let of_row = |row| beyond(row).into_iter().map(move |(kind, beyond)| (kind, (row, beyond)));
+    let kinds = grouped(table.rows.iter().flat_map(of_row));
+    kinds.into_values().filter_map(|rows| remark(table, rows)).collect()
 }
 
 /// The worst row says it for all of its kind.
-fn remark(table: &PublishedTable, rows: Vec<(&PublishedRow, Beyond)>) -> Remark {
-    let (worst, (_, why)) = rows.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).expect("a kind has a row");
+fn remark(table: &PublishedTable, rows: Vec<(&PublishedRow, Beyond)>) -> Option<Remark> {
+    let (worst, (_, why)) = rows.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
     let (many, of) = (rows.len(), table.rows.len());
     let most = if many > 1 { format!("In {many} of {of} rows, most in ") } else { "In ".to_string() };
     let text = format!("{most}{}: {why}.", place(table, worst));
-    Remark::contradiction("impossible", text, rows.iter().map(|(row, _)| row.line).collect())
+    Remark::of(RemarkKind::Contradiction, "impossible", text, rows.iter().map(|(row, _)| row.line).collect())
 }
 
 fn negative(row: &PublishedRow) -> Option<Beyond> {
@@ -74,18 +70,15 @@ fn negative(row: &PublishedRow) -> Option<Beyond> {
 /// Threads on both ends cannot run for longer than the run lasts, each. A connection is no CPU: how many served it, nobody
 /// says.
 fn too_much_time(row: &PublishedRow, table: &PublishedTable) -> Option<Beyond> {
-    let (cpu, elapsed) = (row.figure(CpuTime)?, row.figure(Elapsed)?);
+    let (cpu, elapsed) = (row.figure(CpuTime)?, row.figure(Elapsed).filter(|time| time.value > 0.0)?);
     let threads = row.count(Threads).filter(|_| table.parallel.is_none())?.max(1);
-    let by = cpu.low() / (CLOCKS * 2.0 * threads as f64 * elapsed.high());
-    (elapsed.value > 0.0 && by > 1.0).then(|| {
-        let [used, lasted] = [cpu.value, elapsed.value].map(|ns| CoreUnit::Nanoseconds.format(ns));
-        let why = format!(
-            "a CPU time of {used} in {lasted} is more than {} on each end can use: other programs are counted, or a figure is not \
-             what its heading says",
-            count(threads as usize, "thread")
-        );
-        (by, why)
-    })
+    let [used, lasted] = [cpu.value, elapsed.value].map(|ns| CoreUnit::Nanoseconds.format(ns));
+    let why = format!(
+        "a CPU time of {used} in {lasted} is more than {} on each end can use: other programs are counted, or a figure is not \
+         what its heading says",
+        count(threads as usize, "thread")
+    );
+    Some((cpu.low() / (CLOCKS * 2.0 * threads as f64 * elapsed.high()), why))
 }
 
 /// Do its messages make system calls, by the row's name or by context switches? Rings in shared memory make none, also
@@ -102,49 +95,41 @@ fn rate_of_each(row: &PublishedRow) -> Option<f64> {
 
 fn too_fast(row: &PublishedRow, _: &PublishedTable) -> Option<Beyond> {
     let each = rate_of_each(row)?;
-    let why = || format!("{} a thread is more than a core can copy", rate(each));
-    (each > BITS_PER_THREAD).then(|| (each / BITS_PER_THREAD, why()))
+    Some((each / BITS_PER_THREAD, format!("{} a thread is more than a core can copy", rate(each))))
 }
 
 /// One call at least for a message, unless several are packed into one: then the size is that of the pack.
 fn too_many_calls(row: &PublishedRow, table: &PublishedTable) -> Option<Beyond> {
     let each = rate_of_each(row).filter(|each| *each <= BITS_PER_THREAD)?;
     let message_ns = row.value(MessageBytes).filter(|bytes| *bytes > 0.0)? * 8e9 / each;
-    let short = message_ns > 0.0 && message_ns < SHORTEST_SEND_NS;
-    (short && !table.fields && through_kernel(row, table)).then(|| {
-        let why = format!(
-            "a message every {} a thread. No send call is that short: several messages share a call, or a figure is not \
-             what its heading says",
-            CoreUnit::Nanoseconds.format(message_ns)
-        );
-        (SHORTEST_SEND_NS / message_ns, why)
-    })
+    let why = format!(
+        "a message every {} a thread. No send call is that short: several messages share a call, or a figure is not \
+         what its heading says",
+        CoreUnit::Nanoseconds.format(message_ns)
+    );
+    let known = message_ns > 0.0 && !table.fields && through_kernel(row, table);
+    known.then_some((SHORTEST_SEND_NS / message_ns, why))
 }
 
 /// What no processor can do whatever it sends, by the byte alone: a core moves 64 bytes a cycle at most, and pages by
 /// reference some thousands; and nothing takes a fifth of a second a message, or so long a byte.
 fn beyond_a_processor(row: &PublishedRow, _: &PublishedTable) -> Option<Beyond> {
-    let figure = row.figure(CyclesPerByte)?;
+    let figure = row.figure(CyclesPerByte).filter(|figure| figure.value > 0.0)?;
     let each = row.value(MessageBytes).map_or(0.0, |size| figure.low() * size);
     let by = [LEAST_CYCLES / figure.high(), figure.low() / MOST_CYCLES, each / MOST_CYCLES_A_MESSAGE];
-    let by = by.into_iter().filter(|by| figure.value > 0.0 && *by > 1.0).fold(0.0, f64::max);
-    (by > 0.0).then(|| {
-        let cycles = significant(figure.value);
-        (by, format!("{cycles} cycles per byte are none of a processor: another unit, or another count"))
-    })
+    let cycles = significant(figure.value);
+    let why = format!("{cycles} cycles per byte are none of a processor: another unit, or another count");
+    Some((by.into_iter().fold(0.0, f64::max), why))
 }
 
 /// Sender and receiver may both be counted; without a column of threads, nobody says how many, nor of connections.
 fn too_many_cycles(row: &PublishedRow, table: &PublishedTable) -> Option<Beyond> {
     let (each, rate) = (row.figure(CyclesPerByte)?, row.figure(Throughput)?);
-    let cycles = each.low() * rate.low() / 8.0;
     let threads = row.value(Threads).filter(|_| table.parallel.is_none())?.max(1.0) * 2.0;
-    let by = cycles / (threads * MOST_HERTZ);
-    (by > 1.0).then(|| {
-        let clock = CoreUnit::Hertz.format(each.value * rate.value / 8.0);
-        let both = format!("{threads} threads, sender's and receiver's");
-        (by, format!("its cycles per byte times its bytes per second are {clock} for {both}"))
-    })
+    let clock = CoreUnit::Hertz.format(each.value * rate.value / 8.0);
+    let both = format!("{threads} threads, sender's and receiver's");
+    let why = format!("its cycles per byte times its bytes per second are {clock} for {both}");
+    Some((each.low() * rate.low() / 8.0 / (threads * MOST_HERTZ), why))
 }
 
 fn too_short(row: &PublishedRow, table: &PublishedTable) -> Option<Beyond> {
@@ -153,16 +138,15 @@ fn too_short(row: &PublishedRow, table: &PublishedTable) -> Option<Beyond> {
     let in_flight =
         [MessageRate, Throughput].into_iter().find_map(|rate| derived_latency::in_flight(row, rate));
     let threads = row.value(Threads).unwrap_or(1.0);
-    let near = |(_, in_flight, slack): (_, f64, f64)| {
+    let near = |(in_flight, slack): (f64, f64)| {
         [1.0, threads].iter().any(|of| (in_flight / of - 1.0).abs() < derived_latency::SLACK + slack)
     };
-    (through_kernel(row, table) && !in_flight.is_some_and(near)).then(|| {
-        let why = format!(
-            "a latency of {} is less than one send call takes: it is no time of one message",
-            CoreUnit::Nanoseconds.format(latency.value)
-        );
-        (SHORTEST_SEND_NS / latency.value, why)
-    })
+    let why = format!(
+        "a latency of {} is less than one send call takes: it is no time of one message",
+        CoreUnit::Nanoseconds.format(latency.value)
+    );
+    let known = through_kernel(row, table) && !in_flight.is_some_and(near);
+    known.then_some((SHORTEST_SEND_NS / latency.value, why))
 }
 
 #[cfg(test)]

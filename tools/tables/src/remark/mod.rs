@@ -7,10 +7,11 @@ pub(super) use flat::band as flat_band;
 pub(super) use replicates::{FEWEST_RUNS, runs};
 pub(super) use totals::contradicted;
 
-use super::{PublishedRow, PublishedTable, TableColumn, TableColumn::*};
+use super::{PublishedRow, PublishedTable, TableColumn, TableColumn::*, grouped};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use syscost_core::units::Unit as CoreUnit;
+use syscost_report::text::words::capital;
 
 mod derived_latency;
 mod flat;
@@ -48,16 +49,9 @@ pub struct Remark {
 }
 
 impl Remark {
-    fn contradiction(id: &'static str, text: String, lines: Vec<usize>) -> Remark {
-        Remark { id, kind: RemarkKind::Contradiction, text, lines }
-    }
-
-    fn caution(id: &'static str, text: String, lines: Vec<usize>) -> Remark {
-        Remark { id, kind: RemarkKind::Caution, text, lines }
-    }
-
-    fn unexpected(id: &'static str, text: String, lines: Vec<usize>) -> Remark {
-        Remark { id, kind: RemarkKind::Unexpected, text, lines }
+    /// Of the lines that show it; without one there is nothing to say.
+    fn of(kind: RemarkKind, id: &'static str, text: String, lines: Vec<usize>) -> Option<Remark> {
+        (!lines.is_empty()).then_some(Remark { id, kind, text, lines })
     }
 
     /// What it says, without advice and detail: its first sentence.
@@ -90,7 +84,8 @@ pub static ALL: &[TableLook] = &[
 pub fn remarks(table: &PublishedTable) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = ALL.iter().flat_map(|look| look(table)).collect();
     let differ = table.differ.iter().cloned();
-    remarks.extend(differ.map(|text| Remark::contradiction("two_figures", text, Vec::new())));
+    let kind = RemarkKind::Contradiction;
+    remarks.extend(differ.map(|text| Remark { id: "two_figures", kind, text, lines: Vec::new() }));
     remarks.sort_by_key(|remark| remark.kind);
     remarks
 }
@@ -104,24 +99,13 @@ fn called(mechanism: &str) -> String {
     }
 }
 
-/// As a sentence begins.
-fn capital(text: &str) -> String {
-    format!("{}{}", text[..1].to_uppercase(), &text[1..])
-}
-
 /// The rows of each name.
 fn by_name(table: &PublishedTable) -> BTreeMap<&str, Vec<&PublishedRow>> {
-    let mut all: BTreeMap<&str, Vec<&PublishedRow>> = BTreeMap::new();
-    for row in &table.rows {
-        if let Some(name) = row.text(Mechanism) {
-            all.entry(name).or_default().push(row);
-        }
-    }
-    all
+    grouped(table.rows.iter().filter_map(|row| Some((row.text(Mechanism)?, row))))
 }
 
 /// Least and most of figures.
-fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
+pub(super) fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::MAX, 0.0), |(least, most), value| (least.min(value), most.max(value)))
 }
 

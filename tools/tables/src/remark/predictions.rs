@@ -1,10 +1,10 @@
 //! Predicted beside measured, of operating-system tables: what is off by more than a factor of two, what is
 //! better than its own hardware, and sums that do not add up.
 
-use super::{Remark, place};
-use crate::unit::{self, Dimension};
+use super::{Remark, RemarkKind, place};
+use crate::unit;
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn::*};
-use syscost_core::units::significant;
+use syscost_core::units::{Unit as CoreUnit, significant};
 
 const FACTOR: f64 = 2.0;
 /// A sum may miss by rounding, and by what authors round themselves.
@@ -35,31 +35,23 @@ fn off(table: &PublishedTable) -> Option<Remark> {
     let (many, of) = (off.len(), known.len());
     let text = format!("{many} of {of} measurements are more than 2x from their prediction: {told}.");
     let lines = off.iter().map(|(row, _)| row.line).collect();
-    (many > 0).then(|| Remark::unexpected("off_prediction", text, lines))
-}
-
-/// Is more of this row's unit better?
-fn is_rate(row: &PublishedRow) -> Option<bool> {
-    let unit = row.text(Unit)?;
-    let known = unit::parse(unit).or_else(|_| unit::parse(unit.split('/').next().unwrap_or(unit)));
-    match known.ok()?.dimension {
-        Dimension::Rate => Some(true),
-        Dimension::Time => Some(false),
-        _ => None,
-    }
+    Remark::of(RemarkKind::Unexpected, "off_prediction", text, lines)
 }
 
 fn better_than_hardware(table: &PublishedTable, row: &PublishedRow) -> Option<Remark> {
     let (hardware, measured) = (row.figure(BaseHardware)?, row.figure(Measured)?);
-    let better =
-        if is_rate(row)? { measured.low() > hardware.high() } else { measured.high() < hardware.low() };
-    let said = |figure: PublishedFigure| Measured.format(figure.value, row.text(Unit).or(Some("")));
-    (hardware.value > 0.0 && better).then(|| {
-        let (place, measured, hardware) = (place(table, row), said(measured), said(hardware));
-        let text =
-            format!("{place} was measured at {measured}: better than its hardware alone ({hardware}).");
-        Remark::contradiction("better_than_hardware", text, vec![row.line])
-    })
+    let unit = row.text(Unit)?;
+    let base = unit::parse(unit).or_else(|_| unit::parse(unit.split('/').next().unwrap_or(unit))).ok()?.base;
+    let better = match base {
+        CoreUnit::BitsPerSecond => measured.low() > hardware.high(),
+        CoreUnit::Nanoseconds => measured.high() < hardware.low(),
+        _ => return None,
+    };
+    let said = |figure: PublishedFigure| Measured.format(figure.value, Some(unit));
+    let (place, measured, alone) = (place(table, row), said(measured), said(hardware));
+    let text = format!("{place} was measured at {measured}: better than its hardware alone ({alone}).");
+    let remark = Remark::of(RemarkKind::Contradiction, "better_than_hardware", text, vec![row.line]);
+    remark.filter(|_| hardware.value > 0.0 && better)
 }
 
 fn sums(table: &PublishedTable) -> Option<Remark> {
@@ -75,7 +67,7 @@ fn sums(table: &PublishedTable) -> Option<Remark> {
         "Predicted is neither the sum nor the difference of base hardware and software overhead for {told}."
     );
     let lines = rows.iter().map(|row| row.line).collect();
-    (!rows.is_empty()).then(|| Remark::contradiction("not_a_sum", text, lines))
+    Remark::of(RemarkKind::Contradiction, "not_a_sum", text, lines)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Claims without replicates: one run a cell and no spread, so that no difference can be told from noise; and runs of one
 //! case that are none.
 
-use super::{Remark, place};
-use crate::{PublishedRow, PublishedTable, RowKey, TableColumn, TableColumn::*};
+use super::{Remark, RemarkKind, place};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, RowKey, TableColumn, TableColumn::*, grouped};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::count;
 
@@ -22,10 +22,7 @@ type RunsApart<'t> = (f64, TableColumn, [&'t PublishedRow; 2]);
 
 /// Runs whose figures lie far apart, the farthest as the example.
 fn apart(table: &PublishedTable) -> Option<Remark> {
-    let mut cases: BTreeMap<_, Vec<&PublishedRow>> = BTreeMap::new();
-    for row in &table.rows {
-        cases.entry(row.case()).or_default().push(row);
-    }
+    let mut cases = grouped(table.rows.iter().map(|row| (row.case(), row)));
     // Rows that nothing names are runs of one case by what is left out.
     cases.retain(|(texts, places), _| !texts.is_empty() || !places.is_empty());
     let found: Vec<RunsApart> = cases.values().filter_map(|rows| farthest(rows)).collect();
@@ -42,18 +39,18 @@ fn apart(table: &PublishedTable) -> Option<Remark> {
         figure(&rows[1])
     );
     let lines = BTreeSet::from(rows.map(|row| row.line));
-    Some(Remark::unexpected("runs_apart", text, lines.into_iter().collect()))
+    Remark::of(RemarkKind::Unexpected, "runs_apart", text, lines.into_iter().collect())
 }
 
 fn farthest<'t>(rows: &[&'t PublishedRow]) -> Option<RunsApart<'t>> {
     let of = |column: TableColumn| {
-        let value = |row: &PublishedRow| row.value(column).unwrap_or(0.0);
-        let known = rows.iter().copied().filter(|row| value(row) > 0.0);
-        let least = known.clone().min_by(|a, b| value(a).total_cmp(&value(b)))?;
-        let most = known.max_by(|a, b| value(a).total_cmp(&value(b)))?;
+        let figure = |row: &&'t PublishedRow| Some((row.figure(column).filter(|f| f.value > 0.0)?, *row));
+        let mut known: Vec<(PublishedFigure, &PublishedRow)> = rows.iter().filter_map(figure).collect();
+        known.sort_by(|a, b| a.0.value.total_cmp(&b.0.value));
+        let (least, most) = (known.first()?, known.last()?);
         // In the digits given: 1 and 2 may be 1.4 and 1.6.
-        let times = most.figure(column)?.low() / least.figure(column)?.high();
-        (times > APART).then_some((times, column, [least, most]))
+        let times = most.0.low() / least.0.high();
+        (times > APART).then_some((times, column, [least.1, most.1]))
     };
     REPEATED.into_iter().filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0))
 }
@@ -77,7 +74,7 @@ fn without_replicates(table: &PublishedTable) -> Option<Remark> {
          30 % on shared machines. Ask for {FEWEST_RUNS} runs a cell.",
         runs.len()
     );
-    Some(Remark::caution("no_replicates", text, Vec::new()))
+    Some(Remark { id: "no_replicates", kind: RemarkKind::Caution, text, lines: Vec::new() })
 }
 
 /// The runs behind each cell: its rows, or what they say. Rows without a size or a run are no repetitions of each other where

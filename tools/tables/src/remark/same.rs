@@ -1,7 +1,8 @@
 //! Rows that repeat: one row twice, or the figures of one row under the key of another.
 
-use super::{COUNTERS, Remark};
-use crate::{PublishedFigure, PublishedRow, PublishedTable, RowKey, TableColumn, TableColumn::*, role};
+use super::{COUNTERS, Remark, RemarkKind};
+use crate::TableColumn::{self, *};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, RowKey, grouped, role};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::and;
 
@@ -22,38 +23,29 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
         let exact = measured(row).filter(|(column, figure)| is_exact(figure) && !constant.contains(column));
         exact.count() >= FEWEST
     };
-    let figures = |row: &PublishedRow| measured(row).map(bits).collect::<Vec<_>>();
-    let repeated = repeated(table.rows.iter().filter(telling), figures);
+    let figures = |row: &'_ PublishedRow| measured(row).map(bits).collect::<Vec<_>>();
+    let repeated = repeated(table.rows.iter().filter(telling).map(|row| (figures(row), row)));
     let (twice, copied): (Vec<_>, Vec<_>) =
         repeated.into_iter().partition(|rows| rows.iter().all(|row| row.key() == rows[0].key()));
     // All rows that come again with each of their figures, however few digits these have.
-    let whole = |row: &PublishedRow| (row.key(), row.figures.iter().map(|(c, f)| bits((*c, *f))).collect());
-    let twice =
-        if twice.is_empty() { twice } else { self::repeated::<(_, Vec<_>)>(table.rows.iter(), whole) };
+    let whole = |row: &'_ PublishedRow| {
+        (row.key(), row.figures.iter().map(|(c, f)| bits((*c, *f))).collect::<Vec<_>>())
+    };
+    let all = || self::repeated(table.rows.iter().map(|row| (whole(row), row)));
+    let twice = if twice.is_empty() { twice } else { all() };
     let lines = |groups: Vec<Vec<&PublishedRow>>| groups.iter().flatten().map(|row| row.line).collect();
     let (twice, copied): (Vec<usize>, Vec<usize>) = (lines(twice), lines(copied));
     let told = |lines: &[usize], how| format!("{} rows are the same as another {how}.", lines.len());
-    let mut found = Vec::new();
-    if !twice.is_empty() {
-        let text = told(&twice, "in full: a row that was copied is no repetition");
-        found.push(Remark::caution("row_twice", text, twice));
-    }
-    found.extend(same_counters(table));
-    if !copied.is_empty() {
-        let text = told(&copied, "in every measured figure, under different keys");
-        found.push(Remark::contradiction("same_figures", text, copied));
-    }
-    found
+    let text = told(&twice, "in full: a row that was copied is no repetition");
+    let row_twice = Remark::of(RemarkKind::Caution, "row_twice", text, twice);
+    let text = told(&copied, "in every measured figure, under different keys");
+    let same_figures = Remark::of(RemarkKind::Contradiction, "same_figures", text, copied);
+    row_twice.into_iter().chain(same_counters(table)).chain(same_figures).collect()
 }
 
 /// Rows of one key, where there are several.
-fn repeated<'t, K: Ord>(
-    rows: impl Iterator<Item = &'t PublishedRow>,
-    key: impl Fn(&PublishedRow) -> K,
-) -> Vec<Vec<&'t PublishedRow>> {
-    let mut all: BTreeMap<K, Vec<&PublishedRow>> = BTreeMap::new();
-    rows.for_each(|row| all.entry(key(row)).or_default().push(row));
-    all.into_values().filter(|rows| rows.len() > 1).collect()
+fn repeated<'t, K: Ord>(rows: impl Iterator<Item = (K, &'t PublishedRow)>) -> Vec<Vec<&'t PublishedRow>> {
+    grouped(rows).into_values().filter(|rows| rows.len() > 1).collect()
 }
 
 fn bits((column, figure): (TableColumn, PublishedFigure)) -> (TableColumn, u64) {
@@ -62,12 +54,9 @@ fn bits((column, figure): (TableColumn, PublishedFigure)) -> (TableColumn, u64) 
 
 /// What is the same in every row shows nothing, unless all of them are: a rate may have been set.
 fn constant(table: &PublishedTable) -> BTreeSet<TableColumn> {
-    let mut values: BTreeMap<TableColumn, BTreeSet<u64>> = BTreeMap::new();
-    for (column, value) in table.rows.iter().flat_map(measured).map(bits) {
-        values.entry(column).or_default().insert(value);
-    }
+    let mut values = grouped(table.rows.iter().flat_map(measured).map(bits));
     let all = values.len();
-    values.retain(|_, values| values.len() == 1);
+    values.retain(|_, values| values.iter().all(|value| *value == values[0]));
     if values.len() == all { BTreeSet::new() } else { values.into_keys().collect() }
 }
 
@@ -83,20 +72,19 @@ fn is_exact(figure: &PublishedFigure) -> bool {
 }
 
 /// A name, and its rows by all else that tells them apart.
-type NamedRows<'t> = (&'t str, BTreeMap<RowKey, &'t PublishedRow>);
+type NamedRows<'t> = (String, BTreeMap<RowKey, &'t PublishedRow>);
 
 /// Counters of one name that are those of another wherever both stand, beside other figures that differ.
 fn same_counters(table: &PublishedTable) -> Vec<Remark> {
-    let mut names: BTreeMap<&str, BTreeMap<RowKey, &PublishedRow>> = BTreeMap::new();
-    for row in &table.rows {
+    let names = grouped(table.rows.iter().map(|row| {
         let mut key = row.key();
-        key.0.remove(&Mechanism);
-        names.entry(row.text(Mechanism).unwrap_or_default()).or_default().insert(key, row);
-    }
-    let names: Vec<NamedRows> = names.into_iter().collect();
+        (key.0.remove(&Mechanism).unwrap_or_default(), (key, row))
+    }));
+    let names = names.into_iter();
+    let names: Vec<NamedRows> = names.map(|(name, rows)| (name, rows.into_iter().collect())).collect();
     let other_role = |one: &str, name: &str| role::of(one).is_none_or(|role| role::of(name) != Some(role));
     let first = |(at, name): (usize, &NamedRows)| {
-        let mut known = names[..at].iter().filter(|one| other_role(one.0, name.0));
+        let mut known = names[..at].iter().filter(|one| other_role(&one.0, &name.0));
         known.find_map(|one| copied_counters(one, name))
     };
     names.iter().enumerate().filter_map(first).collect()
@@ -120,7 +108,7 @@ fn copied_counters((one, others): &NamedRows, (name, rows): &NamedRows) -> Optio
         and(&counters)
     );
     let lines = shared.iter().flat_map(|(one, row)| [one.line, row.line]).collect();
-    Some(Remark::contradiction("same_counters", text, lines))
+    Remark::of(RemarkKind::Contradiction, "same_counters", text, lines)
 }
 
 #[cfg(test)]

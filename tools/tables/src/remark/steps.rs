@@ -1,10 +1,10 @@
 //! Steps of throughput between neighbours that surprise: cliffs along the message size, and throughput that falls as
 //! threads rise, or rises faster than the threads.
 
-use super::{Remark, called, capital, rate, shown, size};
+use super::{Remark, RemarkKind, called, capital, rate, shown, size};
 use crate::cells::cells;
-use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn, TableColumn::*, grouped};
+use std::collections::BTreeSet;
 use syscost_core::units::{percent, significant};
 
 /// A fall to less than this share is a cliff, rounding included.
@@ -36,10 +36,6 @@ impl TableStep<'_> {
     fn falls(&self, to: f64) -> bool {
         self.to.2.high() < to * self.from.2.low()
     }
-
-    fn outruns(&self) -> bool {
-        self.to.2.low() > (1.0 + NOISE) * self.from.2.high() * self.to.0 as f64 / self.from.0 as f64
-    }
 }
 
 fn lines_of(steps: &[TableStep]) -> Vec<usize> {
@@ -47,15 +43,15 @@ fn lines_of(steps: &[TableStep]) -> Vec<usize> {
     lines.into_iter().collect()
 }
 
-/// Neighbours among cells that differ in one coordinate, by that one ascending.
+/// Neighbours among cells that differ in one coordinate; those that fall most come first.
 fn steps(table: &PublishedTable, along: TableColumn) -> Vec<TableStep<'_>> {
-    let mut lines: BTreeMap<_, BTreeMap<u64, LineEnd>> = BTreeMap::new();
-    for ((name, variant, bytes, threads), cell) in cells(table, Throughput) {
+    let mut found: Vec<TableStep> = Vec::new();
+    // Their places ascend by size, then by threads.
+    let lines = grouped(cells(table, Throughput).into_iter().filter_map(|(place, cell)| {
+        let (name, variant, bytes, threads) = place;
         let (at, other) = if along == MessageBytes { (bytes, threads) } else { (threads, bytes) };
-        let Some(at) = at else { continue };
-        lines.entry((name, variant, other)).or_default().insert(at, (at, cell.row, cell.figure));
-    }
-    let mut found = Vec::new();
+        Some(((name, variant, other), (at?, cell.row, cell.figure)))
+    }));
     for ((mechanism, variant, fixed), line) in lines {
         let fixed = fixed.map_or(String::new(), |n| match along {
             MessageBytes => format!(" with {}", table.threads(n)),
@@ -63,7 +59,6 @@ fn steps(table: &PublishedTable, along: TableColumn) -> Vec<TableStep<'_>> {
         });
         let variant = if variant.is_empty() { String::new() } else { format!(" ({variant})") };
         let name = format!("{}{fixed}{variant}", called(mechanism));
-        let line: Vec<LineEnd> = line.into_values().collect();
         found.extend(line.windows(2).enumerate().map(|(i, pair)| TableStep {
             line: name.clone(),
             from: pair[0],
@@ -71,6 +66,7 @@ fn steps(table: &PublishedTable, along: TableColumn) -> Vec<TableStep<'_>> {
             next: line.get(i + 2).copied(),
         }));
     }
+    found.sort_by(|a, b| a.ratio().total_cmp(&b.ratio()));
     found
 }
 
@@ -78,7 +74,6 @@ fn steps(table: &PublishedTable, along: TableColumn) -> Vec<TableStep<'_>> {
 pub fn cliffs(table: &PublishedTable) -> Vec<Remark> {
     let mut cliffs = steps(table, MessageBytes);
     cliffs.retain(|step| step.falls(FALL));
-    cliffs.sort_by(|a, b| a.ratio().total_cmp(&b.ratio()));
     // `A3 with 4 threads, 256 B to 1 KiB, 50x (10 Mbit/s to 200 kbit/s, 24.2 Gbit/s at 4 KiB)`
     let told = cliffs.iter().map(|TableStep { line, from, to, next }| {
         let again = next.filter(|(.., again)| again.low() > from.2.high());
@@ -91,23 +86,21 @@ pub fn cliffs(table: &PublishedTable) -> Vec<Remark> {
         "Throughput falls to less than a third while sizes grow: {}. The table does not show the cause.",
         shown(told)
     );
-    let found = (!cliffs.is_empty()).then(|| Remark::unexpected("cliff", text, lines_of(&cliffs)));
-    found.into_iter().collect()
+    Remark::of(RemarkKind::Unexpected, "cliff", text, lines_of(&cliffs)).into_iter().collect()
 }
 
 /// Throughput that falls as threads rise, or rises faster than they do.
 pub fn scaling(table: &PublishedTable) -> Vec<Remark> {
     let steps = steps(table, Threads);
     let of = steps.len();
-    let (mut falls, mut faster): (Vec<TableStep>, Vec<TableStep>) =
+    let (falls, rises): (Vec<TableStep>, Vec<TableStep>) =
         steps.into_iter().partition(|step| step.falls(1.0 - NOISE));
-    faster.retain(TableStep::outruns);
-    falls.sort_by(|a, b| a.ratio().total_cmp(&b.ratio()));
-    faster.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
-    let (title, noise) = (table.title(Threads), percent(NOISE));
-    let place = |TableStep { line, from, to, .. }: &TableStep| {
-        format!("{line}, {} to {}", from.0, table.threads(to.0))
+    let outruns = |TableStep { from, to, .. }: &TableStep| {
+        to.2.low() > (1.0 + NOISE) * from.2.high() * to.0 as f64 / from.0 as f64
     };
+    let faster: Vec<TableStep> = rises.into_iter().rev().filter(outruns).collect();
+    let (title, noise) = (table.title(Threads), percent(NOISE));
+    let place = |step: &TableStep| format!("{}, {} to {}", step.line, step.from.0, table.threads(step.to.0));
     let fallen = falls.iter().map(|step| {
         let (by, was, is) = (percent(1.0 - step.ratio()), rate(step.from.2.value), rate(step.to.2.value));
         format!("{}, by {by} ({was} to {is})", place(step))
@@ -125,8 +118,8 @@ pub fn scaling(table: &PublishedTable) -> Vec<Remark> {
         shown(outrun)
     );
     let told = [("falls_with_threads", fallen, falls), ("faster_than_threads", outrun, faster)].into_iter();
-    let told = told.filter(|(.., steps)| !steps.is_empty());
-    told.map(|(id, text, steps)| Remark::unexpected(id, text, lines_of(&steps))).collect()
+    told.filter_map(|(id, text, steps)| Remark::of(RemarkKind::Unexpected, id, text, lines_of(&steps)))
+        .collect()
 }
 
 /// What the table itself shows beside the falls.

@@ -1,7 +1,7 @@
 //! Throughput that does not follow from the table's own totals, bytes or messages of a size over the duration, or from
 //! its own message rate.
 
-use super::{Remark, place};
+use super::{Remark, RemarkKind, place};
 use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn::*};
 use syscost_core::units::{Unit as CoreUnit, significant};
 
@@ -45,17 +45,6 @@ impl<'t> WrongTotal<'t> {
     fn holds(&self, slack: f64) -> bool {
         self.distance() < (1.0 + slack + self.rounding).ln()
     }
-
-    /// Is it off by about this factor?
-    fn is_off(&self, by: f64) -> bool {
-        (self.distance() - by.ln()).abs() < CLOSE
-    }
-
-    /// Is its throughput that of one of its threads?
-    fn is_of_each(&self) -> bool {
-        let threads = self.row.value(Threads).unwrap_or(1.0);
-        threads > 1.0 && (self.ratio * threads - 1.0).abs() < SLACK
-    }
 }
 
 /// What is said, what it has to be, how the reader is told what it would be, and why they may differ.
@@ -71,11 +60,11 @@ const RATES: TotalsWords = ["Throughput is", "message rate times message size", 
 const MESSAGES: TotalsWords = ["Total bytes are", "messages times message size", "its messages give", OTHER];
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    let rates = || told(table, table.rows.iter().filter_map(of_rates).collect(), RATES);
-    let rates = || table.is_transfer().then(rates).flatten();
-    let messages = told(table, table.rows.iter().filter_map(of_messages).collect(), MESSAGES);
-    let totals = told(table, table.rows.iter().filter_map(of_totals).collect(), TOTALS);
-    totals.or_else(rates).into_iter().chain(messages).collect()
+    let of = |of_row: fn(&PublishedRow) -> Option<WrongTotal>, words| {
+        told(table, table.rows.iter().filter_map(of_row).collect(), words)
+    };
+    let rates = || table.is_transfer().then(|| of(of_rates, RATES)).flatten();
+    of(of_totals, TOTALS).or_else(rates).into_iter().chain(of(of_messages, MESSAGES)).collect()
 }
 
 fn told(table: &PublishedTable, mut wrong: Vec<WrongTotal>, words: TotalsWords) -> Option<Remark> {
@@ -89,14 +78,17 @@ fn told(table: &PublishedTable, mut wrong: Vec<WrongTotal>, words: TotalsWords) 
     wrong.retain(|row| !row.holds(slack));
     wrong.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
     let worst = wrong.first()?;
-    let why = if wrong.iter().all(WrongTotal::is_of_each) {
-        "Times the threads, they agree."
-    } else if wrong.iter().all(|row| [1e3, 1e6, 1e9].iter().any(|scale| row.is_off(*scale))) {
-        "They are a power of 1000 apart: a unit?"
-    } else if wrong.iter().all(|row| row.is_off(8.0)) {
-        "They are a factor of 8 apart: bytes for bits, or the size of one of eight fields?"
-    } else {
-        other
+    // Is the throughput of each row that of one of its threads?
+    let of_each = wrong.iter().all(|WrongTotal { row, ratio, .. }| {
+        row.value(Threads).is_some_and(|threads| threads > 1.0 && (ratio * threads - 1.0).abs() < SLACK)
+    });
+    let off = |row: &WrongTotal, by: f64| (row.distance() - by.ln()).abs() < CLOSE;
+    let off_by = |factors: &[f64]| wrong.iter().all(|row| factors.iter().any(|by| off(row, *by)));
+    let why = match (of_each, off_by(&[1e3, 1e6, 1e9]), off_by(&[8.0])) {
+        (true, ..) => "Times the threads, they agree.",
+        (_, true, _) => "They are a power of 1000 apart: a unit?",
+        (.., true) => "They are a factor of 8 apart: bytes for bits, or the size of one of eight fields?",
+        _ => other,
     };
     let text = format!(
         "{said} not {what} (within {:.0} %) in {} of {all} rows, by up to {}x: {} says {}, {give} {}. {why}",
@@ -109,7 +101,7 @@ fn told(table: &PublishedTable, mut wrong: Vec<WrongTotal>, words: TotalsWords) 
     );
     let mut lines: Vec<usize> = wrong.iter().map(|wrong| wrong.row.line).collect();
     lines.sort_unstable();
-    Some(Remark::contradiction("not_its_totals", text, lines))
+    Remark::of(RemarkKind::Contradiction, "not_its_totals", text, lines)
 }
 
 /// Do the totals of a row contradict its throughput?

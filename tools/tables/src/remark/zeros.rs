@@ -1,6 +1,6 @@
 //! Figures of zero that nothing measured can be: the counter was not there, or the digits end before it.
 
-use super::{Remark, capital};
+use super::{Remark, RemarkKind, capital};
 use crate::{PublishedTable, TableColumn, TableColumn::*};
 
 const NO_CYCLES: &str = "Nothing runs in no cycles: they were not counted there";
@@ -30,7 +30,7 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
         let text = format!("{}: 0 in {} of {of} rows. {why}.", capital(&column.title()), lines.len());
         // A run may have none; many runs of a transfer have some.
         let some = column == ContextSwitches && (lines.len() < of || of < FEWEST_ROWS);
-        (!lines.is_empty() && !some).then_some(Remark::caution("zero", text, lines))
+        Remark::of(RemarkKind::Caution, "zero", text, lines).filter(|_| !some)
     };
     COLUMNS.into_iter().filter_map(remark).collect()
 }

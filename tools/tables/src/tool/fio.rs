@@ -2,16 +2,14 @@
 //! Source: fio(1), "JSON output", "stonewall".
 
 use super::{ToolRows, number, text};
-use crate::{PublishedRow, TableColumn::*, unit};
+use crate::{PublishedRow, TableColumn::*, grouped, unit};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 pub fn rows(json: &Value) -> ToolRows {
     json.get("fio version")?;
-    let mut groups: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
-    for job in json.get("jobs").and_then(Value::as_array).into_iter().flatten() {
-        groups.entry(job.get("groupid").and_then(Value::as_u64).unwrap_or(0)).or_default().push(job);
-    }
+    let jobs = json.get("jobs").and_then(Value::as_array).into_iter().flatten();
+    let group = |job: &Value| job.get("groupid").and_then(Value::as_u64).unwrap_or(0);
+    let groups = grouped(jobs.map(|job| (group(job), job)));
     let waited = |job: &&Value| {
         job.pointer("/job options/stonewall").or(json.pointer("/global options/stonewall")).is_some()
     };
@@ -46,7 +44,8 @@ fn of_group(json: &Value, group: &[&Value], way: &str) -> Option<PublishedRow> {
     // A mean over jobs is weighed by their operations.
     let ios = |of: &&Value| number(of, "/total_ios").unwrap_or(1.0);
     let weighed = moved.iter().map(|of| Some(number(of, "/lat_ns/mean")? * ios(of))).sum::<Option<f64>>();
-    let mut row = PublishedRow::of_tool(text(group[0], "/jobname").unwrap_or("fio"), way);
+    let mut row =
+        PublishedRow::of_tool(1, &[(Mechanism, text(group[0], "/jobname").unwrap_or("fio")), (Variant, way)]);
     let figures = [
         (Throughput, sum("/bw_bytes").map(|bytes| bytes * 8.0)),
         (MessageRate, sum("/iops")),

@@ -2,41 +2,19 @@
 //! lmbench 3, scripts/getsummary.
 
 use super::ToolRows;
-use crate::{PublishedRow, TableColumn};
+use crate::unit::{self, UnitScale};
+use crate::{PublishedRow, TableColumn::*};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What a figure is in, by the title of a block.
-const UNITS: [(&str, &str); 4] =
-    [("microseconds", "us"), ("nanoseconds", "ns"), ("MB/sec", "MB/s"), ("MB/s", "MB/s")];
 /// What stands below each block's first two columns: host and system.
 const RULE: &str = "--------- -------------";
-/// Columns of the machine, and what lmbench thinks of it.
-const NO_OPERATIONS: [&str; 2] = ["Mhz", "Guesses"];
-
 pub fn rows(text: &str) -> ToolRows {
-    let titled = |line: &str| {
-        let together = line.replace(' ', "");
-        together.contains("LMBENCH") && together.contains("SUMMARY")
-    };
-    if !text.contains(RULE) && !text.lines().take(10).any(titled) {
+    let mut first = text.lines().take(10).map(|line| line.replace(' ', ""));
+    let titled = first.any(|line| line.contains("LMBENCH") && line.contains("SUMMARY"));
+    if !text.contains(RULE) && !titled {
         return None;
     }
-    let rows = summary(text);
-    let why = "a summary of lmbench without the rules below its headings: give it as lmbench prints it";
-    let told = "lmbench's summary: a column of a block is an operation, lines of one host are runs of it";
-    Some(if rows.is_empty() { Err(why.into()) } else { Ok((rows, told.into())) })
-}
-
-/// A block of a summary: its title, the unit that this gives, and where each operation stands.
-struct SummaryBlock<'t> {
-    title: &'t str,
-    unit: &'static str,
-    host: [Range<usize>; 2],
-    columns: Vec<(Range<usize>, String)>,
-}
-
-fn summary(text: &str) -> Vec<PublishedRow> {
     let (mut title, mut heads, mut block) = ("", Vec::new(), None);
     let mut rows = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -49,17 +27,27 @@ fn summary(text: &str) -> Vec<PublishedRow> {
         } else if line.trim_end().ends_with("--") {
             heads.clear();
         } else if let Some(known) = block.as_ref().filter(|_| !line.starts_with('#')) {
-            rows.extend(known.rows(index, line).unwrap_or_default());
+            rows.extend(known.rows(index + 1, line).unwrap_or_default());
         } else {
             heads.push(line);
         }
     }
-    rows
+    let why = "a summary of lmbench without the rules below its headings: give it as lmbench prints it";
+    let told = "lmbench's summary: a column of a block is an operation, lines of one host are runs of it";
+    Some(if rows.is_empty() { Err(why.into()) } else { Ok((rows, told.into())) })
+}
+
+/// A block of a summary: its title, the unit that this gives, where host and system end, and where each operation stands.
+struct SummaryBlock<'t> {
+    title: &'t str,
+    unit: UnitScale,
+    ends: [usize; 2],
+    columns: Vec<(Range<usize>, String)>,
 }
 
 impl<'t> SummaryBlock<'t> {
     fn of(title: &'t str, heads: &[&str], rule: &str) -> Option<SummaryBlock<'t>> {
-        let (_, unit) = UNITS.iter().find(|(written, _)| title.contains(written))?;
+        let unit = unit::parse(title.rsplit_once(" in ")?.1.split(" - ").next()?).ok()?;
         let ends = [" - ", " in "].iter().filter_map(|mark| title.find(mark));
         let title = title[..ends.min()?].trim().trim_start_matches('*').trim_end();
         let spans: Vec<Range<usize>> = words(rule).into_iter().map(|(span, _)| span).collect();
@@ -72,37 +60,34 @@ impl<'t> SummaryBlock<'t> {
                 over.for_each(|(_, name)| *name = format!("{name} {word}").trim().to_string());
             }
         }
-        Some(SummaryBlock { title, unit, host: [host.clone(), system.clone()], columns })
+        Some(SummaryBlock { title, unit, ends: [host.end, system.end], columns })
     }
 
     /// Of one host; `None`: no line of the block.
-    fn rows(&self, index: usize, line: &str) -> Option<Vec<PublishedRow>> {
-        let [host, system] = self.host.clone().map(|span| line.get(span).unwrap_or_default().trim());
-        let figures = line.get(self.host[1].end..).filter(|_| !host.is_empty())?;
-        let mut taken = BTreeMap::new();
-        for (span, word) in words(&format!("{:1$}{figures}", "", self.host[1].end)) {
+    fn rows(&self, number: usize, line: &str) -> Option<Vec<PublishedRow>> {
+        let [host, system] =
+            [line.get(..self.ends[0])?, line.get(self.ends[0]..self.ends[1])?].map(str::trim);
+        let machine = Some(format!("{host}, {system}")).filter(|_| !host.is_empty())?;
+        let mut rows = BTreeMap::new();
+        for (span, word) in words(line).into_iter().filter(|(span, _)| span.start >= self.ends[1]) {
             let nearest = |(_, (column, _)): &(usize, &(Range<usize>, String))| overlap(column, &span);
             let (at, (column, name)) = self.columns.iter().enumerate().max_by_key(nearest)?;
-            if overlap(column, &span) == 0 || NO_OPERATIONS.contains(&name.as_str()) {
+            // Columns of the machine, and what lmbench thinks of it, are no operations.
+            if overlap(column, &span) == 0 || ["", "Mhz", "Guesses"].contains(&name.as_str()) {
                 continue;
             }
-            let digits = word.trim_end_matches(['K', 'M']);
-            let factor = [("K", 1e3), ("M", 1e6)].iter().find(|(mark, _)| word.ends_with(mark));
-            let value = digits.parse::<f64>().ok()? * factor.map_or(1.0, |(_, factor)| *factor);
+            let (value, _, thousands) = unit::number(word, '.')?;
+            let factor = thousands.map_or(Some(1.0), |of| Some(unit::count(of)?.factor))?;
+            let operation = format!("{}: {name}", self.title);
+            let texts = [(Operation, &*operation), (Unit, self.unit.base.symbol()), (Variant, &*machine)];
+            let mut row = PublishedRow::of_tool(number, &texts);
+            row.set([(Measured, value * factor * self.unit.factor)]);
             // Two figures below one heading: they stand elsewhere than their rules.
-            if taken.insert(at, value).is_some() {
-                return Some(Vec::new());
+            if rows.insert(at, row).is_some() {
+                return None;
             }
         }
-        let named = taken.into_iter().map(|(at, value)| (self.columns[at].1.as_str(), value));
-        let known = named.filter(|(name, _)| !name.is_empty());
-        let of_host = |(name, value): (&str, f64)| {
-            let mut row =
-                PublishedRow::of_operation(index + 1, &format!("{}: {name}", self.title), self.unit, value);
-            row.texts.insert(TableColumn::Variant, format!("{host}, {system}"));
-            row
-        };
-        Some(known.map(of_host).collect())
+        Some(rows.into_values().collect())
     }
 }
 

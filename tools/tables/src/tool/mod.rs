@@ -9,30 +9,18 @@ mod lmbench;
 mod perf;
 mod sockperf;
 
-use crate::{BadTable, PublishedRow, PublishedTable, TableColumn};
+use crate::dictionary::DICTIONARY;
+use crate::{PublishedRow, PublishedTable, TableColumn};
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 /// A reader says `None` of what its tool did not write; else rows, and how they are understood.
 type ToolRows = Option<Result<(Vec<PublishedRow>, String), String>>;
 
-/// A figure of a tool's document: where it stands, what it is, and its base units.
-type ToolFigure<'p> = (&'p str, TableColumn, f64);
-
 impl PublishedRow {
-    /// Of a run that another tool measured.
-    fn of_tool(tool: &str, variant: &str) -> PublishedRow {
-        let mut row = PublishedRow { line: 1, ..PublishedRow::default() };
-        row.texts.insert(TableColumn::Mechanism, tool.to_string());
-        if !variant.is_empty() {
-            row.texts.insert(TableColumn::Variant, variant.to_string());
-        }
-        row
-    }
-
-    /// The figures of a document; of those of one column, the last that is there.
-    fn read(mut self, of: Option<&Value>, figures: &[ToolFigure]) -> PublishedRow {
-        let at = |path: &str| of?.pointer(path)?.as_f64();
+    /// The figures of a document, by where they stand, what they are, and their base units; of those of one column, the last
+    /// that is there.
+    fn read<S: AsRef<str>>(mut self, of: Option<&Value>, figures: &[(S, TableColumn, f64)]) -> PublishedRow {
+        let at = |path: &S| of?.pointer(path.as_ref())?.as_f64();
         self.set(figures.iter().filter_map(|(path, column, scale)| Some((*column, at(path)? * scale))));
         self
     }
@@ -44,27 +32,18 @@ const OF_LINES: [fn(&str) -> ToolRows; 5] =
     [keys::netperf, keys::neper, sockperf::rows, lmbench::rows, perf::separated];
 
 /// The tools that are read, for people.
-pub const TOOLS: [&str; 9] = [
-    "iperf3 -J",
-    "netperf -k",
-    "fio --output-format=json",
-    "sockperf",
-    "neper",
-    "lmbench's summary",
-    "perf stat -x, and -j",
-    "hyperfine --export-json",
-    "Google Benchmark's JSON",
-];
+pub fn tools() -> &'static [String] {
+    &DICTIONARY.tools
+}
 
-pub fn read(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
+pub fn read(text: &str) -> Option<Result<PublishedTable, String>> {
     let rows = if text.trim_start().starts_with(['{', '[']) {
         let json = documents(text)?;
         OF_JSON.iter().find_map(|read| read(&json))
     } else {
         OF_LINES.iter().find_map(|read| read(text))
     };
-    let table = rows?.map(|(rows, understood)| PublishedTable::of_tool(name, rows, &understood));
-    Some(table.map_err(|why| BadTable::whole(name, why)))
+    rows.map(|rows| rows.map(|(rows, understood)| PublishedTable::of_tool(rows, understood)))
 }
 
 /// One document, or one a line: those are a list.
@@ -78,14 +57,6 @@ fn documents(text: &str) -> Option<Value> {
 }
 
 /// Results of one case in one file may be of processes that ran at once: nobody can tell.
-fn one_each(tool: &str, rows: Vec<PublishedRow>) -> Result<Vec<PublishedRow>, String> {
-    let distinct: BTreeSet<_> = rows.iter().map(PublishedRow::key).collect();
-    if distinct.len() < rows.len() {
-        return Err(several(tool, rows.len()));
-    }
-    Ok(rows)
-}
-
 fn several(tool: &str, results: usize) -> String {
     format!(
         "{tool}: {results} results of one case stand in one file, and nothing says whether they ran at the same time: write a file a \

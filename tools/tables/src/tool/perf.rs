@@ -17,7 +17,6 @@ const WHOLE: f64 = 99.0;
 
 /// An event, its count (`None`: not counted), the share of the time that it was on the counter, and how far runs lie apart.
 struct PerfCount {
-    line: usize,
     event: String,
     value: Option<f64>,
     running: f64,
@@ -29,16 +28,15 @@ const PARTS: &str = "perf stat: counts of intervals or of single CPUs are not re
 
 pub fn json(json: &Value) -> ToolRows {
     let all = json.as_array()?;
-    let count = |(at, of): (usize, &Value)| {
+    let count = |of: &Value| {
         Some(PerfCount {
-            line: at + 1,
             event: text(of, "/event")?.into(),
             value: text(of, "/counter-value")?.trim().parse().ok(),
             running: number(of, "/pcnt-running").unwrap_or(100.0),
             variance: number(of, "/variance"),
         })
     };
-    let counts: Vec<PerfCount> = all.iter().enumerate().filter_map(count).collect();
+    let counts: Vec<PerfCount> = all.iter().filter_map(count).collect();
     let parts = ["interval", "cpu", "core", "socket"];
     if !counts.is_empty() && all.iter().any(|of| parts.iter().any(|part| of.get(part).is_some())) {
         return Some(Err(PARTS.into()));
@@ -47,16 +45,15 @@ pub fn json(json: &Value) -> ToolRows {
 }
 
 pub fn separated(text: &str) -> ToolRows {
-    let of = |separator| -> Vec<PerfCount> {
-        text.lines().enumerate().filter_map(|(at, line)| counted(at + 1, line, separator)).collect()
-    };
+    let of =
+        |separator| -> Vec<PerfCount> { text.lines().filter_map(|line| counted(line, separator)).collect() };
     let separators = [',', ';', '\t', '|'];
     let counts = separators.into_iter().map(of).max_by_key(Vec::len)?;
     let known = |count: &PerfCount| column(&count.event).is_some();
     // A time stamp, a CPU or a socket stands before the count.
     let part = |line: &&str| {
-        let rests = separators.iter().filter_map(|mark| Some((line.split_once(*mark)?.1, *mark)));
-        rests.filter_map(|(rest, mark)| counted(0, rest, mark)).any(|count| known(&count))
+        let behind = |mark: &char| counted(line.split_once(*mark)?.1, *mark);
+        separators.iter().filter_map(behind).any(|count| known(&count))
     };
     if counts.is_empty() && text.lines().filter(part).count() >= FEWEST {
         return Some(Err(PARTS.into()));
@@ -65,7 +62,7 @@ pub fn separated(text: &str) -> ToolRows {
 }
 
 /// `1234567,,cycles,5000000,100.00,3.2,GHz`: count, unit, event, time, share.
-fn counted(line: usize, text: &str, separator: char) -> Option<PerfCount> {
+fn counted(text: &str, separator: char) -> Option<PerfCount> {
     let mut fields: Vec<&str> = text.split(separator).map(str::trim).collect();
     // Of several runs (`-r`), how far they lie apart.
     let variance = fields.get(3).and_then(|field| field.strip_suffix('%')?.parse().ok());
@@ -77,7 +74,7 @@ fn counted(line: usize, text: &str, separator: char) -> Option<PerfCount> {
     let running = running.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share))?;
     let named = event.starts_with(char::is_alphabetic) && !event.contains(' ');
     let (event, value) = (event.to_string(), value.parse().ok());
-    (known && named).then_some(PerfCount { line, event, value, running, variance })
+    (known && named).then_some(PerfCount { event, value, running, variance })
 }
 
 /// Of an event that counts user mode and the kernel on every core.
@@ -91,10 +88,10 @@ fn case(counts: Vec<PerfCount>) -> Result<(Vec<PublishedRow>, String), String> {
     if events.len() < counts.len() {
         return Err("perf stat: an event is counted twice in this file: write a file a run (-o FILE)".into());
     }
-    let mut row = PublishedRow { line: counts[0].line, ..PublishedRow::of_tool("perf stat", "") };
+    let mut row = PublishedRow::of_tool(1, &[(Mechanism, "perf stat")]);
     let mut told = vec!["perf stat: a file is a case".to_string()];
     let mut left = Vec::new();
-    for PerfCount { event, value, running, variance, .. } in &counts {
+    for PerfCount { event, value, running, variance } in &counts {
         let known = if event == "duration_time" { Some(Elapsed) } else { column(event) };
         match (known, *value) {
             (Some(column), Some(value)) => {

@@ -3,10 +3,6 @@
 use super::{ToolRows, several};
 use crate::{PublishedRow, TableColumn::*};
 
-/// Begins what a run prints.
-const BEGIN: &str = "sockperf: == version";
-/// Its `MBps` are of so many bytes, and its `Mbps` eight of them.
-const MEGA: f64 = 1048576.0;
 /// With `--full-rtt`.
 const WHOLE: &str = "avg-rtt=";
 
@@ -15,7 +11,7 @@ pub fn rows(text: &str) -> ToolRows {
         return None;
     }
     let what = if text.contains(WHOLE) { "a whole" } else { "half a" };
-    let runs = text.matches(BEGIN).count();
+    let runs = text.matches("sockperf: == version").count();
     Some(match runs {
         0 | 1 => row(text).map(|row| (vec![row], format!("sockperf: its latency is {what} round trip"))),
         _ => Err(several("sockperf", runs)),
@@ -46,12 +42,13 @@ fn row(text: &str) -> Result<PublishedRow, String> {
     let figures = [
         (Latency, latency, 1e3),
         (MessageRate, rate, 1.0),
-        (Throughput, after("BandWidth is").filter(|_| text.contains("MBps")), 8.0 * MEGA),
+        // Its `MBps` are of 2^20 bytes, and its `Mbps` eight of them.
+        (Throughput, after("BandWidth is").filter(|_| text.contains("MBps")), 8.0 * 1048576.0),
         (Elapsed, after("RunTime="), 1e9),
         (Messages, after("ReceivedMessages="), 1.0),
         (MessageBytes, commands.find_map(commanded_bytes), 1.0),
     ];
-    let mut row = PublishedRow::of_tool("sockperf", "");
+    let mut row = PublishedRow::of_tool(1, &[(Mechanism, "sockperf")]);
     row.set(figures.into_iter().filter_map(|(column, value, scale)| Some((column, value? * scale))));
     row.scatter.extend(after("std-dev=").map(|us| (Latency, us * 1e3)));
     Ok(row)
