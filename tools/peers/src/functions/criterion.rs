@@ -3,6 +3,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::ffi::{CString, c_char, c_int, c_void};
 
+// SAFETY: dlopen(3) and dlsym(3) have these types.
 unsafe extern "C" {
     fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
     fn dlsym(object: *mut c_void, name: *const c_char) -> *mut c_void;
