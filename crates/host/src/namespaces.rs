@@ -57,6 +57,16 @@ pub struct NamespaceSide {
 }
 
 impl NamespaceSide {
+    /// The same side, for another user of it.
+    pub fn try_clone(&self) -> std::io::Result<NamespaceSide> {
+        Ok(NamespaceSide {
+            user_ns: self.user_ns.as_ref().map(OwnedFd::try_clone).transpose()?,
+            net_ns: self.net_ns.try_clone()?,
+            address: self.address,
+            interface: self.interface.clone(),
+        })
+    }
+
     /// Makes the command start inside this side.
     pub fn enter_on_exec(&self, command: &mut Command) {
         namespace::enter_on_exec(command, self.user_ns.as_ref().map(AsFd::as_fd), self.net_ns.as_fd());

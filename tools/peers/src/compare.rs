@@ -2,7 +2,6 @@
 
 use crate::cell::Cell;
 use crate::contest::{Contest, Page};
-use crate::pooled::{Pooled, pooled};
 use crate::record::{Record, Side, Visited};
 use std::collections::BTreeMap;
 use syscost_core::decide::{Contrast, Decision, Looks, decide};
@@ -10,6 +9,8 @@ use syscost_core::sample::Better;
 use syscost_core::stats;
 
 pub const LEVEL: f64 = 0.95;
+/// The only one at a record.
+const LOOK: Looks = Looks { whole: 1.0 - LEVEL, now: 1.0 - LEVEL };
 /// A cell is behind where its whole interval is below this.
 pub const BEHIND: f64 = 0.95;
 /// Two tools agree on an operation where their ratio is no further from 1 than this, either way.
@@ -27,7 +28,9 @@ pub struct ContestResult {
 /// A program beside ours. Ratios are times as fast: of throughputs ours over theirs, of times theirs over ours.
 pub struct ProgramResult {
     pub program: String,
-    pub pooled: Option<Pooled>,
+    /// The mean over cells, each of which counts alike, with an interval by what they differ by.
+    pub pooled: Decision,
+    pub quads: usize,
     pub cells: BTreeMap<Cell, CellResult>,
 }
 
@@ -122,7 +125,7 @@ fn result(contest: &'static Contest, record: &Record) -> Option<ContestResult> {
 /// The figures of both sides, where every one of the four visits has one.
 fn whole(visits: &[&Visited]) -> Option<(Vec<f64>, Vec<f64>)> {
     let of = |side: Side| -> Vec<f64> {
-        let mine = visits.iter().filter(|visit| visit.side == Some(side));
+        let mine = visits.iter().filter(|visit| visit.side == side);
         mine.filter_map(|visit| visit.value).filter(|figure| *figure > 0.0).collect()
     };
     let (ours, theirs) = (of(Side::Ours), of(Side::Theirs));
@@ -136,34 +139,35 @@ fn programs(quads: &BTreeMap<(Option<usize>, &str, Cell), Quads>) -> Vec<Program
     cells.sort();
     cells.dedup();
     let contrast = |((_, program, cell), quads): (&(Option<usize>, &str, Cell), &Quads)| Contrast {
-        logs: quads.logs.clone(),
-        errors: Vec::new(),
         pool: names.iter().position(|name| name == program).expect("named"),
         place: cells.iter().position(|one| one == cell).expect("seen"),
-        over: None,
-        weight: 1.0,
+        ..Contrast::of(quads.logs.clone())
     };
     let contrasts: Vec<Contrast> = quads.iter().map(contrast).collect();
-    let error = 1.0 - LEVEL;
-    let decisions = decide(&contrasts, &Looks { whole: error, now: error }).points;
-    let mut programs: Vec<ProgramResult> = Vec::new();
-    for (((_, program, cell), quads), decision) in quads.iter().zip(decisions) {
-        if programs.last().is_none_or(|last| last.program != *program) {
-            programs.push(ProgramResult { program: (*program).into(), pooled: None, cells: BTreeMap::new() });
+    let decisions = decide(&contrasts, &LOOK).points;
+    let of_program = |name: &&str| {
+        let mine = || quads.iter().zip(&decisions).filter(|(((_, program, _), _), _)| program == name);
+        let means: Vec<f64> = mine().map(|((_, quads), _)| mean(&quads.logs)).collect();
+        let cell = |(((_, _, cell), quads), decision): ((&(_, _, Cell), &Quads), &Decision)| {
+            let (ours, theirs) = (SideResult::of(&quads.ours), SideResult::of(&quads.theirs));
+            (*cell, CellResult { ours, theirs, decision: *decision })
+        };
+        ProgramResult {
+            program: (*name).into(),
+            pooled: decide(&[Contrast::of(means)], &LOOK).points[0],
+            quads: mine().map(|((_, quads), _)| quads.logs.len()).sum(),
+            cells: mine().map(cell).collect(),
         }
-        let (ours, theirs) = (SideResult::of(&quads.ours), SideResult::of(&quads.theirs));
-        let of_cell = CellResult { ours, theirs, decision };
-        programs.last_mut().expect("pushed").cells.insert(*cell, of_cell);
-    }
-    for one in &mut programs {
-        let logs = quads.iter().filter(|((_, program, _), _)| *program == one.program);
-        one.pooled = pooled(&logs.map(|(_, quads)| quads.logs.clone()).collect::<Vec<_>>(), LEVEL);
-    }
-    programs
+    };
+    names.iter().map(of_program).collect()
 }
 
 fn mean_log(figures: &[f64]) -> f64 {
-    figures.iter().map(|figure| figure.ln()).sum::<f64>() / figures.len() as f64
+    mean(&figures.iter().map(|figure| figure.ln()).collect::<Vec<_>>())
+}
+
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Visits without a figure by contest and program: how many, and the first reason.
@@ -194,7 +198,7 @@ mod tests {
             program: if contest == "send" { "netperf" } else { "netperf TCP_RR" }.into(),
             round,
             turn,
-            side: Some(side),
+            side,
             value: figure,
             failure: String::new(),
             unit: "x".into(),
@@ -219,7 +223,7 @@ mod tests {
         let results = results(Page::Plain, &record);
         let ratio = |contest: &str| {
             let found = results.iter().find(|result| result.contest.id == contest).unwrap();
-            found.programs[0].pooled.unwrap().ratio
+            found.programs[0].pooled.ratio
         };
         assert!((ratio("send") - 2.0).abs() < 1e-9);
         assert!((ratio("round_trip_p50") - 0.5).abs() < 1e-9);
@@ -231,8 +235,8 @@ mod tests {
         visits.extend(quad("send", 1, [9.0, 9.0], [1.0, 1.0]));
         (visits[6].value, visits[6].failure) = (None, "it broke".into());
         let record = Record { facts: Vec::new(), visits };
-        let pooled = results(Page::Plain, &record)[0].programs[0].pooled.unwrap();
-        assert_eq!((pooled.quads, pooled.ratio), (1, 1.0));
+        let program = &results(Page::Plain, &record)[0].programs[0];
+        assert_eq!((program.quads, program.pooled.ratio), (1, 1.0));
         assert_eq!(failures(&record), [("send", "netperf", 1, "it broke")]);
     }
 }

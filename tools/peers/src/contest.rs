@@ -19,6 +19,8 @@ pub enum Page {
     Plain,
     /// docs/peers.md, second: every other way to move data.
     Ways,
+    /// docs/peers.md, third: datagrams.
+    Datagrams,
     /// docs/operations.md: operations.
     Os,
 }
@@ -29,6 +31,7 @@ impl Page {
         match self {
             Page::Plain => "plain",
             Page::Ways => "ways",
+            Page::Datagrams => "datagrams",
             Page::Os => "os",
         }
     }
@@ -53,8 +56,10 @@ pub struct Contest {
     nodelay: Vec<bool>,
     /// TCP streams at a time, each number a cell of its own; one where nothing is said.
     streams: Vec<u32>,
-    /// The veth pair's MTU where it is not the usual; then there is no contest on loopback.
+    /// The veth pair's MTU; then there is no contest on loopback.
     pub mtu: Option<u32>,
+    /// A visit is a search of so many steps, about; one where nothing is said.
+    steps: Option<u32>,
     /// Message sizes below are left out, those above cut to the largest.
     bytes: Option<(u64, u64)>,
     /// Programs by their key; of an operation all that measure it.
@@ -70,21 +75,15 @@ pub struct Entries {
     pub program: Vec<Program>,
 }
 
-static TRANSFERS: LazyLock<Entries> =
-    LazyLock::new(|| read(concat!(include_str!("contests.toml"), include_str!("transfers.toml"))));
-static OPERATIONS: LazyLock<Entries> = LazyLock::new(|| read(include_str!("operations.toml")));
-
-fn read(text: &str) -> Entries {
-    toml::from_str(text).expect("tests read it")
-}
+pub static ENTRIES: LazyLock<Entries> = LazyLock::new(|| {
+    let texts =
+        [include_str!("contests.toml"), include_str!("transfers.toml"), include_str!("operations.toml")];
+    toml::from_str(&texts.join("\n")).expect("tests read it")
+});
 
 impl Page {
-    pub fn entries(self) -> &'static Entries {
-        if self == Page::Os { &OPERATIONS } else { &TRANSFERS }
-    }
-
     pub fn contests(self) -> impl Iterator<Item = &'static Contest> {
-        self.entries().contest.iter().filter(move |contest| contest.page == self)
+        ENTRIES.contest.iter().filter(move |contest| contest.page == self)
     }
 }
 
@@ -108,6 +107,10 @@ impl Contest {
         self.metric.as_deref().unwrap_or("throughput")
     }
 
+    pub fn steps(&self) -> u32 {
+        self.steps.unwrap_or(1)
+    }
+
     pub fn show(&self, value: f64) -> String {
         self.measured().map_or_else(|_| value.to_string(), |metric| metric.unit.format(value))
     }
@@ -118,7 +121,7 @@ impl Contest {
     }
 
     pub fn rivals(&self) -> impl Iterator<Item = &'static Program> {
-        let programs = &self.page.entries().program;
+        let programs = &ENTRIES.program;
         let named = self
             .rivals
             .iter()

@@ -3,8 +3,8 @@
 //! A server counts as ready when the kernel lists its port as listening in its namespace: nothing
 //! connects to it to find out, so a one-shot server is not used up. Source: proc(5).
 
-use crate::process::{self, Finished, Running, ending};
-use anyhow::{Context, Result, bail, ensure};
+use crate::process::{self, Running};
+use anyhow::{Context, Result, bail};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::time::{Duration, Instant};
@@ -15,15 +15,6 @@ pub struct Lane {
     pub server: Option<Command>,
     pub port: u16,
     pub client: Command,
-}
-
-/// When a lane is over, and whose output has the figure.
-#[derive(Clone, Copy, Debug)]
-pub struct Ending {
-    /// The client is ended after this long; the server then prints the figure without ending.
-    pub client_after: Option<Duration>,
-    /// The server ends by itself and prints the figure.
-    pub server_reports: bool,
 }
 
 /// Ports below the ephemeral range, sixteen for each lane, not the ones used just before: a
@@ -41,72 +32,39 @@ pub fn fresh_ports() -> u16 {
 
 const SERVER_START_LIMIT: Duration = Duration::from_secs(5);
 const SERVER_END_LIMIT: Duration = Duration::from_secs(3);
-const STEP: Duration = Duration::from_millis(10);
+/// The status of timeout(1), where it ended a program as its entry asks.
+const TIMED_OUT: i32 = 124;
 
-/// Starts every server, then every client, and collects what the one with the figure prints, on both
-/// streams: some tools report on standard error.
-pub fn run(lanes: Vec<Lane>, ending: Ending, limit: Duration, stop: &AtomicBool) -> Result<Vec<String>> {
-    let (mut servers, mut ports, mut clients) = (Vec::new(), Vec::new(), Vec::new());
+/// Starts every server, then every client, and collects what clients print; what servers print, where they end by themselves.
+pub fn run(lanes: Vec<Lane>, server_ends: bool, limit: Duration, stop: &AtomicBool) -> Result<Vec<String>> {
+    let (mut servers, mut clients) = (Vec::new(), Vec::new());
     for lane in lanes {
-        servers.push(lane.server.map(Running::start).transpose()?);
-        ports.push(lane.port);
+        let server = lane.server.map(Running::start).transpose()?;
+        servers.push(server.map(|server| (server, lane.port)));
         clients.push(lane.client);
     }
-    for (server, port) in servers.iter_mut().flatten().zip(ports) {
-        wait_until_listening(server, port, stop)?;
+    for (server, port) in servers.iter().flatten() {
+        wait_until_listening(server, *port, stop)?;
     }
     let deadline = Instant::now() + limit;
     let mut clients = clients.into_iter().map(Running::start).collect::<Result<Vec<_>>>()?;
-    if let Some(time) = ending.client_after {
-        let servers: Vec<&Running> = servers.iter().flatten().collect();
-        return ended(clients, &servers, time, stop);
-    }
     let mut outputs = Vec::new();
     for (client, server) in clients.iter_mut().zip(&mut servers) {
-        let finished = client.finish(deadline, stop).context("client")?;
-        let mut output = successful("client", finished)?;
-        if let Some(server) = server.as_mut().filter(|_| ending.server_reports) {
-            let finished = server.finish(Instant::now() + SERVER_END_LIMIT, stop).context("server")?;
-            output = successful("server", finished)?;
-        }
-        outputs.push(output);
+        let said = successful("client", client, deadline, stop)?;
+        outputs.push(match server.as_mut().filter(|_| server_ends) {
+            Some((server, _)) => successful("server", server, Instant::now() + SERVER_END_LIMIT, stop)?,
+            None => said,
+        });
     }
     Ok(outputs)
 }
 
-/// Ends the clients after this time, and waits until every server has said something.
-fn ended(
-    clients: Vec<Running>,
-    servers: &[&Running],
-    time: Duration,
-    stop: &AtomicBool,
-) -> Result<Vec<String>> {
-    let end = Instant::now() + time;
-    while Instant::now() < end {
-        ensure!(!stop.load(Ordering::Relaxed), process::Interrupted);
-        for client in &clients {
-            ensure!(!client.has_ended()?, "the client ended: {}", client.said());
-        }
-        syscost_sys::sleep::sleep(STEP);
+fn successful(role: &str, one: &mut Running, deadline: Instant, stop: &AtomicBool) -> Result<String> {
+    let status = one.finish(deadline, stop).context(role.to_string())?;
+    if status.success() || status.code() == Some(TIMED_OUT) {
+        return Ok(one.said());
     }
-    drop(clients);
-    let limit = Instant::now() + SERVER_END_LIMIT;
-    loop {
-        let said: Vec<String> = servers.iter().map(|server| server.said()).collect();
-        // A line may be on its way.
-        if said.iter().all(|text| text.contains('\n')) || Instant::now() >= limit {
-            return Ok(said);
-        }
-        syscost_sys::sleep::sleep(STEP);
-    }
-}
-
-fn successful(role: &str, finished: Finished) -> Result<String> {
-    if finished.status.success() {
-        return Ok(format!("{}\n{}", finished.stdout, finished.stderr));
-    }
-    let said = [finished.stderr.trim(), finished.stdout.trim()].join(" ");
-    bail!("{role}: {}: {}", ending(finished.status), shortened(&said))
+    bail!("{role}: {status}: {}", shortened(&one.said()))
 }
 
 fn shortened(text: &str) -> String {

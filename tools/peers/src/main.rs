@@ -1,6 +1,6 @@
-//! Compares syscost's `send` with other network benchmarks, alternately, on equal terms; and with
-//! the subcommand `os` its costs of operations with other benchmarks of operating systems, with `ways`
-//! each of its mechanisms with the programs that move data in the same way.
+//! Compares syscost's `send` with other network benchmarks, alternately, on equal terms. Subcommands compare its costs of
+//! operations with other benchmarks of operating systems (`os`), each of its mechanisms with the programs that move data in
+//! the same way (`ways`), rates of datagrams (`datagrams`), and what it decides with what other programs do (`commands`, `functions`).
 //!
 //! `cargo run --release -p syscost-peers -- --help`. Each visit is a fresh pair of
 //! processes in private network namespaces. docs/peers.md says what is equal and what is not.
@@ -13,12 +13,13 @@ mod commands;
 mod compare;
 mod contest;
 mod external;
+mod functions;
 mod measure;
 mod options;
 mod ours;
 mod page;
 mod place;
-mod pooled;
+mod planted;
 mod process;
 mod program;
 mod props;
@@ -31,26 +32,16 @@ mod tests;
 use clap::Parser;
 use contest::Page;
 use options::{CommandLine, What};
-use std::process::ExitCode;
 
-fn main() -> ExitCode {
+fn main() -> anyhow::Result<()> {
     let asked = CommandLine::parse();
-    let done = match &asked.what {
+    match &asked.what {
         Some(What::Sink(options)) => sink::run(options),
         Some(What::Os(options)) => measure::run(options, Page::Os),
         Some(What::Ways(options)) => measure::run(options, Page::Ways),
+        Some(What::Datagrams(options)) => measure::run(options, Page::Datagrams),
         Some(What::Commands(options)) => commands::run(options),
+        Some(What::Functions(options)) => functions::run(options),
         None => measure::run(&asked.plain, Page::Plain),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.is::<options::Usage>() => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
     }
 }

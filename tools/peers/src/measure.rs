@@ -6,26 +6,26 @@
 
 use crate::cell::{Cell, Path};
 use crate::contest::{Contest, Page, holds};
-use crate::external::{self, Ending, Lane, fresh_ports};
-use crate::options::{Options, Usage};
+use crate::external::{self, Lane, fresh_ports};
+use crate::options::Options;
 use crate::ours::{self, Visit};
 use crate::place::{self, CONGESTION_CONTROL, Place};
 use crate::process::{self, Interrupted, Seat};
 use crate::program::{Measure, Program, filled, words};
 use crate::props::{self, cache_by_page};
+use crate::read::Reading;
 use crate::record::{self, OURS, Recorder, Side, Visited, command_line};
 use crate::{compare, page};
 use anyhow::{Context, Result, anyhow, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use syscost_core::axis::suggest;
 use syscost_core::stats::random::Random;
 use syscost_core::units::format_duration;
 use syscost_host::scratch::{Scratch, ScratchFile};
+use syscost_measure::probe::datagram_limit::search::{self, TriedRate};
 
 /// What a visit takes beside its own seconds: starting, warming up, connecting, ending.
 const BESIDE: Duration = Duration::from_millis(250);
@@ -33,26 +33,22 @@ const VISITS: u32 = 4;
 const SECONDS: u32 = 1;
 /// No visit takes nearly as long.
 const LIMIT: Duration = Duration::from_secs(40);
-/// More than netperf's ring takes of a file to send: the initial send buffer and a message.
-const SENT_BYTES: usize = 16 << 20;
+/// A rate holds where no more is lost: as our own search has it.
+const LOST: f64 = 0.001;
 
 /// Everything that is asked of a page.
 pub fn run(options: &Options, page: Page) -> Result<()> {
-    let contests = asked(options, page)?;
+    let contests = asked(options, page);
     if options.list {
         print!("{}", list(&contests));
         return Ok(());
     }
     let stop = Arc::new(AtomicBool::new(false));
-    if !options.rebuild {
+    if !options.output.rebuild {
         measure(options, &contests, &stop)?;
     }
-    let record = record::read(&options.record)?;
-    let text = page::markdown(page, &record, &compare::results(page, &record));
-    match &options.page {
-        Some(file) => record::splice(file, page.mark(), &text)?,
-        None => print!("{text}"),
-    }
+    let record = record::read(&options.output.record)?;
+    options.output.show(page.mark(), &page::markdown(page, &record, &compare::results(page, &record)))?;
     if stop.load(Ordering::Relaxed) {
         bail!(Interrupted);
     }
@@ -60,40 +56,24 @@ pub fn run(options: &Options, page: Page) -> Result<()> {
 }
 
 /// A contest with the programs of it that were asked for.
-struct AskedContest {
-    contest: &'static Contest,
-    rivals: Vec<&'static Program>,
-}
+type Asked = (&'static Contest, Vec<&'static Program>);
 
 /// The page's contests that were asked for by id; all for none.
-fn asked(options: &Options, page: Page) -> Result<Vec<AskedContest>> {
-    known("contest", &options.contests, page.contests().map(|contest| contest.id.as_str()).collect())?;
-    let rivals = page.contests().flat_map(|contest| contest.rivals());
-    known("program", &options.only, rivals.map(|rival| rival.id.as_str()).collect())?;
+fn asked(options: &Options, page: Page) -> Vec<Asked> {
     let wanted = |asked: &[String], id: &String| asked.is_empty() || asked.contains(id);
-    let of = |contest: &'static Contest| AskedContest {
-        contest,
-        rivals: contest.rivals().filter(|rival| wanted(&options.only, &rival.id)).collect(),
-    };
-    Ok(page.contests().filter(|contest| wanted(&options.contests, &contest.id)).map(of).collect())
+    let contests = page.contests().filter(|contest| wanted(&options.contests, &contest.id));
+    let rivals =
+        |of: &'static Contest| of.rivals().filter(|rival| wanted(&options.only, &rival.id)).collect();
+    contests.map(|contest| (contest, rivals(contest))).collect()
 }
 
-fn known(kind: &str, asked: &[String], names: Vec<&str>) -> Result<()> {
-    match asked.iter().find(|name| !names.contains(&name.as_str())) {
-        Some(name) => Err(Usage(format!("no {kind} {name:?}: {}", suggest(name, &names, &[]))).into()),
-        None => Ok(()),
-    }
-}
-
-fn list(contests: &[AskedContest]) -> String {
+fn list(contests: &[Asked]) -> String {
     let here = |rival: &&Program| {
         let missing = |why| format!("not here: {why}; get it from {}", rival.source);
-        let here = rival.find().unwrap_or_else(missing);
-        format!("  {:26} {here}\n", rival.id)
+        format!("  {:26} {}\n", rival.id, rival.find().unwrap_or_else(missing))
     };
-    let of = |asked: &AskedContest| {
-        format!("{}\n{}", asked.contest.id, asked.rivals.iter().map(here).collect::<String>())
-    };
+    let of =
+        |(contest, rivals): &Asked| contest.id.clone() + "\n" + &rivals.iter().map(here).collect::<String>();
     contests.iter().map(of).collect()
 }
 
@@ -105,7 +85,7 @@ struct Match {
     cell: Cell,
 }
 
-fn measure(options: &Options, contests: &[AskedContest], stop: &Arc<AtomicBool>) -> Result<()> {
+fn measure(options: &Options, contests: &[Asked], stop: &Arc<AtomicBool>) -> Result<()> {
     let started = Instant::now();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, stop.clone())?;
@@ -120,29 +100,23 @@ fn measure(options: &Options, contests: &[AskedContest], stop: &Arc<AtomicBool>)
     facts.push(("sender CPU, receiver CPU".into(), format!("{}, {}", cpus.0, cpus.1)));
     facts.push(("congestion control of the routes, read back".into(), CONGESTION_CONTROL.into()));
     facts.push(("command".into(), command_line()));
-    announce(options, matches.len());
-    let operations = matches.iter().any(|one| one.cell.path == Path::Here);
-    let sent = syscost_sys::splice::memory_file(&vec![b's'; SENT_BYTES])?;
+    let a_round: Duration = matches.iter().map(Match::quad_time).sum();
+    let (a_round, all) = (a_round, a_round.saturating_mul(options.rounds).min(options.time_limit));
+    let [a_round, all] = [a_round, all].map(format_duration);
+    eprintln!("{} cells of programs, {VISITS} visits each: {a_round} a round, {all} in all", matches.len());
     let directory = options.dir.to_string_lossy().into_owned();
     // Without a name: nothing can be left behind. Programs open it by its descriptor.
     let file = ScratchFile { directory: directory.clone(), bytes: props::BYTES, number: 0 };
     let mut scratch = Scratch::default();
-    let read = operations.then(|| scratch.paths(&[file])).transpose().map_err(|why| anyhow!(why.reason))?;
-    let visitor = Visitor {
-        places: places(&matches, cpus)?,
-        cpus,
-        sent: format!("/proc/{}/fd/{}", std::process::id(), sent.as_raw_fd()),
-        directory,
-        read: read.into_iter().flatten().next().unwrap_or_default(),
-        stop,
-    };
-    let mut recorder = Recorder::create(&options.record, &facts)?;
+    let file = scratch.paths(&[file]).map_err(|why| anyhow!(why.reason))?.swap_remove(0);
+    let visitor = Visitor { cpus, directory, file, stop };
+    let mut recorder = Recorder::create(&options.output.record, &facts)?;
     let mut random = Random::new(1);
     let deadline = started + options.time_limit;
     for round in 0..options.rounds {
         random.shuffle(&mut matches);
         for (at, one) in matches.iter().enumerate() {
-            if Instant::now() + quad_time() > deadline
+            if Instant::now() + one.quad_time() > deadline
                 || !visitor.quad(round, one, random.below(2) == 0, &mut recorder)?
             {
                 return Ok(());
@@ -154,9 +128,9 @@ fn measure(options: &Options, contests: &[AskedContest], stop: &Arc<AtomicBool>)
 }
 
 /// Every cell of every program that is here; what each program says of itself is a fact.
-fn matches(options: &Options, contests: &[AskedContest], facts: &mut Vec<(String, String)>) -> Vec<Match> {
+fn matches(options: &Options, contests: &[Asked], facts: &mut Vec<(String, String)>) -> Vec<Match> {
     let mut matches = Vec::new();
-    for AskedContest { contest, rivals } in contests {
+    for (contest, rivals) in contests {
         for rival in rivals.iter().copied() {
             let found = rival.find();
             let said = found.clone().unwrap_or_else(|why| format!("not compared: {why}"));
@@ -172,34 +146,9 @@ fn matches(options: &Options, contests: &[AskedContest], facts: &mut Vec<(String
     matches
 }
 
-type Places = Vec<((Path, Option<u32>), Place)>;
-
-fn places(matches: &[Match], cpus: (usize, usize)) -> Result<Places> {
-    let mut places: Places = Vec::new();
-    for key in matches.iter().map(Match::place).filter(|(path, _)| *path != Path::Here) {
-        if !places.iter().any(|(made, _)| *made == key) {
-            places.push((key, Place::new(key.0, key.1, cpus)?));
-        }
-    }
-    Ok(places)
-}
-
-fn quad_time() -> Duration {
-    (Duration::from_secs(SECONDS.into()) + BESIDE) * VISITS
-}
-
-fn announce(options: &Options, matches: usize) {
-    let a_round = quad_time().saturating_mul(u32::try_from(matches).unwrap_or(u32::MAX));
-    eprintln!(
-        "{matches} cells of programs, {VISITS} visits each: {} a round, {} in all",
-        format_duration(a_round),
-        format_duration(a_round.saturating_mul(options.rounds).min(options.time_limit))
-    );
-}
-
 impl Match {
-    fn place(&self) -> (Path, Option<u32>) {
-        (self.cell.path, self.contest.mtu)
+    fn quad_time(&self) -> Duration {
+        (Duration::from_secs(SECONDS.into()) + BESIDE) * VISITS * self.contest.steps()
     }
 }
 
@@ -210,13 +159,10 @@ impl std::fmt::Display for Match {
 }
 
 struct Visitor<'a> {
-    places: Places,
     cpus: (usize, usize),
-    /// A file of netperf's to send, its pages in memory.
-    sent: String,
-    /// Where operations make their files, and one that they read.
+    /// Where operations make their files, and one that programs read and send.
     directory: String,
-    read: String,
+    file: String,
     stop: &'a AtomicBool,
 }
 
@@ -225,11 +171,13 @@ impl Visitor<'_> {
     fn quad(&self, round: u32, one: &Match, ours_first: bool, recorder: &mut Recorder) -> Result<bool> {
         let (first, second) =
             if ours_first { (Side::Ours, Side::Theirs) } else { (Side::Theirs, Side::Ours) };
+        let (path, mtu) = (one.cell.path, one.contest.mtu);
+        let place = (path != Path::Here).then(|| Place::new(path, mtu, self.cpus)).transpose()?;
         for (turn, side) in [first, second, second, first].into_iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
-            let outcome = match self.visit(one, side) {
+            let outcome = match self.visit(one, side, place.as_ref()) {
                 Err(error) if error.is::<Interrupted>() => return Ok(false),
                 outcome => outcome.map_err(|error| format!("{error:#}")),
             };
@@ -245,7 +193,7 @@ impl Visitor<'_> {
                 program: one.rival.id.clone(),
                 round,
                 turn: turn as u32,
-                side: Some(side),
+                side,
                 value: outcome.as_ref().ok().copied(),
                 unit: one.contest.measured()?.unit.symbol().into(),
                 failure: outcome.err().unwrap_or_default(),
@@ -254,8 +202,7 @@ impl Visitor<'_> {
         Ok(true)
     }
 
-    fn visit(&self, one: &Match, side: Side) -> Result<f64> {
-        let place = self.places.iter().find(|(made, _)| *made == one.place()).map(|(_, place)| place);
+    fn visit(&self, one: &Match, side: Side, place: Option<&Place>) -> Result<f64> {
         let (rival, contest) = (one.rival, one.contest);
         let mut at: Vec<(String, String)> = contest.at.clone().into_iter().collect();
         if contest.holds {
@@ -273,13 +220,32 @@ impl Visitor<'_> {
         ours::figure(contest, &at, &visit)
     }
 
-    /// One fresh measurement by a program, over all its pairs of processes.
+    /// One fresh measurement by a program, or a search of several.
     fn theirs(&self, one: &Match, place: Option<&Place>) -> Result<f64> {
+        let (rival, contest) = (one.rival, one.contest);
+        let measured = rival.measures(&contest.id).and_then(|measure| measure.figures.get(&contest.id));
+        let reading = measured.or(rival.read.as_ref()).context("a program has a figure")?;
+        let read = |reading: &Reading, outputs: &[String]| -> Result<f64> {
+            let figure = |output| reading.figure(output, one.cell.message_bytes, contest.quantile());
+            outputs.iter().map(|output| figure(output)).sum()
+        };
+        let Some((sent, arrived)) = rival.sent.as_ref().zip(rival.arrived.as_ref()) else {
+            return read(reading, &self.outputs(one, place, 0.0)?);
+        };
+        let highest = search::highest(|rate| {
+            let outputs = self.outputs(one, place, rate)?;
+            let holds = read(arrived, &outputs)? >= read(sent, &outputs)? * (1.0 - LOST);
+            Ok(TriedRate { achieved: read(reading, &outputs)?, holds })
+        })?;
+        Ok(highest.context("too much is lost at any rate")?.rate)
+    }
+
+    /// What the program prints, over all its pairs of processes; it is asked for so many messages a second where it takes a rate.
+    fn outputs(&self, one: &Match, place: Option<&Place>, rate: f64) -> Result<Vec<String>> {
         let (rival, contest, cell) = (one.rival, one.contest, &one.cell);
         let measure = rival.measures(&contest.id);
-        let file = self.read.as_str();
         if measure.is_some_and(|measure| measure.of_cached_file) {
-            cache_by_page(file)?;
+            cache_by_page(&self.file)?;
         }
         let flag = |on: bool| if on { "on".to_string() } else { String::new() };
         let address = place.map_or(String::new(), |place| place.receiver_address().to_string());
@@ -294,14 +260,15 @@ impl Visitor<'_> {
                 ("buffer", cell.message_bytes.max(4096).to_string()),
                 ("streams", cell.streams.to_string()),
                 ("seconds", SECONDS.to_string()),
+                ("rate", format!("{rate:.0}")),
+                ("bit_rate", format!("{:.0}", 8.0 * rate * cell.message_bytes as f64)),
                 ("quantile", contest.quantile().to_string()),
-                ("sent", self.sent.clone()),
-                ("file", file.to_string()),
+                ("file", self.file.clone()),
                 ("nodelay", flag(cell.nodelay)),
                 ("several", flag(cell.streams > 1)),
             ];
-            let call = |line: &str, seat: &Seat<'_>| -> Result<Command> {
-                let (program, arguments) = words(&filled(line, &values))?;
+            let call = |line: String, seat: &Seat<'_>| -> Result<Command> {
+                let (program, arguments) = words(&filled(&line, &values))?;
                 let mut command = process::command(program, seat);
                 command.args(arguments).envs(&rival.environment);
                 command.envs(measure.iter().flat_map(|measure| &measure.environment));
@@ -312,14 +279,7 @@ impl Visitor<'_> {
             let server = server.map(|line| call(line, &server_seat)).transpose()?;
             lanes.push(Lane { server, port, client: call(client, &client_seat)? });
         }
-        let time = Duration::from_secs(SECONDS.into());
-        let ending =
-            Ending { client_after: rival.ended.then_some(time), server_reports: rival.server_reports };
-        let outputs = external::run(lanes, ending, LIMIT, self.stop)?;
-        let reading = measure.and_then(|measure| measure.figures.get(&contest.id)).or(rival.read.as_ref());
-        let reading = reading.context("a program has a figure")?;
-        let read = |output: &String| reading.figure(output, cell.message_bytes, contest.quantile());
-        Ok(outputs.iter().map(read).sum::<Result<f64, _>>()?)
+        external::run(lanes, rival.server_reports, LIMIT, self.stop)
     }
 
     /// Of the client, of the server. An operation without a server may ask for both CPUs.

@@ -1,15 +1,14 @@
 //! The command line.
 
 use crate::cell::Path;
-use crate::{commands, sink};
+use crate::contest::ENTRIES;
+use crate::planted::PlantedOptions;
+use crate::record::splice;
+use crate::sink;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// Something that was asked for and does not exist.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Usage(pub String);
 
 /// Compares syscost with other benchmarks on equal terms: plain sends and round trips beside netperf, iperf3, nuttcp and
 /// others, in the same namespaces and on the same CPUs, alternately in the same run.
@@ -29,8 +28,12 @@ pub enum What {
     Os(Options),
     /// Compares every other way to send, to receive and to wait with the programs that use the same one
     Ways(Options),
+    /// Compares the rate of datagrams that hardly any is lost of, and their CPU time, with iperf3 and others
+    Datagrams(Options),
     /// Compares `syscost cmp` with hyperfine, on pairs of commands whose difference is planted
-    Commands(commands::CommandOptions),
+    Commands(PlantedOptions),
+    /// Compares `syscost run --operation` with criterion, on pairs of functions whose difference is planted
+    Functions(PlantedOptions),
     #[command(hide = true)]
     Sink(sink::Options),
 }
@@ -48,10 +51,10 @@ pub struct Options {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "veth,loopback")]
     pub paths: Vec<Path>,
     /// These contests only
-    #[arg(long, value_delimiter = ',', value_name = "CONTEST", visible_alias = "rows")]
+    #[arg(long, value_delimiter = ',', value_name = "CONTEST", visible_alias = "rows", value_parser = contests())]
     pub contests: Vec<String>,
     /// Compare with these programs only
-    #[arg(long, value_delimiter = ',', value_name = "PROGRAM")]
+    #[arg(long, value_delimiter = ',', value_name = "PROGRAM", value_parser = programs())]
     pub only: Vec<String>,
     /// Where the files that are read are made: it decides the disk
     #[arg(long, default_value = ".", value_name = "DIR")]
@@ -59,6 +62,15 @@ pub struct Options {
     /// Stop after this long, with what there is by then
     #[arg(long, default_value = "60m", value_parser = syscost_core::units::parse_duration)]
     pub time_limit: Duration,
+    /// Say which contests or rows and which programs there are, and end
+    #[arg(long)]
+    pub list: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Output {
     /// Where every figure is recorded
     #[arg(long, default_value = "target/peers/record.csv", value_name = "FILE")]
     pub record: PathBuf,
@@ -68,9 +80,27 @@ pub struct Options {
     /// Put the result between the markers of this page, instead of printing it
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
-    /// Say which contests or rows and which programs there are, and end
-    #[arg(long)]
-    pub list: bool,
+}
+
+impl Output {
+    /// Puts what was made from the record where it belongs.
+    pub fn show(&self, mark: &str, text: &str) -> anyhow::Result<()> {
+        match &self.page {
+            Some(page) => splice(page, mark, text),
+            None => {
+                print!("{text}");
+                Ok(())
+            }
+        }
+    }
+}
+
+fn contests() -> PossibleValuesParser {
+    ENTRIES.contest.iter().map(|contest| contest.id.as_str()).into()
+}
+
+fn programs() -> PossibleValuesParser {
+    ENTRIES.program.iter().map(|program| program.id.as_str()).into()
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -25,8 +25,8 @@ use syscost_sys::program;
 /// What a window of ours leaves out at its start; a receiver of ours that serves another tool's
 /// sender leaves out the same.
 pub const WARM_UP: Duration = Duration::from_millis(100);
-/// Beyond its own time.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Beyond its own time: a search takes many windows.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Of an operation, as specs/os.toml has it.
 const OPERATION: Timing = Timing { warmup_ns: 1_000_000, window_ns: 2_000_000, windows: 3 };
 /// Rounds of fresh workers whose median is one figure of an operation: what `syscost run` reports after its fewest.

@@ -3,8 +3,9 @@
 use crate::cell::Cell;
 use crate::compare::{self, AGREEMENT, BEHIND, CellResult, ContestResult, LEVEL, ProgramResult, Verdict};
 use crate::contest::Page;
-use crate::record::{Record, table};
+use crate::record::{self, Record, table};
 use std::collections::BTreeSet;
+use syscost_core::decide::Decision;
 use syscost_core::units::{short_bytes, significant};
 
 const POOLED: [&str; 6] = ["contest", "program", "times as fast", "cells", "quads", "behind in"];
@@ -17,20 +18,18 @@ pub fn markdown(page: Page, record: &Record, results: &[ContestResult]) -> Strin
     let operations = page == Page::Os;
     let mut text = match operations {
         true => table(&OPERATIONS, operation_rows(results)),
-        false => table(&POOLED, pooled_rows(results).map(|row| row.to_vec())),
+        false => table(&POOLED, pooled_rows(results)),
     };
     text += "\n";
     let read = std::iter::once(reading(operations));
-    let said = if operations { agreement(results) } else { behind_in(results) };
+    let said = if operations { agreement(results) } else { Vec::new() };
     let sentences = read.chain(said).chain(failures(record));
     text += &sentences.map(|sentence| format!("{sentence}\n\n")).collect::<String>();
     match operations {
         true => text += &differences(results),
         false => text += &results.iter().map(section).collect::<String>(),
     }
-    let facts = record.facts.iter().map(|(label, value)| vec![label.clone(), value.replace('|', "/")]);
-    text += &table(&["measured with", ""], facts);
-    text
+    text + &record::measured_with(&record.facts)
 }
 
 fn section(result: &ContestResult) -> String {
@@ -61,7 +60,7 @@ fn operation_rows(results: &[ContestResult]) -> impl Iterator<Item = Vec<String>
             result.contest.show(cell.ours.median),
             one.program.clone(),
             result.contest.show(cell.theirs.median),
-            ratio(cell.decision.ratio, cell.decision.low, cell.decision.high),
+            ratio(&cell.decision),
             percent(cell.ours.spread),
             percent(cell.theirs.spread),
             verdict.into(),
@@ -109,19 +108,18 @@ fn differences(results: &[ContestResult]) -> String {
     format!("### What each command does otherwise\n\n{items}\n")
 }
 
-fn pooled_rows(results: &[ContestResult]) -> impl Iterator<Item = [String; 6]> {
-    let row = |result: &ContestResult, one: &ProgramResult| {
-        let pooled = one.pooled?;
-        Some([
+fn pooled_rows(results: &[ContestResult]) -> impl Iterator<Item = Vec<String>> {
+    let row = |(result, one): (&ContestResult, &ProgramResult)| {
+        vec![
             result.contest.id.to_string(),
             one.program.clone(),
-            ratio(pooled.ratio, pooled.low, pooled.high),
-            pooled.cells.to_string(),
-            pooled.quads.to_string(),
+            ratio(&one.pooled),
+            one.cells.len().to_string(),
+            one.quads.to_string(),
             one.cells.values().filter(|cell| cell.behind()).count().to_string(),
-        ])
+        ]
     };
-    results.iter().flat_map(move |result| result.programs.iter().filter_map(move |one| row(result, one)))
+    results.iter().flat_map(|result| result.programs.iter().map(move |one| (result, one))).map(row)
 }
 
 /// One row for each cell, one column for each program.
@@ -155,7 +153,7 @@ fn cells_table(result: &ContestResult) -> String {
 
 /// `1.02 [0.97-1.08]`, in bold where it is behind.
 fn shown(cell: &CellResult) -> String {
-    let text = ratio(cell.decision.ratio, cell.decision.low, cell.decision.high);
+    let text = ratio(&cell.decision);
     if cell.behind() { format!("**{text}**") } else { text }
 }
 
@@ -163,10 +161,10 @@ fn shown(cell: &CellResult) -> String {
 const WIDEST: f64 = 10.0;
 
 /// `1.02 [0.97-1.08]`; alone where next to nothing is known of its error.
-fn ratio(value: f64, low: f64, high: f64) -> String {
-    match high < WIDEST * low {
-        true => format!("{value:.2} [{low:.2}-{high:.2}]"),
-        false => format!("{value:.2}"),
+fn ratio(of: &Decision) -> String {
+    match of.high < WIDEST * of.low {
+        true => format!("{:.2} [{:.2}-{:.2}]", of.ratio, of.low, of.high),
+        false => format!("{:.2}", of.ratio),
     }
 }
 
@@ -180,8 +178,8 @@ fn reading(operations: bool) -> String {
         )
     } else {
         format!(
-            "The mean over cells, each of which counts alike; in brackets its interval at {level} %. A quad is four visits: one, \
-             the other, the other, one. Behind: the cell's whole interval, held over all cells of its contest, is below {BEHIND}."
+            "The mean over cells, each of which counts alike; in brackets its interval at {level} %, by what cells differ by. A quad is four visits: one, \
+             the other, the other, one. Behind, and in bold below: the cell's whole interval, held over all cells of its contest, is below {BEHIND}."
         )
     };
     let comma = if operations { ";" } else { "." };
@@ -189,11 +187,6 @@ fn reading(operations: bool) -> String {
         "Times as fast: of throughputs ours over the program's, of times the program's over ours{comma} {held} A ratio without \
          brackets is one whose interval would span a factor of {WIDEST} or more."
     )
-}
-
-fn behind_in(results: &[ContestResult]) -> Vec<String> {
-    let behind: Vec<String> = results.iter().flat_map(behind).collect();
-    if behind.is_empty() { Vec::new() } else { vec![format!("Behind: {}.", behind.join("; "))] }
 }
 
 /// What is missing.
@@ -204,14 +197,4 @@ fn failures(record: &Record) -> Vec<String> {
         format!("{contest}, {program}: {count} {visits} without a figure; the first: {reason}.")
     };
     compare::failures(record).into_iter().map(sentence).collect()
-}
-
-fn behind(result: &ContestResult) -> Vec<String> {
-    let of = |one: &ProgramResult| {
-        let cells = one.cells.iter().filter(|(_, cell)| cell.behind());
-        cells
-            .map(|(cell, of)| format!("{}, {cell} ({:.2})", one.program, of.decision.ratio))
-            .collect::<Vec<_>>()
-    };
-    result.programs.iter().flat_map(of).collect()
 }

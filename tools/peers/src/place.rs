@@ -44,7 +44,7 @@ impl Place {
             pair.sender.address = IpAddr::V4(Ipv4Addr::LOCALHOST);
             pair.sender.interface = "lo".into();
             // The pair stays: getaddrinfo(3) with AI_ADDRCONFIG, as netperf calls it, wants an address beside 127/8.
-            let far = std::mem::replace(&mut pair.receiver, copy(&pair.sender)?);
+            let far = std::mem::replace(&mut pair.receiver, pair.sender.try_clone()?);
             pair.hub = Some(far.net_ns);
         }
         let place = Place { pair, settings, cpus };
@@ -67,10 +67,9 @@ impl Place {
 
     /// The same pair, for workers of ours.
     pub fn lent(&self) -> Result<NamespacePair> {
-        let (sender, receiver) = (copy(&self.pair.sender)?, copy(&self.pair.receiver)?);
         Ok(NamespacePair {
-            sender,
-            receiver,
+            sender: self.pair.sender.try_clone()?,
+            receiver: self.pair.receiver.try_clone()?,
             hub: None,
             facts: self.pair.facts.clone(),
             carried: self.pair.carried.clone(),
@@ -89,15 +88,6 @@ impl Place {
         ensure!(shown.contains(&wanted), "connections to {peer} do not use {CONGESTION_CONTROL}: {shown}");
         Ok(())
     }
-}
-
-fn copy(side: &NamespaceSide) -> Result<NamespaceSide> {
-    Ok(NamespaceSide {
-        user_ns: side.user_ns.as_ref().map(|fd| fd.try_clone()).transpose()?,
-        net_ns: side.net_ns.try_clone()?,
-        address: side.address,
-        interface: side.interface.clone(),
-    })
 }
 
 /// Runs ip(8) in a seat's namespace.

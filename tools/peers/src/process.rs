@@ -10,7 +10,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -28,14 +28,6 @@ pub struct Seat<'a> {
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 pub struct Interrupted;
-
-/// What a finished child left.
-#[derive(Debug)]
-pub struct Finished {
-    pub status: ExitStatus,
-    pub stdout: String,
-    pub stderr: String,
-}
 
 /// A command that will run in a seat.
 pub fn command(program: impl AsRef<std::ffi::OsStr>, seat: &Seat<'_>) -> Command {
@@ -78,19 +70,14 @@ impl Running {
     }
 
     /// Waits for the end, at most until the deadline; an interruption ends the wait with [`Interrupted`].
-    pub fn finish(&mut self, deadline: Instant, stop: &AtomicBool) -> Result<Finished> {
+    pub fn finish(&mut self, deadline: Instant, stop: &AtomicBool) -> Result<ExitStatus> {
         loop {
             if stop.load(Ordering::Relaxed) {
                 bail!(Interrupted);
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if system::wait_readable(&self.exit, left.min(Duration::from_millis(200)))? {
-                let status = self.child.wait()?;
-                return Ok(Finished {
-                    status,
-                    stdout: read_all(&self.stdout)?,
-                    stderr: read_all(&self.stderr)?,
-                });
+                return Ok(self.child.wait()?);
             }
             if left.is_zero() {
                 bail!("did not end in time");
@@ -102,10 +89,10 @@ impl Running {
         Ok(system::wait_readable(&self.exit, Duration::ZERO)?)
     }
 
-    /// What it has written so far, both streams, for error messages.
+    /// What it has written so far to both streams, errors first: some tools report on standard error.
     pub fn said(&self) -> String {
-        let both = [read_all(&self.stdout), read_all(&self.stderr)];
-        both.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let both = [read_all(&self.stderr), read_all(&self.stdout)];
+        both.into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -115,15 +102,6 @@ impl Drop for Running {
             system::kill_group(self.child.id());
             let _ = self.child.wait();
         }
-    }
-}
-
-/// `exit 1` or `killed by signal 9`.
-pub fn ending(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit {code}"),
-        (None, Some(signal)) => format!("killed by signal {signal}"),
-        (None, None) => "ended".into(),
     }
 }
 

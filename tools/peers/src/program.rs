@@ -29,11 +29,15 @@ pub struct Program {
     pub server: Option<String>,
     /// A pair of processes for each stream.
     pub each_stream: bool,
-    /// The server ends by itself and prints the figure.
+    /// The server ends too and prints the figure, or a part of it.
     pub server_reports: bool,
-    /// The client is ended when its time is over; the server prints the figure then.
-    pub ended: bool,
+    /// Seconds after which timeout(1) ends what would not end by itself.
+    client_ends_after: Option<u32>,
+    server_ends_after: Option<u32>,
     pub read: Option<Reading>,
+    /// It is searched for the highest rate (`{rate}`, in bits `{bit_rate}`) that arrives: what it sends and what comes, in one unit.
+    pub sent: Option<Reading>,
+    pub arrived: Option<Reading>,
     /// What ours is told beside it.
     ours: BTreeMap<String, String>,
     one_thread: bool,
@@ -75,11 +79,17 @@ impl Program {
     }
 
     /// The command lines of a client, or of what measures an operation, and of its server.
-    pub fn lines<'a>(&'a self, measure: Option<&'a Measure>) -> Result<(&'a str, Option<&'a str>)> {
+    pub fn lines(&self, measure: Option<&Measure>) -> Result<(String, Option<String>)> {
         if let Some(measure) = measure {
-            return Ok((&measure.command, measure.server.as_deref()));
+            return Ok((measure.command.clone(), measure.server.clone()));
         }
-        Ok((self.client.as_deref().context("a transfer has a client")?, self.server.as_deref()))
+        let timed = |line: &String, seconds: Option<u32>| match seconds {
+            Some(seconds) => format!("timeout -s INT {seconds} {line}"),
+            None => line.clone(),
+        };
+        let client = self.client.as_ref().context("a transfer has a client")?;
+        let server = self.server.as_ref().map(|line| timed(line, self.server_ends_after));
+        Ok((timed(client, self.client_ends_after), server))
     }
 
     /// Finds it on this machine, and what it says of its version; or says why not.
@@ -121,7 +131,7 @@ fn number(version: &str) -> (u32, u32) {
 }
 
 /// The first line that it prints about itself.
-fn said(line: &str) -> Result<String, String> {
+pub fn said(line: &str) -> Result<String, String> {
     let mut words = line.split_whitespace();
     let program = file(words.next().unwrap_or_default())?;
     let output = Command::new(&program).args(words).stdin(Stdio::null()).output();
@@ -142,11 +152,9 @@ fn file(name: &str) -> Result<PathBuf, String> {
 }
 
 /// What tells a program without a version from another.
-fn fingerprint(program: &Path) -> Result<String, String> {
-    use sha2::{Digest, Sha256};
-    let bytes = std::fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
-    let hash: String = Sha256::digest(&bytes).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("prints no version; SHA-256 {hash}"))
+fn fingerprint(file: &Path) -> Result<String, String> {
+    let hash = program::sha256_of(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(format!("prints no version; SHA-256 {}", &hash[..12]))
 }
 
 /// A command line with what its placeholders stand for; `{name:TEXT}` is the text where the name has a value, else nothing.

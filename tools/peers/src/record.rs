@@ -1,8 +1,9 @@
 //! A raw record as all comparisons write it: comment lines with the machine, the programs and the commands, then a line
-//! for each visit, written as it happens. The pages are made from this file alone.
+//! for each visit or trial, written as it happens. The pages are made from this file alone.
 
 use crate::cell::{Cell, Path};
 use anyhow::{Context, Result, bail};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
@@ -21,23 +22,19 @@ pub enum Side {
 }
 
 /// One visit, of four that hold a program against ours: a line of the record.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Visited {
-    #[serde(alias = "row")]
     pub contest: String,
     pub path: Path,
     /// `on` or `off`
     pub nodelay: String,
     pub streams: u32,
     pub message_bytes: u64,
-    #[serde(alias = "tool")]
     pub program: String,
     pub round: u32,
     /// Which of the four, from 0.
     pub turn: u32,
-    /// Always known but in docs/runs/operations.csv, whose rounds have one visit of ours for all programs.
-    pub side: Option<Side>,
+    pub side: Side,
     /// In the contest's unit; none: there is a failure.
     pub value: Option<f64>,
     pub unit: String,
@@ -51,11 +48,13 @@ impl Visited {
     }
 }
 
+/// Label and value: machine, programs, commands.
+pub type Facts = Vec<(String, String)>;
+
 /// A whole record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Label and value: machine, programs, commands.
-    pub facts: Vec<(String, String)>,
+    pub facts: Facts,
     pub visits: Vec<Visited>,
 }
 
@@ -71,47 +70,41 @@ impl Recorder {
         }
         let mut file = File::create(path).with_context(cannot)?;
         for (label, value) in facts {
-            writeln!(file, "# {label}: {}", value.replace('\n', " "))?;
+            // The first colon ends the label.
+            writeln!(file, "# {}: {}", label.replace(':', ","), value.replace('\n', " "))?;
         }
         Ok(Recorder { file: csv::Writer::from_writer(file) })
     }
 
-    pub fn add(&mut self, visited: &Visited) -> Result<()> {
-        self.file.serialize(visited)?;
+    pub fn add(&mut self, line: &impl Serialize) -> Result<()> {
+        self.file.serialize(line)?;
         Ok(self.file.flush()?)
     }
 }
 
-pub fn read(path: &FilePath) -> Result<Record> {
+/// The facts of a record, and its lines.
+pub fn lines<T: DeserializeOwned>(path: &FilePath) -> Result<(Facts, Vec<T>)> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let facts = text
-        .lines()
-        .map_while(|line| line.strip_prefix("# ")?.split_once(": "))
-        .map(|(label, value)| (label.to_string(), value.to_string()))
-        .collect();
-    let body: String =
-        text.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
-    let visits = csv::Reader::from_reader(body.as_bytes()).deserialize().collect::<Result<_, _>>();
-    let visits = visits.with_context(|| format!("{} is not a record of this comparison", path.display()))?;
-    Ok(Record { facts, visits: quads(visits) })
+    let (facts, lines): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("# "));
+    let fact = |line: &str| {
+        let (label, value) = line.strip_prefix("# ")?.split_once(": ")?;
+        Some((label.to_string(), value.to_string()))
+    };
+    let facts = facts.into_iter().filter_map(fact).collect();
+    let lines = csv::Reader::from_reader(lines.join("\n").as_bytes()).deserialize().collect::<Result<_, _>>();
+    let lines = lines.with_context(|| format!("{} is not a record of this comparison", path.display()))?;
+    Ok((facts, lines))
 }
 
-/// Where a round has one visit of ours for all programs, each program beside it, as a quad in which both count twice.
-fn quads(visits: Vec<Visited>) -> Vec<Visited> {
-    let (mut quads, single): (Vec<Visited>, Vec<Visited>) =
-        visits.into_iter().partition(|visit| visit.side.is_some());
-    let (ours, theirs): (Vec<Visited>, Vec<Visited>) =
-        single.into_iter().partition(|visit| visit.program == OURS);
-    // Variants of ours, which were measured then, are no programs.
-    for visit in theirs.into_iter().filter(|visit| !visit.program.starts_with(OURS)) {
-        let same = |one: &&Visited| (&one.contest, one.round) == (&visit.contest, visit.round);
-        let own = ours.iter().find(same).map(|own| Visited { program: visit.program.clone(), ..own.clone() });
-        let both = own.map(|own| (own, Side::Ours)).into_iter().chain([(visit, Side::Theirs)]);
-        quads.extend(
-            both.flat_map(|(one, side)| [0, 1].map(|turn| Visited { turn, side: Some(side), ..one.clone() })),
-        );
-    }
-    quads
+pub fn read(path: &FilePath) -> Result<Record> {
+    let (facts, visits) = lines(path)?;
+    Ok(Record { facts, visits })
+}
+
+/// The facts as a table.
+pub fn measured_with(facts: &Facts) -> String {
+    let row = |(label, value): &(String, String)| vec![label.clone(), value.replace('|', "/")];
+    table(&["measured with", ""], facts.iter().map(row))
 }
 
 /// Replaces what is between a page's markers of this name.

@@ -51,7 +51,14 @@ fn regenerate() -> Result<()> {
         (&["os"][..], "docs/runs/operations.csv", "docs/operations.md"),
         (&["ways"], "docs/runs/ways-peers.csv", "docs/peers.md"),
         (&[], "docs/runs/peers.csv", "docs/peers.md"),
+        (&["datagrams"], "docs/runs/datagrams-peers.csv", "docs/peers.md"),
+        (&["commands"], "docs/runs/commands-peers.csv", "docs/peers.md"),
+        (&["functions"], "docs/runs/functions-peers.csv", "docs/peers.md"),
     ] {
+        if !tree.root.join(record).exists() {
+            println!("{page}: {comparison:?} is not recorded yet: {record} is missing");
+            continue;
+        }
         let arguments = [&["--package", "syscost-peers", "--"][..], comparison].concat();
         let files = ["--rebuild", "--record", record, "--page", page];
         finish(cargo(&tree.root, "run").args(arguments).args(files))?;

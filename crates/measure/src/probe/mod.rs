@@ -189,7 +189,7 @@ syscost_core::registry! {
         pub local_transfer::LocalTransfer,
         pub placed_transfer::PlacedTransfer,
         pub datagram_transfer::DatagramTransfer,
-        datagram_limit::DatagramLimit,
+        pub datagram_limit::DatagramLimit,
         pub tcp_latency::TcpLatency,
         carrier_latency::CarrierLatency,
         pub tcp_path::TcpPath,

@@ -1,10 +1,10 @@
 //! `datagram_limit`: the highest rate at which a way loses no more than so many datagrams in a million, found by search.
 //!
 //! Every round searches for itself, from nothing: rounds are replicates, and the figure has their interval. A rate is tried for one
-//! step; it fails where two steps in a row do, since one may be a disturbance: too much was lost, or the sender was too slow. Each
-//! datagram has a number, so that what is lost is counted exactly, and the whole round adds up or is no measurement.
+//! step; it fails where too much was lost, or the sender was too slow. Each datagram has a number, so that what is lost is
+//! counted exactly, and the whole round adds up or is no measurement.
 
-mod search;
+pub mod search;
 
 use super::datagram_transfer::sending::{self, DatagramSender};
 use super::datagram_transfer::{self, DatagramTransfer, LOST_PER_MILLION, Loss, RATE, receiving, tcp};
@@ -191,17 +191,9 @@ fn search_by(task: &Task, sender: &mut DatagramSender) -> Result<Window> {
     let from = clock::monotonic_ns();
     let (mut best, mut steps) = (RateStep::default(), 0);
     let highest = search::highest(|rate| {
-        let holds = |tried: &RateStep| tried.lost_per_million() <= most;
-        let mut tried = step(task, sender, rate)?;
+        let tried = step(task, sender, rate)?;
         steps += 1;
-        if !holds(&tried) || tried.rate() < search::KEEPS_UP * rate {
-            let again = step(task, sender, rate)?;
-            steps += 1;
-            if holds(&again) && (!holds(&tried) || again.rate() > tried.rate()) {
-                tried = again;
-            }
-        }
-        let holds = holds(&tried);
+        let holds = tried.lost_per_million() <= most;
         if holds && tried.rate() > best.rate() {
             best = tried;
         }
