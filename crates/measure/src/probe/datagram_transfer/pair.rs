@@ -61,7 +61,9 @@ impl End {
                 .context("cannot set IP_MTU_DISCOVER")?;
         }
         let buffer_bytes = if receives { receive_buffer(&socket, task)? } else { 0 };
-        let fitting = buffer_bytes / charged(sending::message_bytes(task)?);
+        // The kernel gives memory of datagrams that were read back to the buffer only a quarter of it at a time
+        // (`udp_rmem_release`): so much may be charged for nothing.
+        let fitting = buffer_bytes * 3 / 4 / charged(sending::message_bytes(task)?);
         let said = [u64::from(socket.local_addr()?.port()), fitting.min(MOST_OUTSTANDING)];
         let tell = |mut line: &TcpStream| {
             line.write_all(&said.map(u64::to_le_bytes).concat())
