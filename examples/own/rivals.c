@@ -15,7 +15,7 @@
 /* It needs time.h. */
 #include <linux/errqueue.h>
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, LINE = 64 };
 
 struct way {
     int socket, flags;
@@ -200,10 +200,10 @@ static void *open_ring(int socket, const syscost_message *message)
     ring->slots = ring->slots < FEWEST ? FEWEST : ring->slots > MOST ? MOST : ring->slots;
     size_t room = 0;
     for (size_t i = 0; i < ring->count; i++)
-        room += (message->pieces[i].bytes + PAGE - 1) / PAGE * PAGE;
+        room += (message->pieces[i].bytes + LINE - 1) / LINE * LINE;
     ring->pieces = calloc(ring->slots * ring->count, sizeof *ring->pieces);
     ring->left = calloc(ring->count, sizeof *ring->left);
-    ring->memory = aligned_alloc(PAGE, ring->slots * room);
+    ring->memory = aligned_alloc(LINE, ring->slots * room);
     if (!ring->pieces || !ring->left || !ring->memory || setsockopt(socket, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof on)) {
         int error = errno;
         close_ring(ring);
@@ -214,7 +214,7 @@ static void *open_ring(int socket, const syscost_message *message)
     for (size_t i = 0; i < ring->slots * ring->count; i++) {
         const syscost_piece *piece = &message->pieces[i % ring->count];
         ring->pieces[i] = (struct iovec){ .iov_base = memcpy(to, piece->data, piece->bytes), .iov_len = piece->bytes };
-        to += (piece->bytes + PAGE - 1) / PAGE * PAGE;
+        to += (piece->bytes + LINE - 1) / LINE * LINE;
     }
     start_send_buffer(ring);
     return ring;
