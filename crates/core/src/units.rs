@@ -28,7 +28,7 @@ pub enum Unit {
     /// Nanoseconds of CPU (or wall) time per byte moved.
     #[serde(rename = "ns/B")]
     NanosecondsPerByte,
-    /// Of a clock whose rate nobody says.
+    /// Cycles of a clock whose rate is not known.
     #[serde(rename = "cycles")]
     Cycles,
     /// Core cycles per byte, from a hardware counter.

@@ -9,7 +9,7 @@ unsafe extern "C" {
     fn dlsym(object: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// Of dlopen(3), in Linux.
+/// The flag RTLD_NOW of dlopen(3) on Linux.
 const RTLD_NOW: c_int = 2;
 
 fn spin(criterion: &mut Criterion) {

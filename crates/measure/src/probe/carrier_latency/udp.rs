@@ -19,11 +19,7 @@ pub const CARRIER: LatencyCarrier =
     LatencyCarrier { ends, is_the_connection: false, facts: |_| BTreeMap::new() };
 
 fn ends(task: &Task, line: &TcpStream, wanted: WantedEnds) -> Result<CarrierEnds> {
-    let End { socket, line, .. } = {
-        let end = End::of(task, line)?;
-        end.connect().context("cannot connect a UDP socket")?;
-        end
-    };
+    let End { socket, line, .. } = End::of(task, line, true)?;
     let mut message = contiguous(&sending::message(task)?, 1);
     let head = *message.first_chunk().context("a datagram has a number")?;
     let receiver = wanted.receives().then(|| -> Result<Box<dyn Receiver>> {

@@ -1,9 +1,10 @@
-//! What this machine, and a host that is elsewhere, can of a case: asked before anything is planned.
+//! Checks that this machine and the host that is elsewhere can run a case, before anything is planned.
 
+use super::way::{ReceiveWay, SendWay};
 use super::{MECHANISM, RECEIVER, receiving, sending, tcp, way_of};
 use crate::probe::transfer::far;
 use std::net::UdpSocket;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 use syscost_core::axis::Point;
 use syscost_host::Unavailable;
 
@@ -13,35 +14,31 @@ pub fn asked(point: &Point) -> Result<(), Unavailable> {
         // Its way to send and to receive is there on every host.
         return far::ends(&point.without(MECHANISM.id).without(RECEIVER.id));
     }
-    tried(|socket| {
-        if !far::both(point) {
-            way_of(point).map_or(Ok(()), |way| (way.available)(socket))?;
-        }
-        let receives = point.text(RECEIVER).filter(|_| far::host(point).is_none()).and_then(receiving::find);
-        receives.map_or(Ok(()), |way| (way.available)(socket))
-    })?;
+    here(
+        way_of(point).filter(|_| !far::both(point)),
+        point.text(RECEIVER).and_then(receiving::find).filter(|_| far::host(point).is_none()),
+    )?;
     far::ends(point)
 }
 
-/// On a socket that is then thrown away.
-fn tried(ways: impl FnOnce(RawFd) -> Result<(), Unavailable>) -> Result<(), Unavailable> {
-    UdpSocket::bind("127.0.0.1:0").map_or(Ok(()), |socket| ways(socket.as_raw_fd()))
+/// Tries the ways of this machine on a socket that is then thrown away.
+fn here(sends: Option<&SendWay>, receives: Option<&ReceiveWay>) -> Result<(), Unavailable> {
+    let Ok(socket) = UdpSocket::bind("127.0.0.1:0") else { return Ok(()) };
+    sends.map_or(Ok(()), |way| (way.available)(socket.as_raw_fd()))?;
+    receives.map_or(Ok(()), |way| (way.available)(socket.as_raw_fd()))
 }
 
 /// The answer, on the host that is asked: ways of datagrams are tried here, and the rest is that of a transfer over TCP.
 pub fn allows(wanted: &serde_json::Value) -> Result<(), Unavailable> {
+    let named = |id: &str| wanted.get(id).and_then(serde_json::Value::as_str);
+    let sends = named(MECHANISM.id).and_then(sending::find);
+    let receives = named(RECEIVER.id).and_then(receiving::find);
+    here(sends, receives)?;
     let mut rest = wanted.clone();
-    let mut name = |id: &str, known: fn(&str) -> bool| {
-        let words = rest.as_object_mut()?;
-        words.get(id)?.as_str().filter(|name| known(name))?;
-        words.remove(id)?.as_str().map(str::to_string)
-    };
-    let sends = name(MECHANISM.id, |name| sending::find(name).is_some());
-    let receives = name(RECEIVER.id, |name| receiving::find(name).is_some());
-    tried(|socket| {
-        sends.as_deref().and_then(sending::find).map_or(Ok(()), |way| (way.available)(socket))?;
-        receives.as_deref().and_then(receiving::find).map_or(Ok(()), |way| (way.available)(socket))
-    })?;
+    if let Some(words) = rest.as_object_mut() {
+        let known = [(MECHANISM.id, sends.is_some()), (RECEIVER.id, receives.is_some())];
+        words.retain(|id, _| !known.contains(&(id.as_str(), true)));
+    }
     far::allows(&rest)
 }
 

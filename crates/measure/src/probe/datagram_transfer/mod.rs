@@ -215,7 +215,7 @@ impl Probe for DatagramTransfer {
             return Err(format!("a transfer has two sides, not {}", reports.len()));
         };
         if tcp::is(point) {
-            return streaming::merge(reports);
+            return Transfer.merge(point, reports);
         }
         let loss = Loss::of(point, received, sent)?;
         if rate(point).is_none() {

@@ -48,14 +48,14 @@ fn charged(bytes: u64) -> u64 {
 }
 
 impl End {
-    pub fn of(task: &Task, stream: &TcpStream) -> Result<End> {
+    /// Connected, an end hears of nobody but its peer.
+    pub fn of(task: &Task, stream: &TcpStream, connected: bool) -> Result<End> {
         let mut line = stream.try_clone().context("cannot keep the line")?;
         // A confirmation that Nagle's algorithm or a pacer holds back would be waited for.
         NODELAY.tried(line.set_nodelay(true));
         nothing_paces(&line);
         let receives = task.role == RECEIVER;
-        let shares = receives && task.point.on(super::REUSEPORT);
-        let socket = bound(line.local_addr()?, shares)?;
+        let socket = bound(line.local_addr()?, receives && task.point.on(super::REUSEPORT))?;
         if !task.point.on(super::FRAGMENTS) {
             datagram::refuse_fragments(socket.as_raw_fd(), line.local_addr()?.is_ipv6())
                 .context("cannot set IP_MTU_DISCOVER")?;
@@ -69,8 +69,8 @@ impl End {
             line.write_all(&said.map(u64::to_le_bytes).concat())
                 .context("cannot tell the other side the port")
         };
-        // A sender that knew a shared port before its receiver is connected might reach another thread's.
-        if !shares {
+        // A receiver tells its port when it is connected: at a port that threads share, another one might hear its sender.
+        if !receives {
             tell(&line)?;
         }
         let mut heard = [0; 16];
@@ -78,8 +78,10 @@ impl End {
         let word = |at: usize| u64::from_le_bytes(heard[8 * at..][..8].try_into().expect("eight bytes"));
         let mut peer = line.peer_addr()?;
         peer.set_port(word(0) as u16);
-        if shares {
+        if connected {
             socket.connect(peer).context("cannot connect a UDP socket")?;
+        }
+        if receives {
             tell(&line)?;
         }
         line.set_read_timeout(Some(LOOK)).context("cannot set SO_RCVTIMEO")?;
@@ -102,11 +104,6 @@ impl End {
 
     pub fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
-    }
-
-    /// Connected, both ends hear of nobody else.
-    pub fn connect(&self) -> io::Result<()> {
-        self.socket.connect(self.peer)
     }
 }
 

@@ -161,8 +161,7 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<DatagramSource> {
     let way = if floor::is(&task.point) { &floor::RECEIVE } else { named()? };
     let bytes = sending::message_bytes(task)?;
     let before = NamespaceDrops::now();
-    let end = End::of(task, stream)?;
-    end.connect().context("cannot connect a UDP socket")?;
+    let end = End::of(task, stream, true)?;
     options::apply(end.fd(), &task.point)?;
     let taken = (way.start)(&end, bytes as usize, &task.point)
         .map_err(|error| threads::cannot_start(way.id, error))?;

@@ -201,10 +201,7 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
 pub fn sender(task: &Task, stream: &TcpStream) -> Result<DatagramSender> {
     let id = task.point.text(super::MECHANISM).context("the point names no way to send")?;
     let way = find(id).with_context(|| format!("no way {id}"))?;
-    let end = End::of(task, stream)?;
-    if !way.unconnected {
-        end.connect().context("cannot connect a UDP socket")?;
-    }
+    let end = End::of(task, stream, !way.unconnected)?;
     let call = (way.start)(&end, sending::message(task)?, &task.point)
         .map_err(|error| threads::cannot_start(id, error))?;
     let threads = task.point.int(THREADS).unwrap_or(1);

@@ -65,7 +65,7 @@ pub trait SendCall {
         Ok(())
     }
 
-    /// What it counts by itself.
+    /// Counts that `send` does not return.
     fn tally(&self) -> Tally {
         Tally::default()
     }

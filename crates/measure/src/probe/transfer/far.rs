@@ -28,7 +28,7 @@ pub fn host(point: &Point) -> Option<&str> {
     point.text(PATH).filter(|path| target::is_meant(path))
 }
 
-/// What any message between two processes needs where they are: its fields, the path, CPUs, and options of sockets.
+/// Checks what a message between two processes needs on their hosts: its fields, the path, CPUs, and options of sockets.
 pub fn ends(point: &Point) -> Result<(), Unavailable> {
     message::fits(point)?;
     point.text(PATH).map_or(Ok(()), available::path)?;

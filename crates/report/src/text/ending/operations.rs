@@ -38,7 +38,7 @@ pub fn table(m: &Material) -> Option<EndTable> {
         rest.extend(ordered);
     }
     rows.extend(rest);
-    // Of the user's own code nothing predicts anything.
+    // Nothing predicts what a user's own code costs.
     let predicted = rows.iter().any(|o| o.ratio.is_some());
     let columns = if predicted { 3 } else { 2 };
     let row = |o: &&Operation| {
