@@ -74,6 +74,31 @@ fn links_lead_to_files_and_headings_that_exist() {
     assert!(seen > 60, "only {seen} links were found");
 }
 
+/// Pages are merged and renamed: what the program says and what comments say has to follow.
+#[test]
+fn pages_that_the_code_names_exist() {
+    let mut folders = vec![root().join("crates"), root().join("tools")];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let Ok(own) = fs::read_to_string(&path) else { continue };
+            for rest in own.split("docs/").skip(1) {
+                let name: String =
+                    rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_./".contains(*c)).collect();
+                let Some((page, _)) = name.split_once(".md") else { continue };
+                let there = root().join("docs").join(format!("{page}.md")).exists();
+                assert!(there, "{} names docs/{page}.md, which is not there", path.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} pages are named");
+}
+
 #[test]
 fn there_are_few_pages_and_the_first_is_short() {
     let lines = text(&root().join("README.md")).lines().count();

@@ -16,7 +16,7 @@ Examples:
   syscost fleet report fleet      which host is slow, by how much, how sure
 
 Slurm places, retries and limits the steps. Every step is an ordinary run in
-DIR/runs/STEP/run. See docs/fleet.md.";
+DIR/runs/STEP/run. See docs/hosts.md.";
 
 #[derive(Args, Debug)]
 pub struct FleetArgs {

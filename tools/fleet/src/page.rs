@@ -221,7 +221,7 @@ impl FleetPage<'_> {
         let method = "Pairs: a median polish of log cost = all + sender + receiver + rest, so that a slow host is named and not its partners. \
             Hosts alone: the median of repeats beside the median of hosts. The error of a host is the larger of two: what hosts scatter by, and \
             what measurements scatter by. Tails are those of t with 3 degrees of freedom for each measurement. Holm's procedure holds the error \
-            over all hosts, roles and figures. See docs/fleet.md.";
+            over all hosts, roles and figures. See docs/hosts.md.";
         let blocks = vec![Block::Text(method.into()), Block::Text(strata)];
         Some(Section { folded: Some("Method"), ..section("method", "Method", blocks) })
     }

@@ -143,7 +143,7 @@ fn no_healthy_host_is_named_by_what_hosts_measured_alone() {
     }
 }
 
-/// The table of docs/fleet.md: `cargo test --release -p syscost-core --test deciding hosts:: -- --nocapture`.
+/// The table of docs/hosts.md: `cargo test --release -p syscost-core --test deciding hosts:: -- --nocapture`.
 #[test]
 fn power_is_as_documented() {
     for (hosts, matchings, repeats) in DESIGNS {

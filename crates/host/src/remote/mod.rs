@@ -2,7 +2,7 @@
 //!
 //! A [`transport`] is the only way in: ssh with its keys and known hosts, or a container engine or scheduler with its
 //! rights. One connection a run leads to an [`agent`] there, which starts fresh workers. Nothing is left
-//! there but the program, in a directory that `docs/two-hosts.md` names. The other place is not
+//! there but the program, in a directory that `docs/hosts.md` names. The other place is not
 //! trusted to be honest: what it says is cleaned, bounded, and never executed here.
 
 mod clock;

@@ -1,5 +1,5 @@
 //! `msg_zerocopy_sleep`: MSG_ZEROCOPY as published student programs loop it. Not in the default
-//! study: it is here so that its cliff can be reproduced and explained (docs/zerocopy-cliff.md).
+//! study: it is here so that its cliff can be reproduced and explained (docs/choosing.md).
 //!
 //! 256 messages in flight, the error queue drained without blocking after every send, and a sleep
 //! when the ring is full or the kernel refuses (ENOBUFS), instead of waiting for a completion. Its send buffer is
