@@ -32,6 +32,8 @@ const MIB: u64 = 1 << 20;
 const MOST_BYTES: u64 = 256 * MIB;
 /// The same where a control group limits memory to less than that: a common size of containers, and half as much again.
 const MOST_IN_A_GROUP: u64 = 1 << 30;
+/// Files that differ from the room by less than this part of it are at the knee: what else is in memory decides.
+const KNEE: u64 = 16;
 /// Files beyond memory by this part show the knee.
 const BEYOND: (u64, u64) = (9, 8);
 /// One system call for this much.
@@ -170,6 +172,10 @@ fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let (bytes, limit) = sizes(point)?;
     let room = CacheRoom::under(limit);
     let room = room.map(CacheRoom::expected);
+    // Whether a file that just fits is kept, the measurement is there to say.
+    if room.is_some_and(|(room, _)| bytes.abs_diff(room) <= room / KNEE) {
+        return None;
+    }
     let room = room.map(|(room, source)| inputs.constant(ROOM, room as f64, Unit::Bytes, source));
     if room.is_none_or(|room| bytes as f64 <= room) {
         return Some(file_read::cached(inputs, bytes, READ_BYTES));
