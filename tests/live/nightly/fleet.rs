@@ -42,12 +42,12 @@ impl Fleet {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(&output)))
     }
 
-    fn submit(&self) {
+    fn submit(&self, arguments: &[&str]) {
         soon("idle nodes", || {
             let states = self.cluster.told("sinfo", &["--noheader", "--Node", "--format", "%T"]);
             states.lines().all(|state| state == "idle")
         });
-        let output = self.asked("submit", &[]);
+        let output = self.asked("submit", arguments);
         assert!(output.status.success(), "{}", said(&output));
     }
 
@@ -107,7 +107,7 @@ fn every_pair_of_four_nodes_is_measured_and_the_slow_node_is_named() {
     let slow = "-n n3 qdisc add dev eth0 root tbf rate 100mbit burst 64k latency 20ms";
     fleet.cluster.told("tc", &slow.split(' ').collect::<Vec<_>>());
     fleet.plan_all_pairs("2");
-    fleet.submit();
+    fleet.submit(&[]);
     fleet.ended();
     let collected = fleet.told("collect");
     assert_eq!(collected["done"], 24, "{collected}");
@@ -128,7 +128,7 @@ fn every_pair_of_four_nodes_is_measured_and_the_slow_node_is_named() {
 fn what_a_dead_node_and_a_cancelled_job_leave_open_is_measured_when_submitted_again() {
     let Some(fleet) = Fleet::new("fleet::what_a_dead_node_leaves_open", "4") else { return };
     fleet.plan_all_pairs("1");
-    fleet.submit();
+    fleet.submit(&[]);
     fleet.has_runs(1);
     let again = fleet.asked("submit", &[]);
     assert!(!again.status.success() && said(&again).contains("in the queue already"), "{}", said(&again));
@@ -141,7 +141,7 @@ fn what_a_dead_node_and_a_cancelled_job_leave_open_is_measured_when_submitted_ag
     let cancelled = fleet.runs().len();
     assert!(cancelled < 12, "it was cancelled before its end");
     // Everything on a node dies in the middle of its step: slurmd, what it started, and ours.
-    fleet.submit();
+    fleet.submit(&[]);
     let of_dead = || fleet.cluster.told("ip", &["netns", "pids", "n4"]);
     soon("a step on n4", || {
         let lines = fleet.cluster.ours().into_iter().map(|(_, line)| line);
@@ -165,7 +165,7 @@ fn what_a_dead_node_and_a_cancelled_job_leave_open_is_measured_when_submitted_ag
     fleet.cluster.told("sh", &["-c", "node n4 </dev/null >/dev/null 2>&1 &"]);
     // A busy machine fails a step at times: that is open too.
     let measured = || {
-        fleet.submit();
+        fleet.submit(&[]);
         fleet.ended();
         Some(fleet.told("collect")).filter(|all| all["done"] == 12)
     };
@@ -186,7 +186,9 @@ fn nodes_without_the_program_and_unknown_nodes_are_told() {
     let unknown = fleet.cluster.syscost(&[&unknown[..], &[place.to_str().expect("UTF-8")]].concat());
     assert!(said(&unknown).contains("does not know 1 host: n9") && !place.exists(), "{}", said(&unknown));
     fleet.plan(&["--hosts", "n[1-2]", "--each", "timer --time-limit 1s", "--binary", "/no/such/syscost"]);
-    fleet.submit();
+    let refused = fleet.asked("submit", &[]);
+    assert!(said(&refused).contains("asks to start: /no/such/syscost"), "{}", said(&refused));
+    fleet.submit(&["--allow-commands"]);
     fleet.ended();
     let collected = fleet.told("collect");
     assert_eq!(collected["failed"], 2, "{collected}");

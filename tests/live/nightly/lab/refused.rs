@@ -43,6 +43,8 @@ impl Place {
         }
         for emulator in ["qemu-system-x86_64", "qemu-system-aarch64"] {
             write(&format!("emulators/{emulator}"), b"#!/bin/sh\nexit 99\n");
+            let file = place.0.path().join("emulators").join(emulator);
+            std::fs::set_permissions(file, PermissionsExt::from_mode(0o755)).unwrap();
         }
         write("nothing/empty", b"");
         place
