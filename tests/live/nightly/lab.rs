@@ -169,7 +169,9 @@ fn whatever_is_called_zero_copy_leaves_a_device_uncopied() {
     let named = named.map(|about| about.id).collect::<Vec<_>>().join(",");
     let devices = syscost_lab::path();
     let limits = ["--time-limit", "100s", "--limit", "4m"];
-    let arguments = one_size(&[&["--mechanism", &named, "--path", &devices], &limits[..]].concat());
+    // Pieces are of 8 KiB, which is less than what is lent by default.
+    let ways = ["--mechanism", &named, "--lent-from", "1K", "--path", &devices];
+    let arguments = one_size(&[&ways, &limits[..]].concat());
     let Some(output) = lab.run("zero-copy of every kind", &arguments) else { return };
     let run = RunDir::load(&lab.out()).unwrap();
     assert!(run.record.audits.len() >= 4, "{}", said(&output));
