@@ -152,9 +152,10 @@ fn git_bisects_by_the_gate() {
     assert!(output[0].status.success(), "{}", said(&output[0]));
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab");
     let gate = |options: &str| {
-        let (base, cache) = (base.display(), cache.display());
+        let (base, cache, spec) = (base.display(), cache.display(), lab.folder().join("small.toml"));
+        let spec = spec.display();
         format!(
-            "rm -rf run && '{SYSCOST}' lab --count instructions --cache '{cache}' --limit 3m --append \"{options}\" --out run || exit 125
+            "rm -rf run && '{SYSCOST}' lab '{spec}' --count instructions --cache '{cache}' --limit 3m --append \"{options}\" --out run || exit 125
             '{SYSCOST}' gate --baseline '{base}' --budget cpu=2% --undecided skip run"
         )
     };
