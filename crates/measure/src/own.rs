@@ -8,7 +8,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 use syscost_core::axis::{Axis, DefaultValues, IntAxis, Kind, NameAxis, Point};
-use syscost_sys::own_object::{OfferedAxis, OfferedCode, OfferedCodes, OwnLibrary};
+use syscost_sys::own_object::OwnLibrary;
+pub use syscost_sys::own_object::{OwnAxis, OwnEntry, OwnKind};
 use syscost_sys::program;
 
 /// The prefix of a program's command among the values of `--mechanism`.
@@ -28,66 +29,6 @@ pub struct OwnObject {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
     pub codes: Vec<OwnEntry>,
-}
-
-/// What a piece of a user's code is, by the word of the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OwnKind {
-    Operation,
-    /// A way to send.
-    Mechanism,
-    /// A way to receive.
-    Receiver,
-}
-
-impl OwnKind {
-    pub const ALL: [OwnKind; 3] = [OwnKind::Operation, OwnKind::Mechanism, OwnKind::Receiver];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            OwnKind::Operation => "operation",
-            OwnKind::Mechanism => "mechanism",
-            OwnKind::Receiver => "receiver",
-        }
-    }
-}
-
-/// One operation or way of an object.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnEntry {
-    /// What plans and records call it.
-    pub name: String,
-    /// What the object calls it.
-    pub called: String,
-    pub kind: OwnKind,
-    pub summary: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub axes: Vec<OwnAxis>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnAxis {
-    pub name: String,
-    pub help: String,
-    pub values: Vec<String>,
-}
-
-impl OwnEntry {
-    pub fn all(offered: OfferedCodes) -> Vec<OwnEntry> {
-        let OfferedCodes { operations, mechanisms, receivers } = offered;
-        let of = |kind, codes: Vec<OfferedCode>| {
-            codes.into_iter().map(move |code| OwnEntry::of(kind, code)).collect::<Vec<_>>()
-        };
-        let kinds = OwnKind::ALL.into_iter().zip([operations, mechanisms, receivers]);
-        kinds.flat_map(|(kind, codes)| of(kind, codes)).collect()
-    }
-
-    fn of(kind: OwnKind, offered: OfferedCode) -> OwnEntry {
-        let OfferedCode { name, summary, axes } = offered;
-        let axis = |OfferedAxis { name, help, values }| OwnAxis { name, help, values };
-        OwnEntry { called: name.clone(), name, kind, summary, axes: axes.into_iter().map(axis).collect() }
-    }
 }
 
 impl OwnObject {
@@ -174,7 +115,7 @@ pub fn register(objects: &[OwnObject]) {
             let object: &'static OwnObject = Box::leak(Box::new(object.clone()));
             for entry in &object.codes {
                 if !known.iter().any(|code| is(code, entry.kind, &entry.name)) {
-                    let axes = entry.axes.iter().map(OwnAxis::axis).collect::<Vec<_>>().leak();
+                    let axes = entry.axes.iter().map(axis_of).collect::<Vec<_>>().leak();
                     known.push(Box::leak(Box::new(OwnCode { object, entry, axes })));
                 }
             }
@@ -196,35 +137,33 @@ pub fn find(kind: OwnKind, name: &str) -> Option<&'static OwnCode> {
     known.iter().copied().find(|code| is(code, kind, name))
 }
 
-impl OwnAxis {
-    /// Numbers where all values are, else names.
-    fn axis(&'static self) -> Axis {
-        let numbers: Option<Vec<u64>> = self.values.iter().map(|value| value.parse().ok()).collect();
-        let axis = match numbers {
-            Some(numbers) if !numbers.is_empty() => {
-                let ends = numbers.iter().copied().fold((u64::MAX, 0), |(a, b), n| (a.min(n), b.max(n)));
-                let axis = IntAxis { id: &self.name }.count(ends.0, ends.1);
-                axis.default_on(DefaultValues::Ints(numbers.leak()))
-            }
-            _ => {
-                let names: &'static [&'static str] =
-                    self.values.iter().map(String::as_str).collect::<Vec<_>>().leak();
-                NameAxis { id: &self.name }.of_kind(Kind::Listed(names))
-            }
-        };
-        let flag: &'static str = self.name.replace('_', "-").leak();
-        axis.flag(flag, &self.name).help(&self.help)
-    }
+/// Numbers where all values are, else names.
+fn axis_of(own: &'static OwnAxis) -> Axis {
+    let numbers: Option<Vec<u64>> = own.values.iter().map(|value| value.parse().ok()).collect();
+    let axis = match numbers {
+        Some(numbers) if !numbers.is_empty() => {
+            let ends = numbers.iter().copied().fold((u64::MAX, 0), |(a, b), n| (a.min(n), b.max(n)));
+            let axis = IntAxis { id: &own.name }.count(ends.0, ends.1);
+            axis.default_on(DefaultValues::Ints(numbers.leak()))
+        }
+        _ => {
+            let names: &'static [&'static str] =
+                own.values.iter().map(String::as_str).collect::<Vec<_>>().leak();
+            NameAxis { id: &own.name }.of_kind(Kind::Listed(names))
+        }
+    };
+    let flag: &'static str = own.name.replace('_', "-").leak();
+    axis.flag(flag, &own.name).help(&own.help)
 }
 
 /// A mechanism of no file, with one axis.
 #[cfg(test)]
 pub fn fixture(name: &str, values: &[&str]) -> OwnObject {
     let values = values.iter().map(|value| value.to_string()).collect();
-    let axis = OfferedAxis { name: "own_depth".into(), help: "how deep".into(), values };
-    let offered = OfferedCode { name: name.into(), summary: "sends".into(), axes: vec![axis] };
-    let mechanisms = OfferedCodes { mechanisms: vec![offered], ..OfferedCodes::default() };
-    let (path, codes) = ("/nowhere/mine.so".into(), OwnEntry::all(mechanisms));
+    let axes = vec![OwnAxis { name: "own_depth".into(), help: "how deep".into(), values }];
+    let (name, called, kind) = (name.to_string(), name.to_string(), OwnKind::Mechanism);
+    let codes = vec![OwnEntry { name, called, kind, summary: "sends".into(), axes }];
+    let path = "/nowhere/mine.so".into();
     OwnObject { path, command: Vec::new(), sha256: "00".repeat(32), build_id: None, codes }
 }
 

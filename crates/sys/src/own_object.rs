@@ -5,6 +5,7 @@
 
 use crate::buffer::Buffer;
 use crate::library::Library;
+use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::mem::offset_of;
@@ -13,6 +14,7 @@ use std::ptr;
 
 mod receiving;
 
+use receiving::RawReceiver;
 pub use receiving::{OwnReceived, OwnReceiving};
 
 /// What `syscost new header` prints.
@@ -21,6 +23,49 @@ const VERSION: u32 = 1;
 /// Of what it says of itself: nobody reads more.
 const LONGEST: usize = 400;
 const MOST: usize = 64;
+
+/// What a piece of a user's code is, by the word of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OwnKind {
+    Operation,
+    /// A way to send.
+    Mechanism,
+    /// A way to receive.
+    Receiver,
+}
+
+impl OwnKind {
+    pub const ALL: [OwnKind; 3] = [OwnKind::Operation, OwnKind::Mechanism, OwnKind::Receiver];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            OwnKind::Operation => "operation",
+            OwnKind::Mechanism => "mechanism",
+            OwnKind::Receiver => "receiver",
+        }
+    }
+}
+
+/// One operation or way of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnEntry {
+    /// What plans and records call it.
+    pub name: String,
+    /// What the object calls it.
+    pub called: String,
+    pub kind: OwnKind,
+    pub summary: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<OwnAxis>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnAxis {
+    pub name: String,
+    pub help: String,
+    pub values: Vec<String>,
+}
 
 #[repr(C)]
 struct RawAxis {
@@ -50,17 +95,48 @@ pub struct OwnDone {
     pub bytes: u64,
 }
 
+/// How every descriptor begins.
 #[repr(C)]
-struct RawOperation {
+struct RawHead {
     size: usize,
     name: *const c_char,
     summary: *const c_char,
     axes: *const RawAxis,
     axis_count: usize,
+}
+
+/// A descriptor of the header.
+///
+/// # Safety
+/// It begins with a [`RawHead`], and the object's list of this kind has such descriptors.
+unsafe trait RawCode: Sized + 'static {
+    const KIND: OwnKind;
+
+    fn head(&self) -> &RawHead {
+        // SAFETY: as the trait demands.
+        unsafe { &*ptr::from_ref(self).cast() }
+    }
+
+    /// What the header requires, and it has not.
+    fn lacks(&self) -> Option<&'static str>;
+}
+
+#[repr(C)]
+struct RawOperation {
+    _head: RawHead,
     setup: Option<unsafe extern "C" fn(*const RawCase) -> *mut c_void>,
     run: Option<unsafe extern "C" fn(*mut c_void, u64, *mut OwnDone) -> c_int>,
     check: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
-    teardown: Option<unsafe extern "C" fn(*mut c_void)>,
+    teardown: Option<EndFunction>,
+}
+
+// SAFETY: as the header has it.
+unsafe impl RawCode for RawOperation {
+    const KIND: OwnKind = OwnKind::Operation;
+
+    fn lacks(&self) -> Option<&'static str> {
+        self.run.is_none().then_some("has no run()")
+    }
 }
 
 #[repr(C)]
@@ -92,50 +168,39 @@ pub struct OwnCounts {
 
 #[repr(C)]
 struct RawMechanism {
-    size: usize,
-    name: *const c_char,
-    summary: *const c_char,
-    axes: *const RawAxis,
-    axis_count: usize,
-    open: Option<unsafe extern "C" fn(c_int, *const RawMessage) -> *mut c_void>,
-    send: Option<unsafe extern "C" fn(*mut c_void, u64, *mut OwnCounts) -> c_int>,
+    _head: RawHead,
+    open: Option<OpenFunction>,
+    send: Option<SendFunction>,
     flush: Option<unsafe extern "C" fn(*mut c_void, *mut OwnCounts) -> c_int>,
-    close: Option<unsafe extern "C" fn(*mut c_void)>,
+    close: Option<EndFunction>,
+}
+
+type OpenFunction = unsafe extern "C" fn(c_int, *const RawMessage) -> *mut c_void;
+type SendFunction = unsafe extern "C" fn(*mut c_void, u64, *mut OwnCounts) -> c_int;
+type EndFunction = unsafe extern "C" fn(*mut c_void);
+
+// SAFETY: as the header has it.
+unsafe impl RawCode for RawMechanism {
+    const KIND: OwnKind = OwnKind::Mechanism;
+
+    fn lacks(&self) -> Option<&'static str> {
+        (self.open.is_none() || self.send.is_none()).then_some("lacks open() or send()")
+    }
 }
 
 #[repr(C)]
 struct RawExports {
     version: u32,
     size: u32,
-    operations: *const *const RawOperation,
-    operation_count: usize,
-    mechanisms: *const *const RawMechanism,
-    mechanism_count: usize,
-    receivers: *const *const receiving::RawReceiver,
-    receiver_count: usize,
+    /// One of each [`OwnKind`].
+    lists: [RawList; 3],
 }
 
-/// Everything that an object offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OfferedCodes {
-    pub operations: Vec<OfferedCode>,
-    pub mechanisms: Vec<OfferedCode>,
-    pub receivers: Vec<OfferedCode>,
-}
-
-/// One operation or way, as the object describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfferedCode {
-    pub name: String,
-    pub summary: String,
-    pub axes: Vec<OfferedAxis>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfferedAxis {
-    pub name: String,
-    pub help: String,
-    pub values: Vec<String>,
+/// Pointers to descriptors.
+#[repr(C)]
+struct RawList {
+    first: *const *const RawHead,
+    count: usize,
 }
 
 /// An object that is open for the rest of this process's life.
@@ -159,7 +224,7 @@ impl OwnLibrary {
                  again with `syscost new header`, and compile"
             ));
         }
-        if (size as usize) < offset_of!(RawExports, receivers) {
+        if (size as usize) < offset_of!(RawExports, lists) + 2 * size_of::<RawList>() {
             return Err(format!(
                 "its syscost_object says a size of {size} B: set it to sizeof(syscost_exports)"
             ));
@@ -172,55 +237,54 @@ impl OwnLibrary {
         Ok(OwnLibrary { exports: known })
     }
 
-    fn operations(&self) -> Result<Vec<&'static RawOperation>, String> {
+    fn all<T: RawCode>(&self) -> Result<Vec<&'static T>, String> {
+        let RawList { first, count } = &self.exports.lists[T::KIND as usize];
         // SAFETY: the header declares a list of so many pointers.
-        let all = unsafe { list(self.exports.operations, self.exports.operation_count) }?;
-        let sized = |raw: *const RawOperation| checked(raw, |raw| raw.size, "syscost_operation");
-        all.iter().map(|raw| sized(*raw)).collect()
+        let all = unsafe { list(first.cast::<*const T>(), *count) }?;
+        all.iter().map(|raw| checked(*raw)).collect()
     }
 
-    fn mechanisms(&self) -> Result<Vec<&'static RawMechanism>, String> {
-        // SAFETY: the header declares a list of so many pointers.
-        let all = unsafe { list(self.exports.mechanisms, self.exports.mechanism_count) }?;
-        let sized = |raw: *const RawMechanism| checked(raw, |raw| raw.size, "syscost_mechanism");
-        all.iter().map(|raw| sized(*raw)).collect()
+    fn described<T: RawCode>(&self) -> Result<Vec<OwnEntry>, String> {
+        let entry = |raw: &T| {
+            let head = raw.head();
+            let name = text(head.name, "the name of its code")?;
+            let (summary, axes) = (text(head.summary, "a summary")?, axes(head.axes, head.axis_count)?);
+            match raw.lacks() {
+                Some(lacks) => Err(format!("its {} {name} {lacks}", T::KIND.word())),
+                None => Ok(OwnEntry { called: name.clone(), name, kind: T::KIND, summary, axes }),
+            }
+        };
+        self.all()?.into_iter().map(entry).collect()
     }
 
     /// Everything that it offers.
-    pub fn offered(&self) -> Result<OfferedCodes, String> {
-        let mut all = OfferedCodes { receivers: self.offered_receivers()?, ..OfferedCodes::default() };
-        for raw in self.operations()? {
-            let code = offered_code(raw.name, raw.summary, (raw.axes, raw.axis_count))?;
-            raw.run.ok_or_else(|| format!("its operation {} has no run()", code.name))?;
-            all.operations.push(code);
-        }
-        for raw in self.mechanisms()? {
-            let code = offered_code(raw.name, raw.summary, (raw.axes, raw.axis_count))?;
-            if raw.open.is_none() || raw.send.is_none() {
-                return Err(format!("its mechanism {} lacks open() or send()", code.name));
-            }
-            all.mechanisms.push(code);
-        }
-        Ok(all)
+    pub fn offered(&self) -> Result<Vec<OwnEntry>, String> {
+        let operations = self.described::<RawOperation>()?;
+        Ok([operations, self.described::<RawMechanism>()?, self.described::<RawReceiver>()?].concat())
+    }
+
+    fn find<T: RawCode>(&self, name: &str) -> io::Result<&'static T> {
+        let all = self.all::<T>().map_err(io::Error::other)?;
+        let found = all.into_iter().find(|raw| text(raw.head().name, "").is_ok_and(|own| own == name));
+        let found = found.ok_or_else(|| format!("the object has no {} {name}", T::KIND.word()));
+        found.map_err(io::Error::other)
     }
 
     /// Sets up the operation of this name.
     pub fn operation(&self, name: &str, settings: &[(String, String)]) -> io::Result<OwnOperation> {
-        let found = self.operations().map_err(io::Error::other)?;
-        let found = found.into_iter().find(|raw| text(raw.name, "").is_ok_and(|own| own == name));
-        let raw = found.ok_or_else(|| io::Error::other(format!("the object has no operation {name}")))?;
+        let raw: &RawOperation = self.find(name)?;
         let settings = OwnSettings::of(settings)?;
         let case = RawCase {
             size: size_of::<RawCase>(),
             settings: settings.raw.as_ptr(),
             setting_count: settings.raw.len(),
         };
-        let context = match raw.setup {
+        let made = match raw.setup {
             // SAFETY: the argument is as the header says, and the object's code is trusted to be what it says.
             Some(setup) => made(|| unsafe { setup(&raw const case) }, "setup")?,
             None => ptr::null_mut(),
         };
-        Ok(OwnOperation { raw, context, _settings: settings })
+        Ok(OwnOperation { raw, context: OwnContext { made, end: raw.teardown }, _settings: settings })
     }
 
     /// Opens the way of this name on a connected socket, with a message of these fields.
@@ -231,31 +295,22 @@ impl OwnLibrary {
         fields: Vec<Buffer>,
         settings: &[(String, String)],
     ) -> io::Result<OwnConnection> {
-        let found = self.mechanisms().map_err(io::Error::other)?;
-        let found = found.into_iter().find(|raw| text(raw.name, "").is_ok_and(|own| own == name));
-        let raw = found.ok_or_else(|| io::Error::other(format!("the object has no mechanism {name}")))?;
+        let raw: &RawMechanism = self.find(name)?;
         let piece = |field: &Buffer| RawPiece { data: field.as_ptr().cast(), bytes: field.len() };
         let message =
             OwnMessage::of(fields.iter().map(piece).collect(), libc::MSG_NOSIGNAL, settings, fields)?;
         let (Some(open), Some(send)) = (raw.open, raw.send) else {
-            return Err(io::Error::other(format!("its mechanism {name} lacks open() or send()")));
+            return Err(lacking(raw, name));
         };
         // SAFETY: the message and all that it points to live as long as the connection.
-        let context = made(|| unsafe { open(socket, message.raw()) }, "open")?;
+        let made = made(|| unsafe { open(socket, message.raw()) }, "open")?;
+        let context = OwnContext { made, end: raw.close };
         Ok(OwnConnection { raw, send, context, counts: OwnCounts::default(), _message: message })
     }
 }
 
-fn offered_code(
-    name: *const c_char,
-    summary: *const c_char,
-    (first, count): (*const RawAxis, usize),
-) -> Result<OfferedCode, String> {
-    Ok(OfferedCode {
-        name: text(name, "the name of its code")?,
-        summary: text(summary, "a summary")?,
-        axes: axes(first, count)?,
-    })
+fn lacking<T: RawCode>(raw: &T, name: &str) -> io::Error {
+    io::Error::other(format!("its {} {name} {}", T::KIND.word(), raw.lacks().unwrap_or_default()))
 }
 
 /// Pointers of a list that the object describes.
@@ -275,12 +330,13 @@ unsafe fn list<T>(first: *const *const T, count: usize) -> Result<&'static [*con
 }
 
 /// A descriptor that is as large as this version of the header has it.
-fn checked<T>(raw: *const T, size: fn(&T) -> usize, what: &str) -> Result<&'static T, String> {
+fn checked<T: RawCode>(raw: *const T) -> Result<&'static T, String> {
+    let what = format!("syscost_{}", T::KIND.word());
     if raw.is_null() {
         return Err(format!("a {what} of its lists is NULL"));
     }
-    // SAFETY: not null, and the header says that such a descriptor is there and constant.
-    let said = size(unsafe { &*raw });
+    // SAFETY: not null, and the header says that a descriptor, which begins with its size, is there and constant.
+    let said = unsafe { *raw.cast::<usize>() };
     if said < size_of::<T>() {
         return Err(format!("a {what} says a size of {said} B: set it to sizeof({what})"));
     }
@@ -302,7 +358,7 @@ fn text(from: *const c_char, what: &str) -> Result<String, String> {
     }
 }
 
-fn axes(first: *const RawAxis, count: usize) -> Result<Vec<OfferedAxis>, String> {
+fn axes(first: *const RawAxis, count: usize) -> Result<Vec<OwnAxis>, String> {
     if count == 0 {
         return Ok(Vec::new());
     }
@@ -313,7 +369,7 @@ fn axes(first: *const RawAxis, count: usize) -> Result<Vec<OfferedAxis>, String>
     let all = unsafe { std::slice::from_raw_parts(first, count) };
     let axis = |raw: &RawAxis| {
         let (name, help) = (text(raw.name, "an axis's name")?, text(raw.help, "an axis's help")?);
-        Ok(OfferedAxis { values: values(raw.values, &name)?, name, help })
+        Ok(OwnAxis { values: values(raw.values, &name)?, name, help })
     };
     all.iter().map(axis).collect()
 }
@@ -405,10 +461,26 @@ fn succeeded(status: c_int, what: &str) -> io::Result<()> {
     }
 }
 
+/// What the object has made, and how that is ended.
+struct OwnContext {
+    made: *mut c_void,
+    end: Option<EndFunction>,
+}
+
+impl Drop for OwnContext {
+    fn drop(&mut self) {
+        if let Some(end) = self.end {
+            // SAFETY: the context is the object's own, and is not used again.
+            unsafe { end(self.made) };
+        }
+    }
+}
+
 /// An operation that is set up, used by one thread.
 pub struct OwnOperation {
     raw: &'static RawOperation,
-    context: *mut c_void,
+    /// Ended before what it was given goes.
+    context: OwnContext,
     _settings: OwnSettings,
 }
 
@@ -417,32 +489,21 @@ impl OwnOperation {
     pub fn run(&mut self, iterations: u64, done: &mut OwnDone) -> io::Result<()> {
         let Some(run) = self.raw.run else { return Err(io::Error::other("it has no run()")) };
         // SAFETY: the context is the object's own, and `done` is live and exclusively borrowed.
-        succeeded(unsafe { run(self.context, iterations, done) }, "run()")
+        succeeded(unsafe { run(self.context.made, iterations, done) }, "run()")
     }
 
     /// `None`: it has no check.
     pub fn check(&mut self) -> Option<io::Result<()>> {
         // SAFETY: the context is the object's own.
-        self.raw.check.map(|check| succeeded(unsafe { check(self.context) }, "check()"))
+        self.raw.check.map(|check| succeeded(unsafe { check(self.context.made) }, "check()"))
     }
 }
-
-impl Drop for OwnOperation {
-    fn drop(&mut self) {
-        if let Some(teardown) = self.raw.teardown {
-            // SAFETY: the context is the object's own, and is not used again.
-            unsafe { teardown(self.context) };
-        }
-    }
-}
-
-type SendFunction = unsafe extern "C" fn(*mut c_void, u64, *mut OwnCounts) -> c_int;
 
 /// A user's way to send on one connection, used by one thread.
 pub struct OwnConnection {
     raw: &'static RawMechanism,
     send: SendFunction,
-    context: *mut c_void,
+    context: OwnContext,
     /// As the object has added to it.
     pub counts: OwnCounts,
     /// It was given pointers to it.
@@ -453,22 +514,13 @@ impl OwnConnection {
     #[inline]
     pub fn send(&mut self, messages: u64) -> io::Result<()> {
         // SAFETY: the context is the object's own; the counts are live and exclusively borrowed.
-        succeeded(unsafe { (self.send)(self.context, messages, &raw mut self.counts) }, "send()")
+        succeeded(unsafe { (self.send)(self.context.made, messages, &raw mut self.counts) }, "send()")
     }
 
     #[inline]
     pub fn flush(&mut self) -> io::Result<()> {
         let Some(flush) = self.raw.flush else { return Ok(()) };
         // SAFETY: as in `send`.
-        succeeded(unsafe { flush(self.context, &raw mut self.counts) }, "flush()")
-    }
-}
-
-impl Drop for OwnConnection {
-    fn drop(&mut self) {
-        if let Some(close) = self.raw.close {
-            // SAFETY: the context is the object's own, and is not used again.
-            unsafe { close(self.context) };
-        }
+        succeeded(unsafe { flush(self.context.made, &raw mut self.counts) }, "flush()")
     }
 }

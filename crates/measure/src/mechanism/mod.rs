@@ -5,6 +5,7 @@
 //! and counters, and calls [`Sender::send`] once per batch, never once per message.
 
 use crate::message::Message;
+use crate::own::{OwnKind, all};
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::{Axis, Point};
@@ -236,12 +237,13 @@ pub fn control() -> &'static dyn Mechanism {
 }
 
 pub fn find(id: &str) -> Option<&'static dyn Mechanism> {
-    ALL.iter().copied().find(|m| m.about().id == id).or_else(|| own::find(id))
+    known().find(|m| m.about().id == id)
 }
 
 /// Every mechanism, and those of a user's own that this process knows.
 pub fn known() -> impl Iterator<Item = &'static dyn Mechanism> {
-    ALL.iter().copied().chain(own::all())
+    let own = all(OwnKind::Mechanism).into_iter().map(|code| code as &'static dyn Mechanism);
+    ALL.iter().copied().chain(own)
 }
 
 /// Messages per call at this point; 1 for a mechanism without the axis.

@@ -8,7 +8,7 @@ use super::{
     connections,
 };
 use crate::message;
-use crate::own::{self, OwnCode, OwnKind};
+use crate::own::OwnCode;
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::Point;
@@ -19,14 +19,6 @@ use syscost_sys::socket;
 
 /// Times that a sender settles before its bytes are no more counted: the calls would be part of its cost.
 const COUNTED: u32 = 3;
-
-pub fn find(name: &str) -> Option<&'static dyn Mechanism> {
-    own::find(OwnKind::Mechanism, name).map(|code| code as &'static dyn Mechanism)
-}
-
-pub fn all() -> impl Iterator<Item = &'static dyn Mechanism> {
-    own::all(OwnKind::Mechanism).into_iter().map(|code| code as &'static dyn Mechanism)
-}
 
 impl OwnCode {
     /// Its words are its object's; the facts are those of code that nobody sees into.

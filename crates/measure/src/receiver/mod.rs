@@ -1,6 +1,7 @@
 //! Ways to receive a stream of messages over TCP: one file each, one visible list, and those of a user's own (`own`).
 
 pub use crate::mechanism::About;
+use crate::own::{OwnKind, all};
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::{Point, Value};
@@ -137,10 +138,11 @@ pub fn control() -> &'static dyn Receive {
 }
 
 pub fn find(id: &str) -> Option<&'static dyn Receive> {
-    ALL.iter().copied().find(|r| r.about().id == id).or_else(|| own::find(id))
+    known().find(|r| r.about().id == id)
 }
 
 /// Every receiver, and those of a user's own that this process knows.
 pub fn known() -> impl Iterator<Item = &'static dyn Receive> {
-    ALL.iter().copied().chain(own::all())
+    let own = all(OwnKind::Receiver).into_iter().map(|code| code as &'static dyn Receive);
+    ALL.iter().copied().chain(own)
 }

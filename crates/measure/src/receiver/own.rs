@@ -6,7 +6,7 @@
 
 use super::{About, Delivery, Receive, Received, Receiver, ReceiverSetup, UnknownCounts};
 use crate::message::{self, MessageShape};
-use crate::own::{self, OwnCode, OwnKind};
+use crate::own::OwnCode;
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::Point;
@@ -15,14 +15,6 @@ use syscost_sys::socket;
 
 /// Calls after which the socket is no more asked: that would be part of their cost.
 const COUNTED: u32 = 32;
-
-pub fn find(name: &str) -> Option<&'static dyn Receive> {
-    own::find(OwnKind::Receiver, name).map(|code| code as &'static dyn Receive)
-}
-
-pub fn all() -> impl Iterator<Item = &'static dyn Receive> {
-    own::all(OwnKind::Receiver).into_iter().map(|code| code as &'static dyn Receive)
-}
 
 impl Receive for OwnCode {
     fn about(&self) -> About<Delivery> {

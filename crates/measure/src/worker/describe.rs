@@ -23,7 +23,7 @@ pub fn main() -> i32 {
     let Ok(mut line) = process::keep_output_apart() else { return 1 };
     let path = std::env::args().nth(2).unwrap_or_default();
     let says = match OwnLibrary::open(&path).and_then(|library| library.offered()) {
-        Ok(offered) => ObjectSays::Offers { codes: OwnEntry::all(offered) },
+        Ok(codes) => ObjectSays::Offers { codes },
         Err(why) => ObjectSays::Refused { why },
     };
     i32::from(protocol::write(&mut line, &says).is_err())
