@@ -8,13 +8,10 @@ use std::time::{Duration, Instant};
 use syscost_measure::own::{OwnEntry, OwnKind, OwnObject};
 use syscost_measure::worker::describe::{ObjectSays, SUBCOMMAND};
 use syscost_measure::worker::protocol::{self, Deadline, Patient};
-use syscost_sys::sleep::sleep;
 use syscost_sys::{process, program, signals};
 
 /// Initialisers take less.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Until one that has closed its line has ended.
-const TO_END: Duration = Duration::from_millis(300);
 
 /// The object at this path, or why it is none.
 pub fn describe(path: &str) -> Result<OwnObject, String> {
@@ -74,10 +71,7 @@ fn asked(path: &str) -> Result<Vec<OwnEntry>, String> {
 
 /// How it ended, by itself or by us.
 fn ended(child: &mut Child) -> String {
-    let until = Instant::now() + TO_END;
-    while !process::has_ended(child.id()) && Instant::now() < until {
-        sleep(Duration::from_millis(2));
-    }
+    process::ends_soon(child.id());
     process::kill_group(child.id());
     let _ = child.kill();
     child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())

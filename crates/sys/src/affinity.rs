@@ -1,6 +1,7 @@
 //! On which CPUs a thread may run, and whether it was moved between them.
 //! Sources: sched_setaffinity(2); kernel/sched/debug.c (proc_sched_show_task).
 
+use crate::status::done;
 use std::io;
 
 const WORD_BITS: usize = u64::BITS as usize;
@@ -64,8 +65,7 @@ pub fn restrict(cpus: &[usize]) -> io::Result<()> {
         mask[cpu / WORD_BITS] |= 1 << (cpu % WORD_BITS);
     }
     // SAFETY: the pointer and the length in bytes describe a live slice, which is only read.
-    let result = unsafe { libc::sched_setaffinity(0, size_of_val(&mask[..]), mask.as_ptr().cast()) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    done(unsafe { libc::sched_setaffinity(0, size_of_val(&mask[..]), mask.as_ptr().cast()) })
 }
 
 fn bits(mask: &[u64]) -> Vec<usize> {

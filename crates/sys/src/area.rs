@@ -3,6 +3,7 @@
 //! Sources: mmap(2), munmap(2), mincore(2).
 
 use super::mapping::{MappedArea, page_bytes};
+use super::status::done;
 use std::io;
 use std::mem::ManuallyDrop;
 
@@ -26,8 +27,7 @@ impl AnonymousArea {
     pub fn unmap(self) -> io::Result<()> {
         let whole = ManuallyDrop::new(self);
         // SAFETY: a mapping of ours that nothing borrows, and that is not unmapped again.
-        let result = unsafe { libc::munmap(whole.area.start.as_ptr().cast(), whole.area.bytes) };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        done(unsafe { libc::munmap(whole.area.start.as_ptr().cast(), whole.area.bytes) })
     }
 
     /// Writes one byte of every page.

@@ -2,6 +2,7 @@
 //!
 //! Sources: clock_gettime(2), getrusage(2), Intel SDM vol. 2 (RDTSC), Arm ARM (CNTVCT_EL0).
 
+use crate::status::done;
 use std::io;
 
 /// One reading of a kernel clock in nanoseconds, through the vDSO where there is one.
@@ -106,8 +107,7 @@ pub(super) fn usage(of: libc::c_int) -> io::Result<libc::rusage> {
     // SAFETY: an rusage is plain numbers, for which zeroes are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live rusage.
-    let result = unsafe { libc::getrusage(of, &raw mut usage) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(usage) }
+    done(unsafe { libc::getrusage(of, &raw mut usage) }).map(|()| usage)
 }
 
 /// The processor's constant-rate counter: not core cycles. `None` on other processors.

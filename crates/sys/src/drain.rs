@@ -2,19 +2,15 @@
 //!
 //! Sources: splice(2), fcntl(2) (F_SETPIPE_SZ), pipe(7).
 
-use super::pipe::pipe;
-use super::splice::{MOVE, splice};
-use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
+use super::splice::{MOVE, Pipe};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::ptr::null_mut;
 
 /// A pipe that ends in /dev/null.
 #[derive(Debug)]
 pub struct Drain {
-    outlet: File,
-    inlet: File,
+    pipe: Pipe,
     null: File,
     /// What the pipe holds, in whole pages.
     bytes: usize,
@@ -23,32 +19,22 @@ pub struct Drain {
 impl Drain {
     /// With a pipe of so many bytes, or of what the kernel gives where this user may have no more.
     pub fn of(bytes: usize) -> io::Result<Drain> {
-        let (outlet, inlet) = pipe()?;
-        let _ = fcntl_setpipe_size(&inlet, bytes);
-        let bytes = fcntl_getpipe_size(&inlet)?;
+        let pipe = Pipe::sized_if_allowed(bytes)?;
         let null = OpenOptions::new().write(true).open("/dev/null")?;
-        Ok(Drain { outlet, inlet, null, bytes })
+        Ok(Drain { bytes: pipe.bytes()?, pipe, null })
     }
 
     /// What is in the socket's queue, as far as the pipe holds it; 0 means that the peer closed the stream.
     /// Waits where the socket is a blocking one.
     #[inline]
     pub fn fill(&self, socket: RawFd) -> io::Result<usize> {
-        splice(socket, null_mut(), self.inlet.as_raw_fd(), self.bytes, MOVE)
+        self.pipe.fill_from(socket, self.bytes)
     }
 
     /// Throws away so many bytes that are in the pipe; returns the calls that it took.
     #[inline]
-    pub fn empty(&self, mut bytes: usize) -> io::Result<u32> {
-        let mut calls = 0;
-        while bytes > 0 {
-            calls += 1;
-            match splice(self.outlet.as_raw_fd(), null_mut(), self.null.as_raw_fd(), bytes, MOVE)? {
-                0 => return Err(io::Error::other("/dev/null took nothing of a pipe")),
-                gone => bytes -= gone,
-            }
-        }
-        Ok(calls)
+    pub fn empty(&self, bytes: usize) -> io::Result<u32> {
+        self.pipe.drain_all(self.null.as_raw_fd(), bytes, MOVE).map(|calls| calls as u32)
     }
 }
 

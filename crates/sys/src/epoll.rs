@@ -3,6 +3,7 @@
 //! Level-triggered: what was not read up is told again. Sources: epoll(7), epoll_wait(2).
 
 use super::socket::length_or_retry;
+use super::status::done;
 use rustix::event::epoll::{self, CreateFlags};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -36,8 +37,7 @@ impl Epoll {
 
     fn control(&mut self, what: libc::c_int, fd: RawFd, event: *mut libc::epoll_event) -> io::Result<()> {
         // SAFETY: the callers' event is live or not read, and the kernel only reads it.
-        let result = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, event) };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        done(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, event) })
     }
 
     /// Sleeps until something can be read, or has ended; returns how many [`Epoll::number`] then names.

@@ -1,5 +1,6 @@
 //! Thin safe wrappers over raw system calls and instructions; the unsafe code lives here.
 
+mod status;
 pub mod optional;
 pub mod access;
 pub mod affinity;

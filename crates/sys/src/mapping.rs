@@ -2,6 +2,7 @@
 //!
 //! Sources: mmap(2), madvise(2).
 
+use crate::status::done;
 use std::fs::File;
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -58,8 +59,7 @@ impl MappedArea {
 
     fn advise(&self, advice: i32) -> io::Result<()> {
         // SAFETY: the range is a mapping of ours; callers pass only advice that keeps it mapped.
-        let result = unsafe { libc::madvise(self.start.as_ptr().cast(), self.bytes, advice) };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        done(unsafe { libc::madvise(self.start.as_ptr().cast(), self.bytes, advice) })
     }
 }
 

@@ -20,87 +20,77 @@ pub struct OptionalCall {
     pub arguments: &'static [(u32, u32)],
 }
 
-const fn socket_option(
-    id: &'static str,
-    call: &'static str,
-    consequence: &'static str,
-    arguments: &'static [(u32, u32)],
-) -> OptionalCall {
-    OptionalCall { id, call, consequence, number: libc::SYS_setsockopt, arguments }
-}
-
-const fn option_of_process(
-    id: &'static str,
-    call: &'static str,
-    consequence: &'static str,
-    arguments: &'static [(u32, u32)],
-) -> OptionalCall {
-    OptionalCall { id, call, consequence, number: libc::SYS_prctl, arguments }
-}
-
-const fn plain(
+/// By the call's number, and its arguments.
+const fn optional(
     id: &'static str,
     call: &'static str,
     consequence: &'static str,
     number: libc::c_long,
+    arguments: &'static [(u32, u32)],
 ) -> OptionalCall {
-    OptionalCall { id, call, consequence, number, arguments: &[] }
+    OptionalCall { id, call, consequence, number, arguments }
 }
 
 const RIGHTS_KEPT: &str = "workers keep the rights that syscost was started with; no figure is touched by it";
 const NOT_DURABLE: &str = "what was recorded last may be lost in a power cut; no figure is touched by it";
 
-pub const CONGESTION: OptionalCall = socket_option(
+pub const CONGESTION: OptionalCall = optional(
     "tcp_congestion",
     "setsockopt(TCP_CONGESTION)",
     "connections have the congestion control that the kernel uses; the settings of each case name it",
+    libc::SYS_setsockopt,
     &[(1, 6), (2, 13)],
 );
-pub const NODELAY: OptionalCall = socket_option(
+pub const NODELAY: OptionalCall = optional(
     "tcp_nodelay",
     "setsockopt(TCP_NODELAY)",
     "small messages may be held and merged (Nagle's algorithm): latencies of them are longer",
+    libc::SYS_setsockopt,
     &[(1, 6), (2, 1)],
 );
-pub const QUICKACK: OptionalCall = socket_option(
+pub const QUICKACK: OptionalCall = optional(
     "tcp_quickack",
     "setsockopt(TCP_QUICKACK)",
     "acknowledgements may be up to 40 ms late: completions of zero-copy sends may wait for them",
+    libc::SYS_setsockopt,
     &[(1, 6), (2, 12)],
 );
-pub const RECEIVE_TIMEOUT: OptionalCall = socket_option(
+pub const RECEIVE_TIMEOUT: OptionalCall = optional(
     "so_rcvtimeo",
     "setsockopt(SO_RCVTIMEO)",
     "a peer that says nothing is given up at the end of its round; no figure is touched by it",
+    libc::SYS_setsockopt,
     &[(1, 1), (2, 20)],
 );
 pub const REUSE_ADDRESS: OptionalCall =
-    socket_option("so_reuseaddr", "setsockopt(SO_REUSEADDR)", "", &[(1, 1), (2, 2)]);
-pub const PINNING: OptionalCall = plain(
+    optional("so_reuseaddr", "setsockopt(SO_REUSEADDR)", "", libc::SYS_setsockopt, &[(1, 1), (2, 2)]);
+pub const PINNING: OptionalCall = optional(
     "sched_setaffinity",
     "sched_setaffinity",
     "threads run where the kernel puts them: figures scatter more",
     libc::SYS_sched_setaffinity,
+    &[],
 );
-pub const SET_RIGHTS: OptionalCall = plain("capset", "capset", RIGHTS_KEPT, libc::SYS_capset);
-pub const DIE_WITH_PARENT: OptionalCall = option_of_process(
+pub const SET_RIGHTS: OptionalCall = optional("capset", "capset", RIGHTS_KEPT, libc::SYS_capset, &[]);
+pub const DIE_WITH_PARENT: OptionalCall = optional(
     "pr_set_pdeathsig",
     "prctl(PR_SET_PDEATHSIG)",
     "a worker may outlive a killed syscost for the rest of its round; no figure is touched by it",
+    libc::SYS_prctl,
     &[(0, 1)],
 );
 pub const OWN_GROUP: OptionalCall =
-    plain("setpgid", "setpgid", "Ctrl-C ends workers at once: their round fails", libc::SYS_setpgid);
-pub const SYNC: OptionalCall = plain("fsync", "fsync", NOT_DURABLE, libc::SYS_fsync);
-pub const SYNC_DATA: OptionalCall = plain("fdatasync", "fdatasync", NOT_DURABLE, libc::SYS_fdatasync);
+    optional("setpgid", "setpgid", "Ctrl-C ends workers at once: their round fails", libc::SYS_setpgid, &[]);
+pub const SYNC: OptionalCall = optional("fsync", "fsync", NOT_DURABLE, libc::SYS_fsync, &[]);
+pub const SYNC_DATA: OptionalCall = optional("fdatasync", "fdatasync", NOT_DURABLE, libc::SYS_fdatasync, &[]);
 
-pub const TCP_INFO: OptionalCall = OptionalCall {
-    id: "tcp_info",
-    call: "getsockopt(TCP_INFO)",
-    consequence: "segments and retransmits are not counted",
-    number: libc::SYS_getsockopt,
-    arguments: &[(1, 6), (2, 11)],
-};
+pub const TCP_INFO: OptionalCall = optional(
+    "tcp_info",
+    "getsockopt(TCP_INFO)",
+    "segments and retransmits are not counted",
+    libc::SYS_getsockopt,
+    &[(1, 6), (2, 11)],
+);
 
 /// All of them, and those whose callers never cared.
 pub const ALL: &[OptionalCall] = &[
@@ -115,24 +105,18 @@ pub const ALL: &[OptionalCall] = &[
     OWN_GROUP,
     SYNC,
     SYNC_DATA,
-    plain("capget", "capget", "", libc::SYS_capget),
-    option_of_process("pr_set_no_new_privs", "prctl(PR_SET_NO_NEW_PRIVS)", "", &[(0, 38)]),
-    option_of_process("pr_capbset_drop", "prctl(PR_CAPBSET_DROP)", "", &[(0, 24)]),
-    option_of_process("pr_cap_ambient", "prctl(PR_CAP_AMBIENT)", "", &[(0, 47)]),
-    option_of_process("pr_set_timerslack", "prctl(PR_SET_TIMERSLACK)", "", &[(0, 29)]),
-    option_of_process("pr_set_name", "prctl(PR_SET_NAME)", "", &[(0, 15)]),
-    plain("getrusage", "getrusage", "", libc::SYS_getrusage),
-    plain("prlimit64", "prlimit64", "", libc::SYS_prlimit64),
-    plain("madvise", "madvise", "", libc::SYS_madvise),
-    plain("flock", "flock", "", libc::SYS_flock),
+    optional("capget", "capget", "", libc::SYS_capget, &[]),
+    optional("pr_set_no_new_privs", "prctl(PR_SET_NO_NEW_PRIVS)", "", libc::SYS_prctl, &[(0, 38)]),
+    optional("pr_capbset_drop", "prctl(PR_CAPBSET_DROP)", "", libc::SYS_prctl, &[(0, 24)]),
+    optional("pr_cap_ambient", "prctl(PR_CAP_AMBIENT)", "", libc::SYS_prctl, &[(0, 47)]),
+    optional("pr_set_timerslack", "prctl(PR_SET_TIMERSLACK)", "", libc::SYS_prctl, &[(0, 29)]),
+    optional("pr_set_name", "prctl(PR_SET_NAME)", "", libc::SYS_prctl, &[(0, 15)]),
+    optional("getrusage", "getrusage", "", libc::SYS_getrusage, &[]),
+    optional("prlimit64", "prlimit64", "", libc::SYS_prlimit64, &[]),
+    optional("madvise", "madvise", "", libc::SYS_madvise, &[]),
+    optional("flock", "flock", "", libc::SYS_flock, &[]),
     TCP_INFO,
-    OptionalCall {
-        id: "so_error",
-        call: "getsockopt(SO_ERROR)",
-        consequence: "",
-        number: libc::SYS_getsockopt,
-        arguments: &[(1, 1), (2, 4)],
-    },
+    optional("so_error", "getsockopt(SO_ERROR)", "", libc::SYS_getsockopt, &[(1, 1), (2, 4)]),
 ];
 
 /// What this process was refused so far, and with which error.

@@ -12,15 +12,10 @@ pub use sending::SendingProgram;
 
 use crate::pipe::pipe;
 use crate::process;
-use crate::sleep::sleep;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// Until a program that has no more turns has ended.
-const TO_END: Duration = Duration::from_millis(300);
 
 /// A program that is ready for turns, used by the thread that started it.
 struct TurnTaker {
@@ -103,23 +98,16 @@ impl TurnTaker {
     }
 
     fn ended(&mut self, why: &str) -> io::Error {
-        self.wait();
+        process::ends_soon(self.child.id());
         let how = self.child.try_wait().ok().flatten().map_or(why.to_string(), |status| status.to_string());
         io::Error::other(format!("the program ended while it was needed ({how})"))
-    }
-
-    fn wait(&self) {
-        let until = Instant::now() + TO_END;
-        while !process::has_ended(self.child.id()) && Instant::now() < until {
-            sleep(Duration::from_millis(1));
-        }
     }
 }
 
 impl Drop for TurnTaker {
     fn drop(&mut self) {
         self.turns = None;
-        self.wait();
+        process::ends_soon(self.child.id());
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

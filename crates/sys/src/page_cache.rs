@@ -3,6 +3,7 @@
 //! Sources: posix_fadvise(2), mincore(2), mmap(2).
 
 use super::mapping::{MappedArea, page_bytes};
+use super::status::done;
 pub use rustix::fs::Advice;
 use std::fs::File;
 use std::io;
@@ -24,10 +25,7 @@ pub fn cached_bytes(file: &File, bytes: u64) -> io::Result<u64> {
     // Its memory is never read or written.
     let area = MappedArea::map(length, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?;
     // SAFETY: the range is the mapping above, and `pages` has a byte for each of its pages.
-    let result = unsafe { libc::mincore(area.start.as_ptr().cast(), length, pages.as_mut_ptr().cast()) };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    done(unsafe { libc::mincore(area.start.as_ptr().cast(), length, pages.as_mut_ptr().cast()) })?;
     Ok(pages.iter().filter(|page| **page & 1 == 1).count() as u64 * page as u64)
 }
 

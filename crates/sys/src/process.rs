@@ -3,6 +3,8 @@
 //! Sources: prctl(2), poll(2), kill(2).
 
 use crate::optional::{DIE_WITH_PARENT, OWN_GROUP, by_sandbox};
+use crate::sleep::sleep;
+use crate::status::done;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -17,7 +19,10 @@ use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Within which a process that has nothing more to do ends.
+const TO_END: Duration = Duration::from_millis(300);
 
 /// Asks the kernel to kill this process when the thread that started it ends, whatever it ends of.
 /// Where that is refused, whoever reads from the parent still notices its end.
@@ -49,20 +54,16 @@ pub fn prefer_as_victim() {
 /// From now on no memory of this process becomes huge pages, nor of what it starts (prctl(2), PR_SET_THP_DISABLE).
 pub fn without_huge_pages() -> io::Result<()> {
     // SAFETY: takes numbers only.
-    match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    done(unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) })
 }
 
 /// From now on the calling thread preempts nobody when it is woken (sched(7), SCHED_BATCH).
 pub fn preempt_nobody() -> io::Result<()> {
     // SAFETY: all zeroes are a valid sched_param, which outlives the call.
-    let result = unsafe {
+    done(unsafe {
         let parameters: libc::sched_param = std::mem::zeroed();
         libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    })
 }
 
 /// Is this process stopped: by a signal, or by what traces it (proc_pid_stat(5))?
@@ -141,13 +142,8 @@ pub fn die_with_parent_on_exec(command: &mut Command) {
 
 /// What the command starts keeps this open descriptor, under the same number.
 pub fn inherit_on_exec(command: &mut Command, number: std::os::fd::RawFd) {
-    let keep = move || {
-        // SAFETY: a number and a flag; a descriptor that is not open is an error.
-        if unsafe { libc::fcntl(number, libc::F_SETFD, 0) } == 0 {
-            return Ok(());
-        }
-        Err(std::io::Error::last_os_error())
-    };
+    // SAFETY: a number and a flag; a descriptor that is not open is an error.
+    let keep = move || done(unsafe { libc::fcntl(number, libc::F_SETFD, 0) });
     // SAFETY: between fork and exec only fcntl is called, with numbers.
     unsafe { command.pre_exec(keep) };
 }
@@ -158,9 +154,7 @@ pub fn keep_output_apart() -> io::Result<File> {
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     rustix::fs::fcntl_setfl(io::stderr(), OFlags::NONBLOCK)?;
     // SAFETY: both are open in every process of ours; what is in the buffer of standard output was written with its frame.
-    if unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    done(unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) })?;
     Ok(File::from(output))
 }
 
@@ -201,8 +195,12 @@ pub fn ended_by_signal(child: u32) -> Option<i32> {
     end_of(child)?.terminating_signal()
 }
 
-/// Has a child of ours ended? It is not waited for: its number stays its own.
-pub fn has_ended(child: u32) -> bool {
+/// Does a child of ours end within a moment? It is not reaped: its number stays its own.
+pub fn ends_soon(child: u32) -> bool {
+    let until = Instant::now() + TO_END;
+    while end_of(child).is_none() && Instant::now() < until {
+        sleep(Duration::from_millis(1));
+    }
     end_of(child).is_some()
 }
 
@@ -274,9 +272,7 @@ mod tests {
     /// Ends a child, and waits until it has ended, but not for it.
     fn end_unreaped(child: &mut std::process::Child) {
         child.kill().unwrap();
-        while !has_ended(child.id()) {
-            crate::sleep::sleep(std::time::Duration::from_millis(2));
-        }
+        assert!(ends_soon(child.id()));
     }
 
     #[test]
@@ -307,7 +303,7 @@ mod tests {
     #[test]
     fn the_end_of_a_child_is_seen_before_it_is_reaped() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        assert!(ended_by_signal(child.id()).is_none() && !has_ended(child.id()), "it runs");
+        assert!(ended_by_signal(child.id()).is_none() && !ends_soon(child.id()), "it runs");
         assert!(exists(child.id()));
         end_unreaped(&mut child);
         assert_eq!(ended_by_signal(child.id()), Some(libc::SIGKILL));

@@ -2,6 +2,7 @@
 //!
 //! SIGUSR2, which nothing else here uses. Sources: sigaction(2), tgkill(2), sigprocmask(2), signal-safety(7).
 
+use crate::status::done;
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -34,9 +35,7 @@ pub fn install(handler: usize) -> io::Result<Option<usize>> {
     action.sa_sigaction = HANDLERS[handler] as *const () as libc::sighandler_t;
     let mut before = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: both pointers are to live structures; the handlers only add to an atomic.
-    if unsafe { libc::sigaction(SIGNAL, &raw const action, before.as_mut_ptr()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    done(unsafe { libc::sigaction(SIGNAL, &raw const action, before.as_mut_ptr()) })?;
     // SAFETY: the call succeeded and filled it in.
     let before = unsafe { before.assume_init() }.sa_sigaction;
     Ok(HANDLERS.iter().position(|handler| *handler as *const () as libc::sighandler_t == before))

@@ -4,6 +4,7 @@
 //! Sources: send(2), recv(2), tcp(7), Documentation/networking/msg_zerocopy.rst.
 
 use crate::buffer::Buffer;
+use crate::status::done;
 use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use std::io;
@@ -306,8 +307,7 @@ fn option_of(socket: RawFd, level: libc::c_int, option: libc::c_int) -> io::Resu
 pub(super) unsafe fn option_into<T>(socket: RawFd, level: i32, option: i32, into: &mut T) -> io::Result<()> {
     let mut length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the value is live and `length` is its size.
-    let result = unsafe { libc::getsockopt(socket, level, option, (&raw mut *into).cast(), &mut length) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    done(unsafe { libc::getsockopt(socket, level, option, (&raw mut *into).cast(), &mut length) })
 }
 
 /// Sets an option of SOL_SOCKET that is a number.
@@ -318,18 +318,16 @@ pub fn set_option(socket: RawFd, option: libc::c_int, value: libc::c_int) -> io:
 #[inline]
 pub(super) fn set_option_of(socket: RawFd, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
     // SAFETY: pointer and length are of a live slice, which is only read.
-    let result = unsafe {
+    done(unsafe {
         libc::setsockopt(socket, level, option, value.as_ptr().cast(), value.len() as libc::socklen_t)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    })
 }
 
 /// Bytes that were sent and not yet acknowledged, and those not yet sent (SIOCOUTQ).
 pub fn unacknowledged(socket: RawFd) -> io::Result<u64> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the request writes one int, which is live. TIOCOUTQ is SIOCOUTQ.
-    let result = unsafe { libc::ioctl(socket, libc::TIOCOUTQ, &raw mut bytes) };
-    if result == 0 { Ok(bytes as u64) } else { Err(io::Error::last_os_error()) }
+    done(unsafe { libc::ioctl(socket, libc::TIOCOUTQ, &raw mut bytes) }).map(|()| bytes as u64)
 }
 
 /// Bytes that were handed over to be sent on this connection; `None` where they keep changing. The handshake may count as one.
@@ -357,9 +355,7 @@ pub fn taken(socket: RawFd) -> io::Result<Option<TakenBytes>> {
     const ESTABLISHED: u8 = 1;
     let mut queued: libc::c_int = 0;
     // SAFETY: the request writes one int, which is live.
-    if unsafe { libc::ioctl(socket, libc::FIONREAD, &raw mut queued) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    done(unsafe { libc::ioctl(socket, libc::FIONREAD, &raw mut queued) })?;
     let info = info(socket)?;
     let closed = info.tcpi_state != ESTABLISHED;
     // The end of the stream has a sequence number, and counts as a byte.

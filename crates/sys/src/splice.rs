@@ -33,6 +33,13 @@ impl Pipe {
         Ok(Pipe { reader, writer })
     }
 
+    /// Of so many bytes, or of what the kernel gives where this user may have no more.
+    pub fn sized_if_allowed(bytes: usize) -> io::Result<Pipe> {
+        let (reader, writer) = pipe()?;
+        let _ = fcntl_setpipe_size(&writer, bytes);
+        Ok(Pipe { reader, writer })
+    }
+
     /// What the kernel made of the size.
     pub fn bytes(&self) -> io::Result<usize> {
         Ok(fcntl_getpipe_size(&self.writer)?)
@@ -44,14 +51,20 @@ impl Pipe {
         splice(file.as_raw_fd(), offset, self.writer.as_raw_fd(), bytes, MOVE | NONBLOCK)
     }
 
-    /// Moves `bytes` that are in the pipe to a socket; returns the number of calls.
+    /// Moves up to `bytes` that a socket has received into the pipe; 0 means that the peer closed the stream.
+    #[inline]
+    pub fn fill_from(&self, socket: RawFd, bytes: usize) -> io::Result<usize> {
+        splice(socket, std::ptr::null_mut(), self.writer.as_raw_fd(), bytes, MOVE)
+    }
+
+    /// Moves `bytes` that are in the pipe to a socket or file; returns the number of calls.
     #[inline]
     pub fn drain_all(&self, socket: RawFd, mut bytes: usize, flags: libc::c_uint) -> io::Result<u64> {
         let mut calls = 0;
         while bytes > 0 {
             calls += 1;
             match splice(self.reader.as_raw_fd(), std::ptr::null_mut(), socket, bytes, flags)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                0 => return Err(nothing_taken()),
                 moved => bytes -= moved,
             }
         }
@@ -60,13 +73,7 @@ impl Pipe {
 }
 
 #[inline]
-pub(super) fn splice(
-    from: RawFd,
-    offset: *mut i64,
-    to: RawFd,
-    bytes: usize,
-    flags: libc::c_uint,
-) -> io::Result<usize> {
+fn splice(from: RawFd, offset: *mut i64, to: RawFd, bytes: usize, flags: libc::c_uint) -> io::Result<usize> {
     loop {
         // SAFETY: `offset` is null or comes from a live reference of the caller's; the rest is numbers.
         let moved = unsafe { libc::splice(from, offset, to, std::ptr::null_mut(), bytes, flags) };
@@ -91,6 +98,10 @@ pub fn send_file(socket: RawFd, file: &File, bytes: u64) -> io::Result<u64> {
         }
     }
     Ok(calls)
+}
+
+fn nothing_taken() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "nothing was taken of what a pipe holds")
 }
 
 /// A file that ends before its time: somebody truncated it.

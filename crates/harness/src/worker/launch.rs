@@ -4,18 +4,14 @@ use super::path::WorkerPlace;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use syscost_host::remote::FarWorker;
 use syscost_measure::worker::protocol::{self, Deadline, FromWorker, Patient, ToWorker};
-use syscost_sys::sleep::sleep;
 use syscost_sys::{process, program};
 
 /// The hidden subcommand that makes this binary a worker.
 pub const WORKER_SUBCOMMAND: &str = "worker";
 
-/// How long a worker that has nothing more to say may take to end.
-const TO_END: Duration = Duration::from_millis(300);
-const LOOK: Duration = Duration::from_millis(5);
 /// Of what a worker says on standard error: a record keeps it.
 const LONGEST_WORDS: usize = 2048;
 
@@ -150,12 +146,7 @@ impl Near {
     /// The status with which it ended of itself, within a moment. What it started goes with it, as long as the
     /// group's number is surely its own: after this no process of the group is left.
     fn end(&mut self) -> Option<ExitStatus> {
-        let until = Instant::now() + TO_END;
-        let mut ended = self.reaped || process::has_ended(self.child.id());
-        while !ended && Instant::now() < until {
-            sleep(LOOK);
-            ended = process::has_ended(self.child.id());
-        }
+        let ended = self.reaped || process::ends_soon(self.child.id());
         if !self.reaped {
             self.signal = self.killed_by();
             process::kill_group(self.child.id());
