@@ -22,8 +22,9 @@ pub fn resume(options: &RunOptions, began: Moment) -> Result<(RunDir, Run)> {
     let now = fingerprint::facts();
     same_machine(&run.record, &now)?;
     let hosts = planned_hosts(&run.record.plan);
-    own_hosts(dir.directory(), &hosts, place::is_ours)?;
-    same_objects(dir.directory(), &run.record.spec.own, place::is_ours)?;
+    let objects = &run.record.spec.own;
+    own_directory(dir.directory(), &hosts, objects, place::is_ours)?;
+    objects.iter().try_for_each(|object| object.is_unchanged().map_err(|why| anyhow!(why)))?;
     rsh::set(run.record.spec.rsh.as_deref());
     hosts.into_iter().try_for_each(consent::to_path).map_err(consent::refused)?;
     sweep(&run.record.plan);
@@ -63,33 +64,22 @@ fn planned_hosts(plan: &Plan) -> BTreeSet<&str> {
     plan.cases.iter().filter_map(|case| another_host(&case.point)).collect()
 }
 
-/// The user's own code as it was, and of a directory of the user's own: another one's would have us run what it names.
-fn same_objects(dir: &OpenDirectory, objects: &[OwnObject], is_own: impl Fn(u32) -> bool) -> Result<()> {
-    if objects.is_empty() {
-        return Ok(());
-    }
-    if let Some(owner) = dir.stranger(is_own).context("cannot see whose the run's directory is")? {
-        bail!(
-            "the run's directory belongs to another user (id {owner}), and to continue it would run code of {}; if that is what \
-             you want, make it yours: cp -r {} OWN_DIR; syscost run --resume OWN_DIR",
-            objects[0].path,
-            dir.path().display()
-        );
-    }
-    objects.iter().try_for_each(|object| object.is_unchanged().map_err(|why| anyhow!(why)))
-}
-
-/// A directory of somebody else's does not decide which host we log in to, with our keys.
-fn own_hosts(dir: &OpenDirectory, hosts: &BTreeSet<&str>, is_own: impl Fn(u32) -> bool) -> Result<()> {
-    if hosts.is_empty() {
-        return Ok(());
-    }
+/// A directory of somebody else's decides neither which host we log in to, with our keys, nor what code we run.
+fn own_directory(
+    dir: &OpenDirectory,
+    hosts: &BTreeSet<&str>,
+    objects: &[OwnObject],
+    is_own: impl Fn(u32) -> bool,
+) -> Result<()> {
+    let hosts = hosts.iter().copied().collect::<Vec<_>>().join(", ");
+    let logs_in = (!hosts.is_empty()).then(|| format!("log in to {hosts}"));
+    let runs = objects.first().map(|object| format!("run code of {}", object.path));
+    let Some(what) = logs_in.or(runs) else { return Ok(()) };
     match dir.stranger(is_own).context("cannot see whose the run's directory is")? {
         None => Ok(()),
         Some(owner) => bail!(
-            "the run's directory belongs to another user (id {owner}), and to continue it would log in to {}; if that \
-             is what you want, make it yours: cp -r {} OWN_DIR; syscost run --resume OWN_DIR",
-            hosts.iter().copied().collect::<Vec<_>>().join(", "),
+            "the run's directory belongs to another user (id {owner}), and to continue it would {what}; if that is what \
+             you want, make it yours: cp -r {} OWN_DIR; syscost run --resume OWN_DIR",
             dir.path().display()
         ),
     }
@@ -156,7 +146,7 @@ mod tests {
             let options = options(&scratch.path().join(name), path);
             let (dir, run) = create(&options, Moment::now()).unwrap();
             let plan = &run.record.plan;
-            own_hosts(dir.directory(), &planned_hosts(plan), |user| user == own)
+            own_directory(dir.directory(), &planned_hosts(plan), &[], |user| user == own)
                 .map_err(|error| error.to_string())
         };
         let me = scratch.path().metadata().unwrap().uid();
