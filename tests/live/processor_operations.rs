@@ -10,7 +10,7 @@ use std::process::Command;
 use syscost_core::axis::{Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::topology::Topology;
-use syscost_measure::probe::prediction::{Found, Inputs, Known, PredictedCost, RowRef};
+use syscost_measure::probe::prediction::{Input, Inputs, Known, PredictedCost, RowRef};
 use syscost_measure::probe::{self, Probe};
 use syscost_sys::affinity;
 
@@ -167,18 +167,18 @@ fn the_disassembly_of_a_call_loop_holds_its_call() {
 struct Everything;
 
 impl Known for Everything {
-    fn fact(&self, id: &str) -> Option<Found> {
+    fn fact(&self, id: &str) -> Option<Input> {
         let value = if id.ends_with("hertz") { 3.1e9 } else { 4096.0 };
-        Some(Found { value, unit: Unit::Hertz, source: id.into(), case: None })
+        Some(Input::new(id, value, Unit::Hertz, id))
     }
 
     fn says(&self, _: &str) -> Option<String> {
         Some("AuthenticAMD family 23 model 49".into())
     }
 
-    fn row(&self, row: &RowRef) -> Option<Found> {
+    fn row(&self, row: &RowRef) -> Option<Input> {
         let value = 100.0 + format!("{row:?}").bytes().map(f64::from).sum::<f64>() / 97.0;
-        Some(Found { value, unit: Unit::Nanoseconds, source: "a test".into(), case: None })
+        Some(Input::new("", value, Unit::Nanoseconds, "a test"))
     }
 }
 
@@ -242,13 +242,13 @@ fn no_row_predicts_itself() {
         for point in points(probe) {
             struct Watch<'a>(&'a str, &'a Point);
             impl Known for Watch<'_> {
-                fn fact(&self, id: &str) -> Option<Found> {
+                fn fact(&self, id: &str) -> Option<Input> {
                     Everything.fact(id)
                 }
                 fn says(&self, id: &str) -> Option<String> {
                     Everything.says(id)
                 }
-                fn row(&self, row: &RowRef) -> Option<Found> {
+                fn row(&self, row: &RowRef) -> Option<Input> {
                     assert!(!row.means(self.0, self.1), "{} {} asks for itself", self.0, self.1);
                     Everything.row(row)
                 }
@@ -265,13 +265,13 @@ fn every_row_that_is_asked_for_is_measured() {
         for point in points(probe) {
             struct Keep(std::cell::RefCell<Vec<RowRef>>);
             impl Known for Keep {
-                fn fact(&self, id: &str) -> Option<Found> {
+                fn fact(&self, id: &str) -> Option<Input> {
                     Everything.fact(id)
                 }
                 fn says(&self, id: &str) -> Option<String> {
                     Everything.says(id)
                 }
-                fn row(&self, row: &RowRef) -> Option<Found> {
+                fn row(&self, row: &RowRef) -> Option<Input> {
                     self.0.borrow_mut().push(row.clone());
                     Everything.row(row)
                 }

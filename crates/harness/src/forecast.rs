@@ -15,7 +15,7 @@ use syscost_core::units::Unit;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::Run;
 use syscost_host::Fact;
-use syscost_measure::probe::prediction::{Found, Inputs, Known, PredictedCost, Prediction, RowRef};
+use syscost_measure::probe::prediction::{Input, Inputs, Known, PredictedCost, Prediction, RowRef};
 use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
 use syscost_measure::probe::transfer::forecast::{self as transfer_line, OtherSize};
 use syscost_measure::probe::transfer::{Transfer, far};
@@ -92,16 +92,15 @@ struct AskedRows<'a> {
 }
 
 impl Known for AskedRows<'_> {
-    fn fact(&self, id: &str) -> Option<Found> {
-        found_among(self.facts, id)
-            .or_else(|| Some(Found { value: 1.0, unit: Unit::Count, source: String::new(), case: None }))
+    fn fact(&self, id: &str) -> Option<Input> {
+        found_among(self.facts, id).or_else(|| Some(Input::new(id, 1.0, Unit::Count, "")))
     }
 
     fn says(&self, id: &str) -> Option<String> {
         text_among(self.facts, id)
     }
 
-    fn row(&self, row: &RowRef) -> Option<Found> {
+    fn row(&self, row: &RowRef) -> Option<Input> {
         self.rows.borrow_mut().push(row.clone());
         self.fact("")
     }
@@ -113,7 +112,7 @@ struct SoFar<'r> {
 }
 
 impl Known for SoFar<'_> {
-    fn fact(&self, id: &str) -> Option<Found> {
+    fn fact(&self, id: &str) -> Option<Input> {
         found_among(&self.run.record.host, id)
     }
 
@@ -121,14 +120,14 @@ impl Known for SoFar<'_> {
         text_among(&self.run.record.host, id)
     }
 
-    fn row(&self, row: &RowRef) -> Option<Found> {
+    fn row(&self, row: &RowRef) -> Option<Input> {
         self.figure(find(&self.run.record.plan, row)?, row.metric)
     }
 }
 
 impl SoFar<'_> {
     /// The median of a case's rounds so far.
-    fn figure(&self, case: &Case, metric: &str) -> Option<Found> {
+    fn figure(&self, case: &Case, metric: &str) -> Option<Input> {
         let metrics = probe::find(&case.probe)?.metrics();
         let metric = metrics.iter().find(|m| m.id == metric)?;
         let mut rounds: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
@@ -146,19 +145,15 @@ impl SoFar<'_> {
         if gross.and_then(median).is_some_and(|gross| value < cost::resolution(gross)) {
             return None;
         }
-        Some(Found {
-            value,
-            unit: metric.unit,
-            source: format!("{} of case {} so far: {} {}", metric.id, case.index, case.probe, case.point),
-            case: Some(case.index),
-        })
+        let source = format!("{} of case {} so far: {} {}", metric.id, case.index, case.probe, case.point);
+        Some(Input { case: Some(case.index), ..Input::new("", value, metric.unit, source) })
     }
 
     /// What a message of the case costs between the other sizes; `None`: one of them was not measured.
     fn on_the_line(&self, case: &Case, ends: [usize; 2]) -> Option<PredictedCost> {
         let end = |index: usize| {
             let case = self.run.case(index)?;
-            let ns = self.figure(case, transfer_line::METRIC)?.value;
+            let ns = self.figure(case, transfer_line::METRIC)?.value?;
             Some(OtherSize { case: index, bytes: case.point.int(MESSAGE_BYTES)?, ns })
         };
         let ends = [end(ends[0])?, end(ends[1])?];
@@ -166,10 +161,10 @@ impl SoFar<'_> {
     }
 }
 
-fn found_among(facts: &[Fact], id: &str) -> Option<Found> {
+fn found_among(facts: &[Fact], id: &str) -> Option<Input> {
     let Fact { value, source, .. } = facts.iter().find(|fact| fact.id == id)?;
     let value = value.as_ref()?.parse().ok()?;
-    Some(Found { value, unit: unit_of(id), source: format!("{id} ({source})"), case: None })
+    Some(Input::new(id, value, unit_of(id), format!("{id} ({source})")))
 }
 
 fn text_among(facts: &[Fact], id: &str) -> Option<String> {
@@ -270,7 +265,7 @@ mod tests {
             let mut errors = Vec::new();
             for case in beside.keys().filter_map(|index| run.case(*index)) {
                 let measured =
-                    SoFar { run: &run }.figure(case, transfer_line::METRIC).map(|found| found.value);
+                    SoFar { run: &run }.figure(case, transfer_line::METRIC).and_then(|found| found.value);
                 // Its own samples are never asked for.
                 let forecast = predict(&first, case, &beside, 1).and_then(|forecast| forecast.cost.predicted);
                 let Some((forecast, measured)) = forecast.zip(measured) else { continue };

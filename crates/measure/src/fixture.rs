@@ -1,6 +1,6 @@
 //! A machine made of files, one whose rows cost what a test says, and a round that has begun.
 
-use crate::probe::prediction::{Found, Known, RowRef};
+use crate::probe::prediction::{Input, Known, RowRef};
 use crate::probe::{Channel, Probe, RoleReport, Task};
 use std::fs;
 use std::sync::mpsc;
@@ -35,18 +35,17 @@ impl Costs {
 }
 
 impl Known for Costs {
-    fn fact(&self, id: &str) -> Option<Found> {
-        let found = || Found { value: 1e9, unit: Unit::Hertz, source: "a test".into(), case: None };
-        (id == "core_hertz").then(found)
+    fn fact(&self, id: &str) -> Option<Input> {
+        (id == "core_hertz").then(|| Input::new(id, 1e9, Unit::Hertz, "a test"))
     }
 
     fn says(&self, _: &str) -> Option<String> {
         None
     }
 
-    fn row(&self, row: &RowRef) -> Option<Found> {
+    fn row(&self, row: &RowRef) -> Option<Input> {
         let (_, value) = self.0.iter().find(|(probe, _)| *probe == row.probe)?;
-        Some(Found { value: *value, unit: Unit::Nanoseconds, source: "a test".into(), case: None })
+        Some(Input::new("", *value, Unit::Nanoseconds, "a test"))
     }
 }
 

@@ -26,6 +26,13 @@ pub struct Input {
     pub case: Option<usize>,
 }
 
+impl Input {
+    /// Of no case.
+    pub fn new(name: &str, value: f64, unit: Unit, source: impl Into<String>) -> Input {
+        Input { name: name.into(), value: Some(value), unit, source: source.into(), case: None }
+    }
+}
+
 /// What theory says a case costs, in the unit of its headline metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PredictedCost {
@@ -73,25 +80,16 @@ impl RowRef {
     }
 }
 
-/// A number that the harness found for a prediction.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    pub value: f64,
-    pub unit: Unit,
-    pub source: String,
-    pub case: Option<usize>,
-}
-
-/// What is known so far in a run. The harness implements it.
+/// What is known so far in a run; each input is named by who asks for it. The harness implements it.
 pub trait Known {
     /// A fact of the machine that is a number, by its id (`cache_l1d_bytes`, `cpu_max_hertz`).
-    fn fact(&self, id: &str) -> Option<Found>;
+    fn fact(&self, id: &str) -> Option<Input>;
 
     /// A fact that is a text.
     fn says(&self, id: &str) -> Option<String>;
 
     /// What other rows measured so far.
-    fn row(&self, row: &RowRef) -> Option<Found>;
+    fn row(&self, row: &RowRef) -> Option<Input>;
 }
 
 /// Looks inputs up and keeps what was asked, found or not. Ask for every input before using one:
@@ -99,12 +97,11 @@ pub trait Known {
 pub struct Inputs<'a> {
     known: &'a dyn Known,
     asked: Vec<Input>,
-    rows: Vec<RowRef>,
 }
 
 impl<'a> Inputs<'a> {
     pub fn new(known: &'a dyn Known) -> Inputs<'a> {
-        Inputs { known, asked: Vec::new(), rows: Vec::new() }
+        Inputs { known, asked: Vec::new() }
     }
 
     /// A number among the machine's facts.
@@ -120,20 +117,12 @@ impl<'a> Inputs<'a> {
             let coordinates: Vec<String> = row.coordinates.iter().map(|(a, v)| format!("{a}={v}")).collect();
             format!("{} of {} {}", row.metric, row.probe, coordinates.join(" "))
         };
-        let value = self.note(name, found, Unit::Nanoseconds, source);
-        self.rows.push(row);
-        value
+        self.note(name, found, Unit::Nanoseconds, source)
     }
 
     /// A number from a document, which `source` names.
     pub fn constant(&mut self, name: &str, value: f64, unit: Unit, source: &str) -> f64 {
-        self.asked.push(Input {
-            name: name.into(),
-            value: Some(value),
-            unit,
-            source: source.into(),
-            case: None,
-        });
+        self.asked.push(Input::new(name, value, unit, source));
         value
     }
 
@@ -141,12 +130,7 @@ impl<'a> Inputs<'a> {
     pub fn guided(&mut self, name: &str, unit: Unit, figures: &[(Guide, f64)]) -> Option<f64> {
         let here = self.known.says(PROCESSOR);
         let own = figures.iter().find(|(guide, _)| here.as_deref().is_some_and(|here| guide.is_of(here)));
-        let found = own.map(|(guide, value)| Found {
-            value: *value,
-            unit,
-            source: guide.document.into(),
-            case: None,
-        });
+        let found = own.map(|(guide, value)| Input::new(name, *value, unit, guide.document));
         let source = || {
             let known: Vec<&str> = figures.iter().map(|(guide, _)| guide.document).collect();
             let here = here.as_deref().unwrap_or("a processor that does not say what it is");
@@ -158,18 +142,19 @@ impl<'a> Inputs<'a> {
     fn note(
         &mut self,
         name: &str,
-        found: Option<Found>,
+        found: Option<Input>,
         unit: Unit,
         source: impl Fn() -> String,
     ) -> Option<f64> {
-        let input = match found {
-            Some(Found { value, unit, source, case }) => {
-                Input { name: name.into(), value: Some(value), unit, source, case }
-            }
-            None => Input { name: name.into(), value: None, unit, source: source(), case: None },
-        };
+        let input = found.unwrap_or_else(|| Input {
+            name: String::new(),
+            value: None,
+            unit,
+            source: source(),
+            case: None,
+        });
         let value = input.value;
-        self.asked.push(input);
+        self.asked.push(Input { name: name.into(), ..input });
         value
     }
 
@@ -181,15 +166,8 @@ impl<'a> Inputs<'a> {
         source: &str,
         make: impl FnOnce(&mut Inputs<'a>) -> f64,
     ) -> f64 {
-        let mut inner = Inputs::new(self.known);
-        let value = make(&mut inner);
-        self.rows.extend(inner.rows);
+        let value = make(&mut Inputs::new(self.known));
         self.constant(name, value, unit, source)
-    }
-
-    /// The rows asked for so far.
-    pub fn rows(&self) -> &[RowRef] {
-        &self.rows
     }
 
     /// What a formula over the inputs asked for so far gives, in nanoseconds: a rate counts as so much a nanosecond.
@@ -257,14 +235,13 @@ mod tests {
 
     struct OneFact;
     impl Known for OneFact {
-        fn fact(&self, id: &str) -> Option<Found> {
-            let found = || Found { value: 2e9, unit: Unit::Hertz, source: "a test".into(), case: None };
-            (id == "hertz").then(found)
+        fn fact(&self, id: &str) -> Option<Input> {
+            (id == "hertz").then(|| Input::new(id, 2e9, Unit::Hertz, "a test"))
         }
         fn says(&self, id: &str) -> Option<String> {
             (id == PROCESSOR).then(|| "GenuineIntel family 6 model 85".into())
         }
-        fn row(&self, _: &RowRef) -> Option<Found> {
+        fn row(&self, _: &RowRef) -> Option<Input> {
             None
         }
     }

@@ -281,7 +281,7 @@ fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::prediction::{Found, Known};
+    use crate::probe::prediction::{Input, Known};
     use crate::probe::{Channel, Probe, Task, Timing};
     use anyhow::anyhow;
 
@@ -340,20 +340,20 @@ mod tests {
     struct Core(&'static str);
 
     impl Known for Core {
-        fn fact(&self, id: &str) -> Option<Found> {
+        fn fact(&self, id: &str) -> Option<Input> {
             let facts = [
                 ("cache_l1d_bytes", 32768.0, Unit::Bytes),
                 ("cache_l2_bytes", 1048576.0, Unit::Bytes),
                 ("core_hertz", 1e9, Unit::Hertz),
             ];
             let (_, value, unit) = *facts.iter().find(|fact| fact.0 == id)?;
-            Some(Found { value, unit, source: "a test".into(), case: None })
+            Some(Input::new(id, value, unit, "a test"))
         }
         fn says(&self, _: &str) -> Option<String> {
             Some(self.0.into())
         }
-        fn row(&self, _: &RowRef) -> Option<Found> {
-            Some(Found { value: 1e9, unit: Unit::BytesPerSecond, source: "a test".into(), case: None })
+        fn row(&self, _: &RowRef) -> Option<Input> {
+            Some(Input::new("", 1e9, Unit::BytesPerSecond, "a test"))
         }
     }
 

@@ -103,7 +103,7 @@ pub fn between(bytes: u64, inputs: &mut Inputs<'_>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::prediction::{Found, Known, RowRef};
+    use crate::probe::prediction::{Input, Known, RowRef};
 
     const MIB: u64 = 1 << 20;
 
@@ -111,20 +111,15 @@ mod tests {
     struct Machine;
 
     impl Known for Machine {
-        fn fact(&self, id: &str) -> Option<Found> {
+        fn fact(&self, id: &str) -> Option<Input> {
             let known = [("cache_l1d_bytes", 15), ("cache_l2_bytes", 20), ("cache_l3_bytes", 25)];
             let (_, power) = known.iter().find(|(known, _)| *known == id)?;
-            Some(Found {
-                value: f64::from(1u32 << power),
-                unit: Unit::Bytes,
-                source: "a test".into(),
-                case: None,
-            })
+            Some(Input::new(id, f64::from(1u32 << power), Unit::Bytes, "a test"))
         }
         fn says(&self, _: &str) -> Option<String> {
             None
         }
-        fn row(&self, row: &RowRef) -> Option<Found> {
+        fn row(&self, row: &RowRef) -> Option<Input> {
             let costs = [
                 (IN_L1, 1.0),
                 (IN_HALF_L2, 4.0),
@@ -134,7 +129,7 @@ mod tests {
                 (MEMORY, 100.0),
             ];
             let (_, cost) = costs.iter().find(|(part, _)| *row == primitive::cost_of(part))?;
-            Some(Found { value: *cost, unit: Unit::Nanoseconds, source: "a test".into(), case: None })
+            Some(Input::new("", *cost, Unit::Nanoseconds, "a test"))
         }
     }
 

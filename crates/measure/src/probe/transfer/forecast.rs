@@ -19,20 +19,11 @@ pub struct OtherSize {
 
 /// Of a message of so many bytes, between the two.
 pub fn forecast(bytes: u64, [smaller, larger]: [OtherSize; 2]) -> PredictedCost {
-    let cost = |name: &str, of: OtherSize| Input {
-        name: name.into(),
-        value: Some(of.ns),
-        unit: Unit::Nanoseconds,
-        source: format!("{METRIC} of case {} so far", of.case),
-        case: Some(of.case),
+    let cost = |name: &str, of: OtherSize| {
+        let source = format!("{METRIC} of case {} so far", of.case);
+        Input { case: Some(of.case), ..Input::new(name, of.ns, Unit::Nanoseconds, source) }
     };
-    let size = |name: &str, bytes: u64, source: &str| Input {
-        name: name.into(),
-        value: Some(bytes as f64),
-        unit: Unit::Bytes,
-        source: source.into(),
-        case: None,
-    };
+    let size = |name: &str, bytes: u64, source: &str| Input::new(name, bytes as f64, Unit::Bytes, source);
     let inputs = vec![
         cost("smaller", smaller),
         cost("larger", larger),
