@@ -8,33 +8,19 @@
 pub mod ends;
 mod wire;
 
-use super::operation::{PlayedRound, SystemOperation};
+use super::operation::{OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::row::Row;
 use super::{OtherWay, Window, primitive};
 use crate::probe::transfer::axes::PLACEMENT;
-use anyhow::{Context, Result};
-use ends::{SwitchReport, run};
+use anyhow::Result;
+use ends::run;
 use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_host::topology::Placement;
 
 const BETWEEN: NameAxis = NameAxis::new("between");
 const TOKEN: NameAxis = NameAxis::new("token");
-
-type SwitchRun = fn(&mut PlayedRound<'_>, bool) -> Result<SwitchReport<Vec<Window>>>;
-
-/// How the token is passed.
-struct By {
-    id: &'static str,
-    run: SwitchRun,
-}
-
-const BY: &[By] = &[
-    By { id: "pipe", run: run::<wire::Pipes> },
-    By { id: "eventfd", run: run::<wire::Eventfds> },
-    By { id: "futex", run: run::<wire::Futexes> },
-];
 
 /// The row of a switch, as an input of other rows' predictions: between a `process` or `thread` and
 /// another, on the `same` CPU or `different` ones, by `pipe`, `eventfd` or `futex`.
@@ -62,7 +48,15 @@ pub static CONTEXT_SWITCH: SystemOperation = SystemOperation {
     axes,
     // A wake-up of another core takes tens of microseconds: enough of them for a median.
     timing: Some(|_, base| base.stretched(2)),
-    measure: Some(measure),
+    // How the token is passed.
+    variants: (
+        TOKEN,
+        &[
+            OperationRow::new("pipe", "", by::<wire::Pipes>),
+            OperationRow::new("eventfd", "", by::<wire::Eventfds>),
+            OperationRow::new("futex", "", by::<wire::Futexes>),
+        ],
+    ),
     row: Some(row),
     predict: Some(predict),
     other_ways: &[
@@ -85,17 +79,15 @@ fn axes() -> Vec<Axis> {
             .help("both ends on one CPU, or on different cores")
             .quick_on(Names(&["same"])),
         TOKEN
-            .names(|| BY.iter().map(|by| by.id).collect())
+            .names(|| CONTEXT_SWITCH.names())
             .help("what the token between both ends is passed by")
             .quick_on(Names(&["pipe"])),
     ]
 }
 
-fn measure(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
-    let by = BY.iter().find(|by| Some(by.id) == round.point().text(TOKEN));
-    let by = by.with_context(|| format!("no token at {}", round.point()))?;
+fn by<W: wire::Wire>(round: &mut PlayedRound<'_>) -> Result<Vec<Window>> {
     let processes = round.point().text(BETWEEN) == Some("process");
-    let told = (by.run)(round, processes)?;
+    let told = run::<W>(round, processes)?;
     round.facts = told.facts;
     Ok(told.result)
 }
