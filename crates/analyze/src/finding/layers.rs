@@ -24,7 +24,7 @@ use syscost_measure::mechanism::{CONNECTIONS, THREADS};
 use syscost_measure::probe::network::LOOPBACK;
 use syscost_measure::probe::transfer::available::VETH;
 use syscost_measure::probe::transfer::axes::{COMMON, PATH};
-use syscost_measure::probe::{Alternatives, Probe, transfer};
+use syscost_measure::probe::{Probe, transfer};
 
 pub struct Layers;
 

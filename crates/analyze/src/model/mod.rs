@@ -26,7 +26,7 @@ use syscost_measure::probe::prediction::Prediction;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{CONGESTION_CONTROL, RECEIVER};
 use syscost_measure::probe::transfer::{far, forecast};
-use syscost_measure::probe::{Alternatives, Probe, own_code};
+use syscost_measure::probe::{Probe, own_code};
 
 /// Whose CPU time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,10 @@
-//! What some probes have beside [`Probe`]: each extension is named in [`ProbeAbout`](super::ProbeAbout) by those
-//! that have it, and [`dyn Probe`](Probe) answers for all.
+//! What some probes have beside what all have: other ways, copies that are counted, prices; and what is asked of any.
 
 use super::Probe;
 use super::prediction::RowRef;
 use std::collections::BTreeMap;
-use syscost_core::axis::{Point, Value};
+use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Quantity};
-use syscost_host::Unavailable;
 
 /// Another value of an axis, by which whoever pays for a row gets the same work done.
 #[derive(Clone, Copy, Debug)]
@@ -16,90 +14,6 @@ pub struct OtherWay {
     pub to: &'static str,
     /// What to use instead: `posix_spawn(3)`.
     pub how: &'static str,
-}
-
-/// Axes that do not exist at every point, or whose default hangs on the point or the machine.
-pub trait AxisRules: Sync {
-    /// Does this axis exist at this point? (A reap batch only where something is reaped.) The
-    /// point holds the axes before it in `axes()` order. Asked once per combination of names, switches and
-    /// texts: sizes and counts cannot decide it.
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        let _ = (axis, point);
-        true
-    }
-
-    /// Does [`Probe::available`] look at this size or count too? The point holds the axes before it.
-    fn decides(&self, axis: &str, point: &Point) -> bool {
-        let _ = (axis, point);
-        false
-    }
-
-    /// The value that this axis has at this point whatever was asked for, because another coordinate says it, and what
-    /// to do where somebody named one. The point holds the axes before it; asked as seldom as [`AxisRules::applies`].
-    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
-        let _ = (axis, point);
-        None
-    }
-
-    /// What to measure instead of this default value where the machine cannot do it, and why.
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        let _ = (axis, value);
-        None
-    }
-
-    /// The value that this axis takes at this point when nobody named one, where that is not the axis's
-    /// own default: something on the point needs it. The point holds the axes before it; asked as seldom as
-    /// [`AxisRules::applies`].
-    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
-        let _ = (axis, point);
-        None
-    }
-
-    /// Why it takes that value, where a host refuses the default: that is told.
-    fn refusal(&self, axis: &str, point: &Point) -> Option<Unavailable> {
-        let _ = (axis, point);
-        None
-    }
-}
-
-/// Cases that are compared with one another, so that some are measured twice (A/A).
-pub trait Alternatives: Sync {
-    /// Does whoever does this choose the axis's value (a mechanism, how many messages a call takes),
-    /// rather than have it given (a message size, a path)? Ways of doing one thing differ in such axes only.
-    fn chosen(&self, axis: &str) -> bool {
-        let _ = axis;
-        false
-    }
-
-    /// Is the whole work done at this point? What leaves a part out (a receiver that never sees the
-    /// bytes) is an upper bound: it is measured, and never advised.
-    fn whole(&self, point: &Point) -> bool {
-        let _ = point;
-        true
-    }
-
-    /// May it be advised to whoever asks? What does another work is held beside the ways, and compared with them.
-    fn advised(&self, point: &Point) -> bool {
-        let _ = point;
-        true
-    }
-
-    /// Can one pair of workers play this case in turns with others (see [`BlockTask`](super::BlockTask))?
-    fn takes_turns(&self, point: &Point) -> bool {
-        let _ = point;
-        false
-    }
-
-    /// Does this way do nothing beside what all of them do? Others are held against it.
-    fn is_control(&self, point: &Point) -> bool {
-        let _ = point;
-        false
-    }
-
-    /// How copies of its cases are counted; `None`: it moves no data over TCP, or none that is audited.
-    fn copies(&self) -> Option<&'static dyn Copies> {
-        None
-    }
 }
 
 /// What the cases of a probe are prices of: accounts of a transfer are made of them.
@@ -171,36 +85,9 @@ impl dyn Probe + '_ {
         self.figures().decisive
     }
 
-    pub fn applies(&self, axis: &str, point: &Point) -> bool {
-        self.about().axis_rules.is_none_or(|rules| rules.applies(axis, point))
-    }
-
-    pub fn decides(&self, axis: &str, point: &Point) -> bool {
-        self.about().axis_rules.is_some_and(|rules| rules.decides(axis, point))
-    }
-
-    pub fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
-        self.about().axis_rules?.settled(axis, point)
-    }
-
-    pub fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        self.about().axis_rules?.substitute(axis, value)
-    }
-
-    pub fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
-        self.about().axis_rules?.wants(axis, point)
-    }
-
-    pub fn refusal(&self, axis: &str, point: &Point) -> Option<Unavailable> {
-        self.about().axis_rules?.refusal(axis, point)
-    }
-
+    /// Are its cases compared with one another, so that some are measured twice (A/A)?
     pub fn compared(&self) -> bool {
-        self.about().alternatives.is_some()
-    }
-
-    pub fn chosen(&self, axis: &str) -> bool {
-        self.about().alternatives.is_some_and(|alternatives| alternatives.chosen(axis))
+        self.about().compared
     }
 
     /// The coordinates that are chosen, or those that are given.
@@ -208,25 +95,5 @@ impl dyn Probe + '_ {
         let mut part = point.clone();
         part.retain(|axis| self.chosen(axis) == chosen);
         part
-    }
-
-    pub fn whole(&self, point: &Point) -> bool {
-        self.about().alternatives.is_none_or(|alternatives| alternatives.whole(point))
-    }
-
-    pub fn advised(&self, point: &Point) -> bool {
-        self.about().alternatives.is_none_or(|alternatives| alternatives.advised(point))
-    }
-
-    pub fn takes_turns(&self, point: &Point) -> bool {
-        self.about().alternatives.is_some_and(|alternatives| alternatives.takes_turns(point))
-    }
-
-    pub fn is_control(&self, point: &Point) -> bool {
-        self.about().alternatives.is_some_and(|alternatives| alternatives.is_control(point))
-    }
-
-    pub fn copies(&self) -> Option<&'static dyn Copies> {
-        self.about().alternatives?.copies()
     }
 }

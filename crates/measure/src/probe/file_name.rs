@@ -4,7 +4,7 @@
 //! unlink(2), fsync(2), path_resolution(7), cachestat(2); McVoy and Staelin, "lmbench" (1996), lat_syscall and lat_fs.
 
 use super::named_file::{FILE_BYTES, MADE, NamedFile};
-use super::operation::{Applies, OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
+use super::operation::{OS_MORE_SUITE, OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{Inputs, PredictedCost};
 use super::row::Row;
 use super::{Window, directory, primitive};
@@ -122,7 +122,7 @@ pub static FILE_NAME: SystemOperation = SystemOperation {
     source: "stat(2), openat(2), rename(2), unlink(2), fsync(2), cachestat(2); lmbench lat_syscall, lat_fs",
     suite: OS_MORE_SUITE,
     variants: (FILE_CALL, CALLS),
-    axis_rules: Some(&Applies(|axis, point| axis != DEPTH.id || point.text(FILE_CALL) == Some(STAT))),
+    applies: |axis, point| axis != DEPTH.id || point.text(FILE_CALL) == Some(STAT),
     axes,
     available: directory::available,
     row: Some(row),

@@ -34,7 +34,7 @@ mod figures;
 mod formula;
 mod task;
 
-pub use extensions::{Alternatives, AxisRules, Copies, CopyTotals, OtherWay, Prices};
+pub use extensions::{Copies, CopyTotals, OtherWay, Prices};
 pub use figures::Figures;
 pub(crate) use figures::{metrics, quantities};
 pub use operation::OS_MORE_SUITE;
@@ -65,8 +65,8 @@ pub struct ProbeAbout {
     pub adjacent: Option<&'static str>,
     /// The suite of operations that it belongs to, as a row of their table; `None`: the probe is a study of its own.
     pub suite: Option<&'static str>,
-    pub axis_rules: Option<&'static dyn AxisRules>,
-    pub alternatives: Option<&'static dyn Alternatives>,
+    /// Are its cases compared with one another, so that some are measured twice (A/A)?
+    pub compared: bool,
     /// The axis whose values are rulers: figures of another probe are held against them.
     pub ruler: Option<&'static str>,
     pub prices: Option<Prices>,
@@ -85,8 +85,7 @@ impl ProbeAbout {
         together: None,
         adjacent: None,
         suite: None,
-        axis_rules: None,
-        alternatives: None,
+        compared: false,
         ruler: None,
         prices: None,
     };
@@ -129,7 +128,7 @@ pub trait Probe: Sync {
 
     /// Can this case run on this machine? Asked once per combination of names, switches and texts: sizes and
     /// counts cannot decide it (a case too large for memory is [`Needs::memory_bytes`]), but for those of
-    /// [`AxisRules::decides`].
+    /// [`Probe::decides`].
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         let _ = point;
         Ok(())
@@ -172,6 +171,84 @@ pub trait Probe: Sync {
     /// Ways of doing the same that may cost less, of the values that its axes have.
     fn other_ways(&self) -> &'static [OtherWay] {
         &[]
+    }
+
+    /// Another probe whose axes these are: it answers where this one says nothing of an axis, but for whether it applies.
+    fn axes_as(&self) -> Option<&'static dyn Probe> {
+        None
+    }
+
+    /// Does this axis exist at this point? (A reap batch only where something is reaped.) The
+    /// point holds the axes before it in `axes()` order. Asked once per combination of names, switches and
+    /// texts: sizes and counts cannot decide it.
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        let _ = (axis, point);
+        true
+    }
+
+    /// Does [`Probe::available`] look at this size or count too? The point holds the axes before it.
+    fn decides(&self, axis: &str, point: &Point) -> bool {
+        self.axes_as().is_some_and(|other| other.decides(axis, point))
+    }
+
+    /// The value that this axis has at this point whatever was asked for, because another coordinate says it, and what
+    /// to do where somebody named one. The point holds the axes before it; asked as seldom as [`Probe::applies`].
+    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
+        self.axes_as()?.settled(axis, point)
+    }
+
+    /// What to measure instead of this default value where the machine cannot do it, and why.
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        self.axes_as()?.substitute(axis, value)
+    }
+
+    /// The value that this axis takes at this point when nobody named one, where that is not the axis's
+    /// own default: something on the point needs it. The point holds the axes before it; asked as seldom as
+    /// [`Probe::applies`].
+    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        self.axes_as()?.wants(axis, point)
+    }
+
+    /// Why it takes that value, where a host refuses the default: that is told.
+    fn refusal(&self, axis: &str, point: &Point) -> Option<Unavailable> {
+        self.axes_as()?.refusal(axis, point)
+    }
+
+    /// Does whoever does this choose the axis's value (a mechanism, how many messages a call takes),
+    /// rather than have it given (a message size, a path)? Ways of doing one thing differ in such axes only.
+    fn chosen(&self, axis: &str) -> bool {
+        let _ = axis;
+        false
+    }
+
+    /// Is the whole work done at this point? What leaves a part out (a receiver that never sees the
+    /// bytes) is an upper bound: it is measured, and never advised.
+    fn whole(&self, point: &Point) -> bool {
+        let _ = point;
+        true
+    }
+
+    /// May it be advised to whoever asks? What does another work is held beside the ways, and compared with them.
+    fn advised(&self, point: &Point) -> bool {
+        let _ = point;
+        true
+    }
+
+    /// Can one pair of workers play this case in turns with others (see [`BlockTask`])?
+    fn takes_turns(&self, point: &Point) -> bool {
+        let _ = point;
+        false
+    }
+
+    /// Does this way do nothing beside what all of them do? Others are held against it.
+    fn is_control(&self, point: &Point) -> bool {
+        let _ = point;
+        false
+    }
+
+    /// How copies of its cases are counted; `None`: it moves no data over TCP, or none that is audited.
+    fn copies(&self) -> Option<&'static dyn Copies> {
+        None
     }
 
     /// Joins the roles' windows (same order as the roles) into samples, and verifies the work.

@@ -4,7 +4,7 @@
 //! every probe. Sources: tcp(7), sched_setaffinity(2).
 
 use super::transfer::{available, axes, connection};
-use super::{AxisRules, Channel, RoleReport, Task, samples_of_one_role};
+use super::{Channel, RoleReport, Task, samples_of_one_role};
 pub use crate::probe::transfer::axes::LOOPBACK;
 use crate::probe::transfer::axes::{CONGESTION_CONTROL, NODELAY, PATH, PLACEMENT};
 use anyhow::{Context, Result, anyhow};
@@ -38,22 +38,13 @@ pub fn allowed(point: &Point) -> Result<(), Unavailable> {
     point.text(PLACEMENT).map_or(Ok(()), available::placement)
 }
 
-/// Which axes a point of a network probe has, by the axes before them. One core instead of two where this process has one;
-/// a path that is not possible is skipped.
-pub struct NetworkAxes(pub fn(&str, &Point) -> bool);
-
-impl AxisRules for NetworkAxes {
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        self.0(axis, point)
+/// One core instead of two where this process has one; a path that is not possible is skipped.
+pub fn placed_instead(axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+    if axis != PLACEMENT.id {
+        return None;
     }
-
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        if axis != PLACEMENT.id {
-            return None;
-        }
-        let why = available::placement(value.as_text()?).err()?;
-        Some((Value::text(available::instead_of(axis)?), why))
-    }
+    let why = available::placement(value.as_text()?).err()?;
+    Some((Value::text(available::instead_of(axis)?), why))
 }
 
 /// Pins the calling thread where the case's placement wants this side; says where.

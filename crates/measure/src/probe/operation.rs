@@ -8,8 +8,8 @@ use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::rights::Rights;
 use super::row::{Drawing, Row};
 use super::{
-    AxisRules, Channel, Figures, Needs, OtherWay, Prices, Probe, ProbeAbout, RoleReport, Task, Timing,
-    Window, batch, network, samples_of_one_role,
+    Channel, Figures, Needs, OtherWay, Prices, Probe, ProbeAbout, RoleReport, Task, Timing, Window, batch,
+    network, samples_of_one_role,
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -42,7 +42,8 @@ pub struct SystemOperation {
     /// The axis whose values are rows, and these rows; empty: the functions below say all.
     pub variants: (NameAxis, &'static [OperationRow]),
     pub axes: fn() -> Vec<Axis>,
-    pub axis_rules: Option<&'static dyn AxisRules>,
+    /// Which axes a point of it has, by the axes before them.
+    pub applies: fn(&str, &Point) -> bool,
     pub available: fn(&Point) -> Result<(), Unavailable>,
     pub needs: fn(&Point) -> Needs,
     pub figures: fn() -> Figures,
@@ -113,7 +114,7 @@ impl SystemOperation {
         placement: |_| None,
         variants: (NameAxis::new(""), &[]),
         axes: Vec::new,
-        axis_rules: None,
+        applies: |_, _| true,
         available: |_| Ok(()),
         needs: |_| Needs::default(),
         figures: Figures::of_single_operations,
@@ -173,7 +174,6 @@ impl Probe for SystemOperation {
             roles: self.roles,
             far_role: self.sides.map(|_| self.roles[0]),
             suite: Some(self.suite),
-            axis_rules: self.axis_rules,
             prices: self.prices,
             ..ProbeAbout::DEFAULTS
         }
@@ -252,14 +252,13 @@ impl Probe for SystemOperation {
     fn other_ways(&self) -> &'static [OtherWay] {
         self.other_ways
     }
-}
 
-/// Which axes a point of an operation has, by the axes before them.
-pub struct Applies(pub fn(&str, &Point) -> bool);
-
-impl AxisRules for Applies {
     fn applies(&self, axis: &str, point: &Point) -> bool {
-        self.0(axis, point)
+        (self.applies)(axis, point)
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        self.sides.and_then(|_| network::placed_instead(axis, value))
     }
 }
 

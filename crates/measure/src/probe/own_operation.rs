@@ -7,7 +7,7 @@
 
 use super::batch::{self, BatchRecorder};
 use super::row::Row;
-use super::{AxisRules, Channel, Figures, Probe, ProbeAbout, RoleReport, Task, Window, metrics};
+use super::{Channel, Figures, Probe, ProbeAbout, RoleReport, Task, Window, metrics};
 use crate::own::{self, OwnCode, OwnKind};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::hint::black_box;
@@ -49,7 +49,6 @@ impl Probe for OwnOperations {
             source: "docs/own-code.md",
             roles: &["caller"],
             together: Some(OWN_OPERATION.id),
-            axis_rules: Some(&OwnOperations),
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -102,9 +101,7 @@ impl Probe for OwnOperations {
             None => rivals.pop().context("a task has an operation"),
         }
     }
-}
 
-impl AxisRules for OwnOperations {
     fn applies(&self, axis: &str, point: &Point) -> bool {
         let code = point.text(OWN_OPERATION).and_then(|name| own::find(OwnKind::Operation, name));
         axis == OWN_OPERATION.id || code.is_some_and(|code| code.axes.iter().any(|own| own.id == axis))

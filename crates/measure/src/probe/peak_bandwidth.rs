@@ -8,12 +8,10 @@ use super::operation::OS_SUITE;
 use super::prediction::{Inputs, PredictedCost};
 use super::rights::Rights;
 use super::row::Row;
-use super::transfer::Transfer;
+use super::transfer::{Transfer, plainest};
 use super::{
-    AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, icmp_round_trip,
-    memory_bandwidth,
+    Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, icmp_round_trip, memory_bandwidth,
 };
-use crate::mechanism;
 use crate::probe::metrics;
 use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, PLACEMENT};
 use syscost_core::axis::{Axis, Point, Value};
@@ -34,25 +32,12 @@ const SEGMENT_BYTES: u64 = 64 << 10;
 const WARMUP_NS: u64 = 60_000_000;
 const WINDOW_NS: u64 = 12_000_000;
 
-/// The whole point of the transfer that is meant: a plain send and the first default of every other axis.
+/// The whole point of the transfer that is meant.
 fn as_transfer(point: &Point) -> Point {
-    let mut whole = Point::default();
-    for axis in Transfer.axes() {
-        if !Transfer.applies(axis.id, &whole) {
-            continue;
-        }
-        let default = match axis.id {
-            id if id == PATH.id => point.get(PATH.id).cloned(),
-            id if id == MESSAGE_BYTES.id => Some(Value::Int(SENT_BYTES)),
-            id if id == MECHANISM.id => Some(Value::text(mechanism::control().about().id)),
-            _ => axis.default().into_iter().next(),
-        };
-        if let Some(value) = default {
-            let instead = if axis.id == PATH.id { None } else { Transfer.substitute(axis.id, &value) };
-            whole.set(axis.id, instead.map_or(value, |(instead, _)| instead));
-        }
-    }
-    whole
+    plainest(|axis| match axis {
+        _ if axis == PATH.id => point.get(axis).cloned(),
+        _ => (axis == MESSAGE_BYTES.id).then_some(Value::Int(SENT_BYTES)),
+    })
 }
 
 impl Probe for PeakBandwidth {

@@ -6,9 +6,8 @@
 
 use super::rights::Rights;
 use super::streaming;
-use super::transfer::Transfer;
-use super::{AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing};
-use crate::mechanism;
+use super::transfer::{Transfer, plainest};
+use super::{Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing};
 use crate::probe::transfer::axes::{COMMON, MECHANISM, MESSAGE_BYTES, PLACEMENT, RECEIVER, THREADS};
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
@@ -41,22 +40,10 @@ fn shared(axis: &Axis) -> Axis {
 fn transfer(point: &Point) -> Point {
     let ends = point.text(ENDS);
     let placement = PLACEMENTS.iter().find(|(id, _)| Some(*id) == ends).map(|(_, placement)| *placement);
-    let mut whole = Point::default();
-    for axis in &Transfer.axes() {
-        if !Transfer.applies(axis.id, &whole) {
-            continue;
-        }
-        let own = match axis.id {
-            id if id == MECHANISM.id => Some(Value::text(mechanism::control().about().id)),
-            id if id == PLACEMENT.id => placement.map(Value::text),
-            id => point.get(id).cloned(),
-        };
-        let usual = || Transfer.wants(axis.id, &whole).or_else(|| axis.default().first().cloned());
-        if let Some(value) = own.or_else(usual) {
-            whole.set(axis.id, value);
-        }
-    }
-    whole
+    plainest(|axis| match axis {
+        _ if axis == PLACEMENT.id => placement.map(Value::text),
+        _ => point.get(axis).cloned(),
+    })
 }
 
 impl Probe for PlacedTransfer {
@@ -70,7 +57,6 @@ impl Probe for PlacedTransfer {
             roles: streaming::ROLES,
             far_role: Some(streaming::RECEIVER),
             adjacent: Some(ENDS.id),
-            axis_rules: Some(&PlacedTransfer),
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -110,27 +96,13 @@ impl Probe for PlacedTransfer {
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         streaming::timing(point, base)
     }
-}
 
-impl AxisRules for PlacedTransfer {
+    fn axes_as(&self) -> Option<&'static dyn Probe> {
+        Some(&Transfer)
+    }
+
     fn applies(&self, axis: &str, point: &Point) -> bool {
         axis == ENDS.id || Transfer.applies(axis, point)
-    }
-
-    fn decides(&self, axis: &str, point: &Point) -> bool {
-        Transfer.decides(axis, point)
-    }
-
-    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
-        Transfer.settled(axis, point)
-    }
-
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        Transfer.substitute(axis, value)
-    }
-
-    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
-        Transfer.wants(axis, point)
     }
 }
 

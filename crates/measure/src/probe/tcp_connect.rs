@@ -8,7 +8,7 @@
 //! TIME_WAIT, and a window makes a bounded number of the others.
 
 use super::batch::BatchRecorder;
-use super::network::{self, NetworkAxes};
+use super::network;
 use super::operation::{NetworkSides, SystemOperation};
 use super::prediction::{Inputs, PredictedCost};
 use super::rights::{NETWORK_SETTINGS, Rights};
@@ -53,7 +53,6 @@ pub static TCP_CONNECT: SystemOperation = SystemOperation {
              so that TIME_WAIT uses up no ports; those of the set-up case are ended by a reset after the timing.",
     source: "connect(2), close(2), socket(7) on SO_LINGER; CSE 221 system measurement project; lmbench lat_connect",
     roles: network::ROLES,
-    axis_rules: Some(&NetworkAxes(|_, _| true)),
     axes,
     available: network::allowed,
     figures,

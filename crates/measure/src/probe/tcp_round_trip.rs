@@ -3,7 +3,7 @@
 //! The published method sends 56 bytes and gets 64 back, as ping does; `echo` sweeps sizes. Blocking
 //! writes and reads, TCP_NODELAY, nothing in flight beside the exchange.
 
-use super::network::{self, NetworkAxes};
+use super::network;
 use super::operation::{NetworkSides, SystemOperation};
 use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
@@ -66,11 +66,11 @@ pub static TCP_ROUND_TRIP: SystemOperation = SystemOperation {
              own, blocks in read and answers. Each exchange is timed for itself and its bytes are checked.",
     source: "tcp(7); CSE 221 system measurement project; lmbench lat_tcp",
     roles: network::ROLES,
-    axis_rules: Some(&NetworkAxes(|axis, point| match axis {
+    applies: |axis, point| match axis {
         "request_bytes" => point.text(EXCHANGE) != Some(PING),
         "response_bytes" => point.text(EXCHANGE) == Some(PAIR),
         _ => true,
-    })),
+    },
     axes,
     available: network::allowed,
     needs: |point| Needs::memory(sizes(point).map_or(0, |(request, response)| 2 * (request + response))),

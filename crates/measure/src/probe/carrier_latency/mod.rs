@@ -12,7 +12,7 @@ use super::streaming::{self, RECEIVER};
 use super::tcp_latency::carrier::{LatencyCarrier, OVER_TCP};
 use super::tcp_latency::{self, TcpLatency, axes};
 use super::transfer::{Transfer, far};
-use super::{Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing};
+use super::{Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing};
 use crate::message::FIELDS;
 use crate::probe::transfer::axes::{
     ALIGNMENT, LOOPBACK, MECHANISM, MESSAGE_BYTES, MTU, OFFLOADS, PATH, PLACEMENT, SOCKET_BUFFER_BYTES,
@@ -94,8 +94,7 @@ impl Probe for CarrierLatency {
             far_role: Some(RECEIVER),
             here_only: true,
             adjacent: Some(MECHANISM.id),
-            axis_rules: Some(&CarrierLatency),
-            alternatives: Some(&CarrierLatency),
+            compared: true,
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -144,9 +143,7 @@ impl Probe for CarrierLatency {
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         TcpLatency.timing(point, base)
     }
-}
 
-impl AxisRules for CarrierLatency {
     fn applies(&self, axis: &str, point: &Point) -> bool {
         axis == MECHANISM.id || axes::applies(axis, point)
     }
@@ -163,5 +160,3 @@ impl AxisRules for CarrierLatency {
         Transfer.substitute(axis, value)
     }
 }
-
-impl Alternatives for CarrierLatency {}

@@ -10,16 +10,15 @@ use super::datagram_transfer::sending::{self, DatagramSender};
 use super::datagram_transfer::{self, DatagramTransfer, LOST_PER_MILLION, Loss, RATE, receiving, tcp};
 use super::rights::Rights;
 use super::streaming::{self, RECEIVER as RECEIVES, threads};
-use super::transfer::{Transfer, connection};
+use super::transfer::connection;
 use super::{
-    Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, Window,
-    metrics, quantities,
+    Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, Window, metrics, quantities,
 };
 use crate::mechanism::{Sender, per_call};
 use crate::probe::transfer::axes::THREADS;
 use anyhow::{Context, Result};
 use search::{HighestRate, TriedRate};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::{Metric, Quantity, Sample};
@@ -54,8 +53,7 @@ impl Probe for DatagramLimit {
             source: "RFC 2544 (throughput); udp(7)",
             roles: streaming::ROLES,
             far_role: Some(RECEIVES),
-            axis_rules: Some(&DatagramLimit),
-            alternatives: Some(&DatagramLimit),
+            compared: true,
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -113,27 +111,15 @@ impl Probe for DatagramLimit {
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { window_ns: base.window_ns.saturating_mul(WINDOWS_OF_A_STEP), windows: 1, ..base }
     }
-}
 
-impl AxisRules for DatagramLimit {
+    fn axes_as(&self) -> Option<&'static dyn Probe> {
+        Some(&DatagramTransfer)
+    }
+
     fn applies(&self, axis: &str, point: &Point) -> bool {
         axis == LOST_PER_MILLION.id || DatagramTransfer.applies(axis, point)
     }
 
-    fn decides(&self, axis: &str, point: &Point) -> bool {
-        DatagramTransfer.decides(axis, point)
-    }
-
-    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
-        Transfer.settled(axis, point)
-    }
-
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        Transfer.substitute(axis, value)
-    }
-}
-
-impl Alternatives for DatagramLimit {
     fn chosen(&self, axis: &str) -> bool {
         DatagramTransfer.chosen(axis)
     }
@@ -161,7 +147,7 @@ fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
             let window = search_by(task, &mut sender)?;
             let bytes = sender.sent() * sending::message_bytes(task)?;
             drop(sender);
-            let _ = line.shutdown(Shutdown::Write);
+            connection::end(line)?;
             Ok(threads::Done { windows: vec![window], bytes, ..threads::Done::default() })
         }))
     })

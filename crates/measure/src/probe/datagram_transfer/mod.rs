@@ -19,13 +19,10 @@ pub mod tcp;
 pub mod way;
 
 use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
-use super::streaming::{self, RECEIVER as RECEIVES, sending as streams, threads};
+use super::streaming::{self, RECEIVER as RECEIVES};
 use super::transfer::block::{self, BlockCarrier};
-use super::transfer::{Transfer, axes, connection, far, held, metrics};
-use super::{
-    Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, metrics,
-    quantities,
-};
+use super::transfer::{Transfer, axes, far, held, metrics};
+use super::{Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, metrics, quantities};
 use crate::mechanism::{MESSAGES_PER_CALL, SEGMENTS, per_call, segments};
 use crate::message::FIELDS;
 use crate::probe::transfer::axes::{
@@ -39,7 +36,6 @@ use loss::{
     SOCKET_DROPS, TRUNCATED, WINDOW,
 };
 use std::collections::BTreeMap;
-use std::net::{Shutdown, TcpStream};
 use syscost_core::axis::DefaultValues::{Ints, Names};
 use syscost_core::axis::{Axis, IntAxis, NameAxis, Point, Value};
 use syscost_core::sample::{Metric, Quantity, Sample};
@@ -160,8 +156,7 @@ impl Probe for DatagramTransfer {
             source: "udp(7), sendmmsg(2), recvmmsg(2)",
             roles: streaming::ROLES,
             far_role: Some(RECEIVES),
-            axis_rules: Some(&DatagramTransfer),
-            alternatives: Some(&DatagramTransfer),
+            compared: true,
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -202,12 +197,7 @@ impl Probe for DatagramTransfer {
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        match (&task.block, task.role == RECEIVES) {
-            (Some(block), true) => block::play_receiver(task, block, channel, CARRIER),
-            (Some(block), false) => block::play_sender(task, block, channel, CARRIER),
-            (None, true) => receive(task, channel),
-            (None, false) => send(task, channel),
-        }
+        block::play(task, channel, CARRIER)
     }
 
     fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
@@ -238,38 +228,7 @@ impl Probe for DatagramTransfer {
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         streaming::timing(point, base)
     }
-}
 
-fn way_of(point: &Point) -> Option<&'static way::SendWay> {
-    point.text(MECHANISM).and_then(sending::find)
-}
-
-/// Does a datagram fit the path in one piece, and the pieces of a send one packet?
-pub fn fits_the_path(point: &Point) -> Result<(), Unavailable> {
-    let Some(bytes) = point.int(MESSAGE_BYTES) else { return Ok(()) };
-    // Where nobody sets up the path, the kernel says it.
-    let most = point.int(MTU).filter(|_| !point.on(FRAGMENTS)).map_or(LARGEST, |mtu| mtu - HEADERS);
-    if bytes > most {
-        let (room, remedy) = match most {
-            LARGEST => ("a datagram holds", format!("--size {most}")),
-            _ => ("the path's MTU leaves", format!("--size {most}, a larger --mtu, or --fragments on")),
-        };
-        return Err(Unavailable {
-            reason: format!("a datagram of {bytes} bytes is larger than the {most} that {room}"),
-            remedy,
-        });
-    }
-    let together = bytes.saturating_mul(segments(point));
-    if together > LARGEST {
-        return Err(Unavailable {
-            reason: format!("segments of one send take {LARGEST} bytes at most, and these are {together}"),
-            remedy: format!("--segments {}", (LARGEST / bytes).max(1)),
-        });
-    }
-    Ok(())
-}
-
-impl AxisRules for DatagramTransfer {
     fn applies(&self, axis: &str, point: &Point) -> bool {
         match axis {
             _ if axis == MESSAGES_PER_CALL.id => way_of(point).is_some_and(way::SendWay::several),
@@ -299,9 +258,7 @@ impl AxisRules for DatagramTransfer {
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
         Transfer.substitute(axis, value)
     }
-}
 
-impl Alternatives for DatagramTransfer {
     fn chosen(&self, axis: &str) -> bool {
         let names = [MECHANISM, RECEIVER, NODELAY, FRAGMENTS, REUSEPORT];
         names.iter().any(|own| own.id == axis)
@@ -327,25 +284,33 @@ impl Alternatives for DatagramTransfer {
     }
 }
 
-fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    let lines = connection::accept_all(task, channel)?;
-    threads::run(task, &lines, channel, |line| {
-        let mut source = (CARRIER.source)(task, std::slice::from_ref(line))?;
-        Ok(Box::new(move || streaming::receiving::take(task, &mut *source)))
-    })
+fn way_of(point: &Point) -> Option<&'static way::SendWay> {
+    point.text(MECHANISM).and_then(sending::find)
 }
 
-fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    let lines = connection::connect_all(task)?;
-    threads::run(task, &lines, channel, |line: &TcpStream| {
-        let sender = (CARRIER.start)(task, line)?;
-        Ok(Box::new(move || {
-            let done = streams::stream_messages(task, sender, &|| Ok(None))?;
-            // The receiver may have gone after the last note.
-            let _ = line.shutdown(Shutdown::Write);
-            Ok(done)
-        }))
-    })
+/// Does a datagram fit the path in one piece, and the pieces of a send one packet?
+pub fn fits_the_path(point: &Point) -> Result<(), Unavailable> {
+    let Some(bytes) = point.int(MESSAGE_BYTES) else { return Ok(()) };
+    // Where nobody sets up the path, the kernel says it.
+    let most = point.int(MTU).filter(|_| !point.on(FRAGMENTS)).map_or(LARGEST, |mtu| mtu - HEADERS);
+    if bytes > most {
+        let (room, remedy) = match most {
+            LARGEST => ("a datagram holds", format!("--size {most}")),
+            _ => ("the path's MTU leaves", format!("--size {most}, a larger --mtu, or --fragments on")),
+        };
+        return Err(Unavailable {
+            reason: format!("a datagram of {bytes} bytes is larger than the {most} that {room}"),
+            remedy,
+        });
+    }
+    let together = bytes.saturating_mul(segments(point));
+    if together > LARGEST {
+        return Err(Unavailable {
+            reason: format!("segments of one send take {LARGEST} bytes at most, and these are {together}"),
+            remedy: format!("--segments {}", (LARGEST / bytes).max(1)),
+        });
+    }
+    Ok(())
 }
 
 pub const QUANTITIES: &[Quantity] = quantities! {

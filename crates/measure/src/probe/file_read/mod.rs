@@ -13,7 +13,7 @@ use crate::probe::metrics;
 pub use axes::FILE_SIZE;
 pub use predict::cached;
 
-use super::operation::{Applies, SystemOperation};
+use super::operation::SystemOperation;
 use super::prediction::RowRef;
 use super::row::{Drawing, Row};
 use super::{Figures, Needs, directory};
@@ -73,11 +73,11 @@ pub static FILE_READ: SystemOperation = SystemOperation {
     source: "posix_fadvise(2), mincore(2), open(2) on O_DIRECT; CSE 221 system measurement project",
     roles: &["reader"],
     settled: false,
-    axis_rules: Some(&Applies(|axis, point| match axis {
+    applies: |axis, point| match axis {
         _ if axis == PAGE_CACHE.id => point.text(READ_MODE) == Some(axes::BUFFERED),
         _ if axis == READ_PATTERN.id => point.text(READ_MODE) != Some(axes::DIRECT_LARGE),
         _ => true,
-    })),
+    },
     axes: axes::all,
     available,
     needs: |point| Needs::files(vec![directory::file(point, point.int(FILE_BYTES).unwrap_or(0), 0)]),

@@ -11,7 +11,7 @@ pub mod files;
 use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, Rights};
 use super::streaming::{self, RECEIVER, receiving, sending, threads};
 use super::transfer::{Transfer, available, axes, metrics};
-use super::{AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing};
+use super::{Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing};
 use crate::mechanism::{self, MESSAGES_PER_CALL, Sender};
 use crate::message::{self, FIELDS, Message};
 use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES, PLACEMENT, THREADS};
@@ -23,7 +23,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use syscost_core::axis::DefaultValues::Ints;
-use syscost_core::axis::{Axis, NameAxis, Point, Value};
+use syscost_core::axis::{Axis, NameAxis, Point};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 use syscost_sys::pass;
@@ -107,7 +107,6 @@ impl Probe for LocalTransfer {
                      message, windows and clocks: writev(2) of the fields on one side, read(2) on the other.",
             source: "unix(7), pipe(7)",
             roles: streaming::ROLES,
-            axis_rules: Some(&LocalTransfer),
             ruler: Some(WAY.id),
             ..ProbeAbout::DEFAULTS
         }
@@ -157,19 +156,9 @@ impl Probe for LocalTransfer {
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         streaming::timing(point, base)
     }
-}
 
-impl AxisRules for LocalTransfer {
-    fn decides(&self, axis: &str, point: &Point) -> bool {
-        Transfer.decides(axis, point)
-    }
-
-    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
-        Transfer.settled(axis, point)
-    }
-
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        Transfer.substitute(axis, value)
+    fn axes_as(&self) -> Option<&'static dyn Probe> {
+        Some(&Transfer)
     }
 }
 

@@ -9,7 +9,7 @@ mod ground;
 
 use super::batch::{self, BatchRecorder};
 use super::file_read::{self, ReadWay};
-use super::operation::{Applies, OperationRow, PlayedRound, SystemOperation};
+use super::operation::{OperationRow, PlayedRound, SystemOperation};
 use super::prediction::{Inputs, PredictedCost, RowRef};
 use super::{Needs, Task, Window, directory, memory_bandwidth, primitive, trap};
 use anyhow::{Context, Result};
@@ -145,9 +145,7 @@ pub static PAGE_FAULT: SystemOperation = SystemOperation {
     source: "lmbench lat_pagefault; getrusage(2), madvise(2), posix_fadvise(2), mincore(2)",
     roles: &["toucher"],
     variants: (FAULT, FAULTS),
-    axis_rules: Some(&Applies(|axis, point| {
-        axis != directory::ID.id || point.text(FAULT).is_some_and(is_of_file)
-    })),
+    applies: |axis, point| axis != directory::ID.id || point.text(FAULT).is_some_and(is_of_file),
     axes,
     available: |point| match point.text(FAULT) {
         Some(fault) if is_of_file(fault) => directory::available(point),

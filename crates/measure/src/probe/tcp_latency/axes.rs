@@ -1,9 +1,9 @@
 //! The axes of latency: those of a transfer, the loop, and the rate of the open one.
 
 use crate::mechanism::{CONNECTIONS, MESSAGES_PER_CALL, MSG_MORE};
+use crate::probe::Probe;
 use crate::probe::transfer::Transfer;
 use crate::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
-use crate::probe::{AxisRules, Probe};
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, IntAxis, NameAxis, Point};
 

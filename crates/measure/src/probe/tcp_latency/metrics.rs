@@ -32,26 +32,20 @@ pub fn quantities() -> Vec<Quantity> {
 
 /// The quantities of the times of one sample, and of how late its sender was.
 pub fn of_times(times: &Histogram, lateness: Option<&Histogram>) -> BTreeMap<String, Option<f64>> {
-    let at = |h: &Histogram, q: f64| h.quantile(q).map(|ns| ns as f64);
     let beyond = |q: f64| Some(times.beyond(q) as f64);
-    let max = |h: &Histogram| h.max().map(|ns| ns as f64);
-    [
+    let late = |figure: TimesFigure| lateness.and_then(|h| figure.pooled(h));
+    let counts = [
         ("latency_count", Some(times.count() as f64)),
-        ("latency_p50_ns", at(times, 0.5)),
-        ("latency_p90_ns", at(times, 0.9)),
-        ("latency_p99_ns", at(times, 0.99)),
-        ("latency_p999_ns", at(times, 0.999)),
-        ("latency_max_ns", max(times)),
-        ("latency_mean_ns", times.mean()),
         ("beyond_p90", beyond(0.9)),
         ("beyond_p99", beyond(0.99)),
         ("beyond_p999", beyond(0.999)),
-        ("lateness_p50_ns", lateness.and_then(|h| at(h, 0.5))),
-        ("lateness_p99_ns", lateness.and_then(|h| at(h, 0.99))),
-        ("lateness_max_ns", lateness.and_then(max)),
+        ("lateness_p50_ns", late(TimesFigure::Quantile(0.5))),
+        ("lateness_p99_ns", late(TimesFigure::Quantile(0.99))),
+        ("lateness_max_ns", late(TimesFigure::Longest)),
     ]
-    .map(|(id, value)| (id.to_string(), value))
-    .into()
+    .map(|(id, value)| (id.to_string(), value));
+    let figures = OF_TIMES.iter().map(|(id, figure)| (format!("{id}_ns"), figure.pooled(times)));
+    figures.chain(counts).collect()
 }
 
 fn per(s: &Sample, quantity: &str, of: &str) -> Option<f64> {

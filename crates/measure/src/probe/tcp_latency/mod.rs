@@ -15,14 +15,11 @@ mod wait;
 use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER, SENDER};
 use super::transfer::{Transfer, far, held, own_is_here};
-use super::{
-    Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, Window,
-    own_code,
-};
+use super::{Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, Window, own_code};
 use crate::mechanism::{self, Sending};
 use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 use carrier::{LatencyCarrier, OVER_TCP};
-use syscost_core::axis::{Axis, Point, Value};
+use syscost_core::axis::{Axis, Point};
 use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 
@@ -52,8 +49,7 @@ impl Probe for TcpLatency {
             roles: &[RECEIVER, SENDER],
             far_role: Some(RECEIVER),
             adjacent: Some(MECHANISM.id),
-            axis_rules: Some(&TcpLatency),
-            alternatives: Some(&TcpLatency),
+            compared: true,
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -133,6 +129,14 @@ impl Probe for TcpLatency {
         let longest = base.window_ns.saturating_mul(LONGEST_STRETCH);
         Timing { window_ns: plain.max((wanted as u64).min(longest)), windows: 1, ..base }
     }
+
+    fn axes_as(&self) -> Option<&'static dyn Probe> {
+        Some(&Transfer)
+    }
+
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        axes::applies(axis, point)
+    }
 }
 
 /// Either loop, over this carrier.
@@ -143,34 +147,6 @@ pub fn play(task: &Task, channel: &mut dyn Channel, carrier: LatencyCarrier) -> 
         (_, false) => closed::play(task, channel, carrier),
     }
 }
-
-impl AxisRules for TcpLatency {
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        axes::applies(axis, point)
-    }
-
-    fn decides(&self, axis: &str, point: &Point) -> bool {
-        Transfer.decides(axis, point)
-    }
-
-    fn settled(&self, axis: &str, point: &Point) -> Option<(Value, &'static str)> {
-        Transfer.settled(axis, point)
-    }
-
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        Transfer.substitute(axis, value)
-    }
-
-    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
-        Transfer.wants(axis, point)
-    }
-
-    fn refusal(&self, axis: &str, point: &Point) -> Option<Unavailable> {
-        Transfer.refusal(axis, point)
-    }
-}
-
-impl Alternatives for TcpLatency {}
 
 /// The window of an answering side on another host holds all exchanges but the first, and so the asking side's. Times of an
 /// open loop are the receiver's, which reads our clock.
@@ -218,6 +194,7 @@ mod tests {
     use crate::own;
     use crate::probe::transfer::axes::PATH;
     use std::collections::BTreeMap;
+    use syscost_core::axis::Value;
     use syscost_core::stats::histogram::Histogram;
 
     fn point(loop_: &str) -> Point {

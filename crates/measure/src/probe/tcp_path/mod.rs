@@ -12,7 +12,7 @@ use super::path_steps as steps;
 use super::prediction::RowRef;
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::transfer::{Transfer, axes, far};
-use super::{AxisRules, Channel, Figures, Prices, Probe, ProbeAbout, RoleReport, Task, Timing};
+use super::{Channel, Figures, Prices, Probe, ProbeAbout, RoleReport, Task, Timing};
 use crate::mechanism;
 use crate::probe::transfer::axes::{CONGESTION_CONTROL, MTU, OFFLOADS, PATH, PLACEMENT};
 use crate::probe::{metrics, quantities};
@@ -87,7 +87,6 @@ impl Probe for TcpPath {
             roles: &[RECEIVER, SENDER],
             far_role: Some(RECEIVER),
             together: Some(STEP.id),
-            axis_rules: Some(&TcpPath),
             prices: Some(Prices::Steps { shared: &SHARED, row }),
             ..ProbeAbout::DEFAULTS
         }
@@ -130,23 +129,13 @@ impl Probe for TcpPath {
             windows: WINDOWS.min(base.windows),
         }
     }
-}
 
-impl AxisRules for TcpPath {
+    fn axes_as(&self) -> Option<&'static dyn Probe> {
+        Some(&Transfer)
+    }
+
     fn applies(&self, axis: &str, point: &Point) -> bool {
         axis == STEP.id || Transfer.applies(axis, point)
-    }
-
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        Transfer.substitute(axis, value)
-    }
-
-    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
-        Transfer.wants(axis, point)
-    }
-
-    fn refusal(&self, axis: &str, point: &Point) -> Option<Unavailable> {
-        Transfer.refusal(axis, point)
     }
 }
 

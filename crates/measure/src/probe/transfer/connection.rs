@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -284,6 +284,14 @@ fn made(socket: Socket, until: Instant) -> std::io::Result<TcpStream> {
             socket.set_nonblocking(false)?;
             Ok(TcpStream::from(socket))
         }
+    }
+}
+
+/// Ends what is sent on a connection. Whether the other side, which may have gone by then, has all of it the totals say.
+pub fn end(stream: &TcpStream) -> Result<()> {
+    match stream.shutdown(Shutdown::Write) {
+        Err(error) if error.kind() == ErrorKind::NotConnected => Ok(()),
+        ended => ended.context("cannot close the stream"),
     }
 }
 

@@ -17,9 +17,7 @@ pub mod sender;
 use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS, RINGS, Rights};
 use super::row::Drawing;
 use super::streaming;
-use super::{
-    Alternatives, AxisRules, Channel, Copies, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing,
-};
+use super::{Channel, Copies, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing};
 use crate::mechanism;
 use crate::mechanism::{CONNECTIONS, Handover, Packing, Sending, all_connections, connections};
 use crate::message::{self, Alignment, FIELDS, MessageShape};
@@ -46,8 +44,7 @@ impl Probe for Transfer {
             source: "tcp(7), send(2), Documentation/networking/msg_zerocopy.rst",
             roles: streaming::ROLES,
             far_role: Some(streaming::RECEIVER),
-            axis_rules: Some(&Transfer),
-            alternatives: Some(&Transfer),
+            compared: true,
             ..ProbeAbout::DEFAULTS
         }
     }
@@ -138,12 +135,7 @@ impl Probe for Transfer {
         if block::is_needed(task) {
             return block::play_alone(task, |task| self.play(task, channel));
         }
-        match (&task.block, task.role == streaming::RECEIVER) {
-            (Some(block), true) => block::play_receiver(task, block, channel, block::TCP),
-            (Some(block), false) => block::play_sender(task, block, channel, block::TCP),
-            (None, true) => receiver::play(task, channel),
-            (None, false) => sender::play(task, channel),
-        }
+        block::play(task, channel, block::TCP)
     }
 
     fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
@@ -161,9 +153,7 @@ impl Probe for Transfer {
     fn drawings(&self) -> &'static [Drawing] {
         metrics::DRAWINGS
     }
-}
 
-impl AxisRules for Transfer {
     fn applies(&self, axis: &str, point: &Point) -> bool {
         if [MTU.id, OFFLOADS.id].contains(&axis) {
             return point.text(PATH).is_some_and(|path| layer::find(path).is_some());
@@ -212,9 +202,7 @@ impl AxisRules for Transfer {
         }
         far::refusal(point, axis, axes::find(axis).default().pop()?.as_text()?)
     }
-}
 
-impl Alternatives for Transfer {
     /// A mechanism, a receiver, and the axes that they bring along.
     fn chosen(&self, axis: &str) -> bool {
         [MECHANISM.id, RECEIVER.id].contains(&axis) || !axes::COMMON.iter().any(|a| a.id == axis)
@@ -238,6 +226,26 @@ impl Alternatives for Transfer {
     fn copies(&self) -> Option<&'static dyn Copies> {
         Some(&audit::TransferCopies)
     }
+}
+
+/// The whole point of the plainest transfer: by the control, with the values that are said, and of every other axis what is
+/// usual here.
+pub(super) fn plainest(said: impl Fn(&str) -> Option<Value>) -> Point {
+    let mut whole = Point::default();
+    for axis in &Transfer.axes() {
+        if !Transfer.applies(axis.id, &whole) {
+            continue;
+        }
+        let control = || (axis.id == MECHANISM.id).then(|| Value::text(mechanism::control().about().id));
+        let usual = || {
+            let value = Transfer.wants(axis.id, &whole).or_else(|| axis.default().into_iter().next())?;
+            Some(Transfer.substitute(axis.id, &value).map_or(value, |(instead, _)| instead))
+        };
+        if let Some(value) = said(axis.id).or_else(control).or_else(usual) {
+            whole.set(axis.id, value);
+        }
+    }
+    whole
 }
 
 pub(super) fn own_is_here(who: &str, instead: &str) -> Unavailable {

@@ -1,9 +1,9 @@
-//! The receiver's side of a transfer: accepts the connections and starts the case's receiver on each.
+//! The receiver's side of a transfer: the case's receiver on each connection of a thread.
 
+use super::super::Task;
 use super::super::streaming::many::Crowd;
-use super::super::streaming::receiving::{self, MessageStream, Source};
+use super::super::streaming::receiving::{MessageStream, Source};
 use super::super::streaming::threads;
-use super::super::{Channel, RoleReport, Task};
 use super::connection;
 use crate::mechanism;
 use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, RECEIVER};
@@ -12,16 +12,6 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
-
-pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    let streams = connection::by_thread(task, connection::accept_all(task, channel)?);
-    let mut report = threads::run(task, &streams, channel, |streams| {
-        let mut source = source(task, streams)?;
-        Ok(Box::new(move || receiving::take(task, &mut *source)))
-    })?;
-    report.facts.extend(facts(task, &streams[0][0]));
-    Ok(report)
-}
 
 /// Of the first connection.
 pub fn facts(task: &Task, first: &TcpStream) -> BTreeMap<String, String> {

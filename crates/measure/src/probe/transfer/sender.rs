@@ -1,27 +1,16 @@
-//! The sender's side of a transfer: streams messages by the case's mechanism.
+//! The sender's side of a transfer: the case's mechanism on a connection, and what that has carried.
 
-use super::super::streaming::{many, sending, threads};
-use super::super::{Channel, RoleReport, Task};
-use super::{connection, planted};
+use super::super::Task;
+use super::super::streaming::{sending, threads};
+use super::planted;
 use crate::mechanism::{self, Sender, SenderSetup, Tally};
 use crate::probe::transfer::axes::{MECHANISM, NODELAY};
 use anyhow::{Context, Result};
 use std::io;
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use syscost_sys::optional::TCP_INFO;
 use syscost_sys::socket::{self, Segments};
-
-pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    let streams = connection::by_thread(task, connection::connect_all(task)?);
-    let mut report = threads::run(task, &streams, channel, |streams| {
-        let senders = streams.iter().map(|stream| start(task, stream)).collect::<Result<Vec<_>>>()?;
-        let sender = many::InTurn::of(senders, mechanism::per_call(&task.point))?;
-        Ok(Box::new(move || stream_messages(task, streams, sender)))
-    })?;
-    report.facts.extend(connection::facts(&streams[0][0]));
-    Ok(report)
-}
 
 /// The mechanism of the case on this connection, with a filled message of its own.
 pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
@@ -78,14 +67,6 @@ pub fn segments(streams: &[TcpStream]) -> Result<Option<Segments>> {
         all.add(own);
     }
     Ok(Some(all))
-}
-
-fn stream_messages(task: &Task, streams: &[TcpStream], sender: Box<dyn Sender>) -> Result<threads::Done> {
-    let done = sending::stream_messages(task, sender, &|| segments(streams))?;
-    for stream in streams {
-        stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
-    }
-    Ok(done)
 }
 
 #[cfg(test)]

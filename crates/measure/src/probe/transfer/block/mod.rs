@@ -12,15 +12,13 @@ mod null;
 mod receiving;
 mod sending;
 
-pub use receiving::play as play_receiver;
-pub use sending::play as play_sender;
-
-use super::super::streaming::RECEIVER;
 use super::super::streaming::null::{NULL_TURNS, OWN_IN_SLICES, OWN_IN_WINDOWS, STEPPING_NS};
-use super::super::streaming::receiving::Source;
-use super::super::{BlockTask, RoleReport, Task, Timing};
-use super::far;
-use crate::mechanism::Sender;
+use super::super::streaming::receiving::{Source, take};
+use super::super::streaming::sending::stream_messages;
+use super::super::streaming::{RECEIVER, many, threads};
+use super::super::{BlockTask, Channel, RoleReport, Task, Timing};
+use super::{connection, far};
+use crate::mechanism::{Sender, per_call};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::net::TcpStream;
@@ -53,19 +51,54 @@ pub fn play_alone(task: &Task, play: impl FnOnce(&Task) -> Result<RoleReport>) -
     Ok(RoleReport { missing: report.missing, ..own })
 }
 
+/// Plays a role over this carrier: all rivals of a block, or one case by itself.
+pub fn play(task: &Task, channel: &mut dyn Channel, carrier: BlockCarrier) -> Result<RoleReport> {
+    match (&task.block, task.role == RECEIVER) {
+        (Some(block), true) => receiving::play(task, block, channel, carrier),
+        (Some(block), false) => sending::play(task, block, channel, carrier),
+        (None, true) => receive(task, channel, carrier),
+        (None, false) => send(task, channel, carrier),
+    }
+}
+
+fn receive(task: &Task, channel: &mut dyn Channel, carrier: BlockCarrier) -> Result<RoleReport> {
+    let streams = connection::by_thread(task, connection::accept_all(task, channel)?);
+    let mut report = threads::run(task, &streams, channel, |streams| {
+        let mut source = (carrier.source)(task, streams)?;
+        Ok(Box::new(move || take(task, &mut *source)))
+    })?;
+    report.facts.extend((carrier.facts)(task, &streams[0][0]));
+    Ok(report)
+}
+
+fn send(task: &Task, channel: &mut dyn Channel, carrier: BlockCarrier) -> Result<RoleReport> {
+    let streams = connection::by_thread(task, connection::connect_all(task)?);
+    let mut report = threads::run(task, &streams, channel, |streams| {
+        let senders = streams.iter().map(|s| (carrier.start)(task, s)).collect::<Result<Vec<_>>>()?;
+        let sender = many::InTurn::of(senders, per_call(&task.point))?;
+        Ok(Box::new(move || {
+            let done = stream_messages(task, sender, &|| (carrier.segments)(streams))?;
+            streams.iter().try_for_each(connection::end)?;
+            Ok(done)
+        }))
+    })?;
+    report.facts.extend((carrier.facts)(task, &streams[0][0]));
+    Ok(report)
+}
+
 /// What a rival is to a role that plays it: the task of its case.
 fn rival_tasks(task: &Task, block: &BlockTask) -> Vec<Task> {
     block.rivals.iter().map(|point| Task { point: point.clone(), block: None, ..task.clone() }).collect()
 }
 
-/// Makes the receiving end of one thread's connections.
-type StartSource = fn(&Task, &[TcpStream]) -> Result<Box<dyn Source>>;
+type MakeSource = fn(&Task, &[TcpStream]) -> Result<Box<dyn Source>>;
 
-/// What carries the messages of a rival beside its connections, or over them.
+/// What carries messages beside connections, or over them.
 #[derive(Clone, Copy)]
 pub struct BlockCarrier {
     pub start: fn(&Task, &TcpStream) -> Result<Box<dyn Sender>>,
-    pub source: StartSource,
+    /// Makes the receiving end of one thread's connections.
+    pub source: MakeSource,
     pub segments: fn(&[TcpStream]) -> Result<Option<Segments>>,
     /// Of a side's first connection.
     pub facts: fn(&Task, &TcpStream) -> BTreeMap<String, String>,
@@ -78,7 +111,7 @@ pub const TCP: BlockCarrier = BlockCarrier {
     segments: super::sender::segments,
     facts: |task, stream| match task.role == RECEIVER {
         true => super::receiver::facts(task, stream),
-        false => super::connection::facts(stream),
+        false => connection::facts(stream),
     },
 };
 

@@ -14,7 +14,7 @@ use super::{BlockCarrier, CONTROL, Phase, Turn};
 use crate::mechanism::{self, ProgramTally, all_connections};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use syscost_host::clock;
@@ -181,9 +181,7 @@ pub fn play(
         let ready: Ready<'_, Played> = Box::new(move || Thread::new(shared, number, pumps, own).play());
         Ok(ready)
     })?;
-    for stream in streams.iter().flatten().flatten() {
-        stream.shutdown(Shutdown::Write).context("cannot close a stream")?;
-    }
+    streams.iter().flatten().flatten().try_for_each(connection::end)?;
     let mut report = joined(done);
     for ((own, streams), rival) in report.rivals.iter_mut().zip(streams).zip(&rivals) {
         own.facts.extend((carrier.facts)(rival, &streams[0][0]));
