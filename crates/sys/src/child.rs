@@ -80,13 +80,13 @@ pub fn fork_exit_wait(status: i32) -> io::Result<i32> {
 /// fork, a child that executes a program, and waiting for it.
 #[inline]
 pub fn fork_exec_wait(program: &CStr) -> io::Result<i32> {
-    let (arguments, environment) = (Arguments::of(program), NO_ENVIRONMENT);
+    let (arguments, environment) = ([program.as_ptr(), ptr::null()], NO_ENVIRONMENT);
     // SAFETY: the child only calls execve and _exit; all pointers are to live, terminated arrays.
     unsafe {
         match libc::fork() {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                libc::execve(program.as_ptr(), arguments.0.as_ptr(), environment.as_ptr());
+                libc::execve(program.as_ptr(), arguments.as_ptr(), environment.as_ptr());
                 libc::_exit(NOT_EXECUTED)
             }
             pid => reap(pid),
@@ -163,15 +163,6 @@ pub fn spawn_words_wait(program: &CStr, words: &[&CStr]) -> io::Result<i32> {
         libc::posix_spawn(&raw mut pid, program.as_ptr(), ptr::null(), ptr::null(), arguments, environment)
     };
     if error != 0 { Err(io::Error::from_raw_os_error(error)) } else { reap(pid) }
-}
-
-/// The program's name and nothing else, terminated.
-struct Arguments([*const c_char; 2]);
-
-impl Arguments {
-    fn of(program: &CStr) -> Arguments {
-        Arguments([program.as_ptr(), ptr::null()])
-    }
 }
 
 const NO_ENVIRONMENT: [*const c_char; 1] = [ptr::null()];
