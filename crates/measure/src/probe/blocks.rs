@@ -145,7 +145,7 @@ fn advise(file: &File, advice: Advice) -> Result<()> {
     page_cache::advise(file, advice).context("posix_fadvise refuses this file")
 }
 
-fn cached_bytes(file: &File, bytes: u64) -> Result<u64> {
+pub fn cached_bytes(file: &File, bytes: u64) -> Result<u64> {
     page_cache::cached_bytes(file, bytes).context("mincore refuses this file")
 }
 

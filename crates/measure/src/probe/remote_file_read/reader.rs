@@ -14,7 +14,6 @@ use syscost_core::stats::random::Random;
 use syscost_host::clock::monotonic_ns;
 use syscost_host::{Unavailable, scratch};
 use syscost_sys::nfs_client::NfsFile;
-use syscost_sys::page_cache::{self, Advice};
 
 pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let offer: Offer = serde_json::from_value(task.peer.clone().context("the server offered nothing")?)?;
@@ -72,20 +71,14 @@ impl Reads {
             random.shuffle(&mut self.order);
         }
         if !self.warm {
-            page_cache::advise(&self.served, Advice::DontNeed).context("posix_fadvise refuses the file")?;
+            return blocks::drop_cached(&self.served, self.bytes);
         }
-        let cached =
-            page_cache::cached_bytes(&self.served, self.bytes).context("mincore refuses the file")?;
-        let (right, reason) = match self.warm {
-            true => (cached >= self.bytes, "the page cache does not hold a file of this size here"),
-            false => (cached == 0, "the file system keeps the file in the page cache when told to drop it"),
-        };
-        if right {
+        if blocks::cached_bytes(&self.served, self.bytes)? >= self.bytes {
             return Ok(());
         }
         Err(Unavailable {
-            reason: reason.into(),
-            remedy: "name a smaller file, or a directory on a disk with --dir".into(),
+            reason: "the page cache does not hold a file of this size here".into(),
+            remedy: "name a smaller file".into(),
         }
         .into())
     }
