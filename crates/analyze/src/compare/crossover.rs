@@ -2,7 +2,7 @@
 //!
 //! A crossover is an interval between two points that were measured, from the last place where one
 //! side is significantly better to the first where the other is; places between that are the same or undecided widen it.
-//! It is never finer than the grid, there may be several, and where none is found the reason is said.
+//! It is never finer than the grid, and there may be several.
 //! Pure: it reads comparisons, it makes none.
 
 use crate::compare::Comparisons;
@@ -43,16 +43,6 @@ pub struct Interval {
     pub below: PairSide,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CrossoverOutcome {
-    Crossovers(Vec<Interval>),
-    /// One side is better wherever they differ.
-    Always(PairSide),
-    NeverDiffer,
-    /// Fewer than two places have both.
-    TooFewPlaces,
-}
-
 /// The crossovers of one pair on one line through the grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossover {
@@ -63,7 +53,8 @@ pub struct Crossover {
     pub b: Point,
     /// In ascending order.
     pub steps: Vec<CrossoverStep>,
-    pub outcome: CrossoverOutcome,
+    /// In ascending order; empty where no side overtakes the other.
+    pub crossings: Vec<Interval>,
 }
 
 impl Crossover {
@@ -120,24 +111,16 @@ fn lines(
         .into_iter()
         .map(|((probe, a, b), (_, mut steps))| {
             steps.sort_by_key(|s| s.at);
-            let outcome = outcome(&steps);
-            Crossover { metric: comparisons.metric.id, probe, a, b, steps, outcome }
+            let crossings = crossings(&steps);
+            Crossover { metric: comparisons.metric.id, probe, a, b, steps, crossings }
         })
         .collect()
 }
 
-fn outcome(steps: &[CrossoverStep]) -> CrossoverOutcome {
-    if steps.len() < 2 {
-        return CrossoverOutcome::TooFewPlaces;
-    }
+fn crossings(steps: &[CrossoverStep]) -> Vec<Interval> {
     let differing: Vec<(u64, PairSide)> = steps.iter().filter_map(|s| Some((s.at, s.better?))).collect();
-    let Some((_, first)) = differing.first().copied() else { return CrossoverOutcome::NeverDiffer };
-    let flips: Vec<Interval> = differing
-        .windows(2)
-        .filter(|w| w[0].1 != w[1].1)
-        .map(|w| Interval { low: w[0].0, high: w[1].0, below: w[0].1 })
-        .collect();
-    if flips.is_empty() { CrossoverOutcome::Always(first) } else { CrossoverOutcome::Crossovers(flips) }
+    let flips = differing.windows(2).filter(|w| w[0].1 != w[1].1);
+    flips.map(|w| Interval { low: w[0].0, high: w[1].0, below: w[0].1 }).collect()
 }
 
 #[cfg(test)]
@@ -182,8 +165,7 @@ mod tests {
             let found = found(planted(crossing), metric);
             assert_eq!(found.len(), 2, "one per thread count");
             for line in found {
-                let CrossoverOutcome::Crossovers(intervals) = &line.outcome else { panic!("{line:?}") };
-                let [interval] = intervals[..] else { panic!("{intervals:?}") };
+                let [interval] = line.crossings[..] else { panic!("{line:?}") };
                 assert!(interval.low < 2000 && 2000 < interval.high, "{interval:?}");
                 assert!(interval.high <= 16384, "only close ties widen it: {interval:?}");
                 let below = if interval.below == PairSide::A { &line.a } else { &line.b };
@@ -195,16 +177,21 @@ mod tests {
     }
 
     #[test]
-    fn none_found_says_why() {
+    fn where_one_side_or_neither_is_better_throughout_none_overtakes() {
         let better = |p: &Point| if p.text_at("mechanism") == Some("sendmsg") { 500.0 } else { 1000.0 };
         for line in found(planted(better), "throughput") {
-            let CrossoverOutcome::Always(side) = line.outcome else { panic!("{line:?}") };
-            let who = if side == PairSide::A { &line.a } else { &line.b };
-            assert_eq!(who.text_at("mechanism"), Some("sendmsg"));
+            let sides: Vec<&Point> = line
+                .steps
+                .iter()
+                .filter_map(|step| Some(if step.better? == PairSide::A { &line.a } else { &line.b }))
+                .collect();
+            assert!(line.crossings.is_empty() && !sides.is_empty(), "{line:?}");
+            assert!(sides.iter().all(|who| who.text_at("mechanism") == Some("sendmsg")), "{line:?}");
         }
         let same = found(planted(|_| 1000.0), "throughput");
-        assert!(same.iter().all(|l| l.outcome == CrossoverOutcome::NeverDiffer), "{same:?}");
+        let differ = |l: &Crossover| l.steps.iter().any(|step| step.better.is_some());
+        assert!(!same.iter().any(|l| differ(l) || !l.crossings.is_empty()), "{same:?}");
         let one = found(Synthetic { sizes: vec![64], ..planted(better) }, "throughput");
-        assert!(one.iter().all(|l| l.outcome == CrossoverOutcome::TooFewPlaces));
+        assert!(one.iter().all(|l| l.steps.len() == 1 && l.crossings.is_empty()));
     }
 }

@@ -6,7 +6,7 @@
 use super::pairs::{Pair, pairs};
 use super::{Answer, Evidence, Says, Shown};
 use crate::answer::{AnswerVerdict, CellRef, ComparisonRef, Lack};
-use crate::compare::crossover::{CrossoverOutcome, CrossoverStep};
+use crate::compare::crossover::CrossoverStep;
 use crate::compare::study::{RIVALS, Study};
 use crate::recommend::line::Way;
 use crate::recommend::situation::Situation;
@@ -161,14 +161,12 @@ fn overtaking(evidence: &Evidence<'_>, study: &Study, pair: &Pair<'_>) -> Overta
 
 fn overtakes(pair: &Pair<'_>) -> Overtakes {
     let ours = pair.steps().iter().any(|step| pair.better(step) == Some(true));
-    match &pair.line.outcome {
-        CrossoverOutcome::Crossovers(intervals) => match intervals[..] {
-            [one] if one.below == pair.side => Overtakes::OnlyUpTo { low: one.low, high: one.high },
-            [one] => Overtakes::From { low: one.low, high: one.high },
-            _ => Overtakes::Several(intervals.iter().map(|one| (one.low, one.high)).collect()),
-        },
-        _ if ours => Overtakes::Always,
-        _ => Overtakes::Never,
+    match &pair.line.crossings[..] {
+        [] if ours => Overtakes::Always,
+        [] => Overtakes::Never,
+        [one] if one.below == pair.side => Overtakes::OnlyUpTo { low: one.low, high: one.high },
+        [one] => Overtakes::From { low: one.low, high: one.high },
+        several => Overtakes::Several(several.iter().map(|one| (one.low, one.high)).collect()),
     }
 }
 
