@@ -121,7 +121,7 @@ fn contenders(
     let able = |case: &usize| run.case(*case).is_some_and(|case| situation.can_use(&case.point));
     let cases = here.flat_map(|winner| {
         let first = winner.candidates.iter().filter(|case| able(case)).take(2);
-        first.chain(winner.outcome.unbeaten().iter().filter(|case| able(case)))
+        first.chain(winner.unbeaten.iter().filter(|case| able(case)))
     });
     cases.filter_map(|case| Some(run.case(*case)?.point.clone())).collect()
 }

@@ -186,8 +186,7 @@ fn questions(
     let mut asked = Vec::new();
     for (i, a) in group.members.iter().enumerate() {
         for b in &group.members[i + 1..] {
-            let points = run.case(*a).zip(run.case(*b)).map(|(a, b)| (&a.point, &b.point));
-            if points.is_some_and(|(a, b)| groups.rivals(a, b)) {
+            if groups.rivals(run, *a, *b) {
                 asked.extend(ask((*a, *b)));
             }
         }

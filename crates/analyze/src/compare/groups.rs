@@ -15,15 +15,13 @@ use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::probe::{self, Probe};
 
 /// Comparable cases.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     pub probe: Name,
     /// The coordinates that all members share.
     pub shared: Point,
     /// Indices of the cases, in the order of the compared axis's values.
     pub members: Vec<usize>,
-    /// Indices in the plan's skips of what was asked at these coordinates and cannot run here.
-    pub skips: Vec<usize>,
 }
 
 /// The groups of a run along one axis, by their shared coordinates.
@@ -57,8 +55,9 @@ impl Groups {
     }
 
     /// May these two members of a group be compared?
-    pub fn rivals(&self, a: &Point, b: &Point) -> bool {
-        if self.ways { a != b } else { comparable(a, b, &self.axis) }
+    pub fn rivals(&self, run: &Run, a: usize, b: usize) -> bool {
+        let points = run.case(a).zip(run.case(b)).map(|(a, b)| (&a.point, &b.point));
+        points.is_some_and(|(a, b)| if self.ways { a != b } else { comparable(a, b, &self.axis) })
     }
 }
 
@@ -76,36 +75,28 @@ fn only_in_turns(run: &Run, groups: &mut Vec<Group>) {
     groups.retain(|group| group.members.len() > 1 || !probes.contains(&group.probe));
 }
 
-/// The cases and skips of a run by their shared coordinates; members in the order of the axis's values.
+/// The cases of a run by their shared coordinates; members in the order of the axis's values.
 fn grouped(
     run: &Run,
     axis: &str,
     values: &[Value],
     mut shared: impl FnMut(&Name, &Point) -> Option<Point>,
 ) -> Vec<Group> {
-    let plan = &run.record.plan;
-    let mut groups: BTreeMap<(&Name, Point), Group> = BTreeMap::new();
-    for case in plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+    let mut groups: BTreeMap<(&Name, Point), Vec<usize>> = BTreeMap::new();
+    for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         if let Some(shared) = shared(&case.probe, &case.point) {
-            groups.entry((&case.probe, shared)).or_default().members.push(case.index);
-        }
-    }
-    for (index, skip) in plan.skips.iter().enumerate() {
-        if let Some(shared) = shared(&skip.probe, &skip.point) {
-            groups.entry((&skip.probe, shared)).or_default().skips.push(index);
+            groups.entry((&case.probe, shared)).or_default().push(case.index);
         }
     }
     let place = |case: &usize| {
         let value = run.case(*case).and_then(|c| c.point.get(axis));
         (value.and_then(|v| values.iter().position(|w| v == w)), *case)
     };
-    groups
-        .into_iter()
-        .map(|((probe, shared), mut group)| {
-            group.members.sort_by_key(place);
-            Group { probe: probe.clone(), shared, ..group }
-        })
-        .collect()
+    let group = |((probe, shared), mut members): ((&Name, Point), Vec<usize>)| {
+        members.sort_by_key(place);
+        Group { probe: probe.clone(), shared, members }
+    };
+    groups.into_iter().map(group).collect()
 }
 
 /// The point without what is chosen; `None` where nothing is, or where the work is not done whole.
@@ -223,7 +214,7 @@ mod tests {
         let groups = Groups::of(&run, "mechanism").groups;
         assert_eq!(groups.len(), 2);
         assert_eq!(groups[0].members.len(), 3, "{groups:?}");
-        assert_eq!(groups[1].skips, [0]);
+        assert_eq!(groups[1].members.len(), 1, "what cannot run here is no member");
         let at = |i: usize| &run.case(i).unwrap().point;
         assert!(comparable(at(0), at(1), "mechanism"));
         assert!(!comparable(at(1), at(2), "mechanism"), "the same mechanism");

@@ -2,41 +2,16 @@
 //!
 //! A case wins when it is significantly better than every case that it may be compared with (see [`crate::compare`]).
 //! Otherwise several are unbeaten: the same within the margin as the first of them, or undecided.
-//! What was skipped or failed is never a candidate: it is listed, not beaten.
+//! What was skipped or failed is never a candidate, and so is not beaten.
 
 use crate::cells::Cells;
 use crate::compare::Comparisons;
 use crate::compare::groups::{Group, Groups};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use syscost_core::axis::{Name, Point, Value};
+use syscost_core::axis::{Name, Point};
 use syscost_core::sample::Better;
 use syscost_experiment::run::Run;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Significantly better than every other candidate.
-    Wins(usize),
-    /// Nothing is significantly better than these, and all are the same within the margin as the first.
-    Same(Vec<usize>),
-    /// Nothing is significantly better than these, and more rounds may tell them apart.
-    Undecided(Vec<usize>),
-    /// The only value of the axis that was measured here: best of one is no win.
-    Alone(usize),
-    /// Nothing was measured here.
-    Nothing,
-}
-
-impl Outcome {
-    /// Those that something competes with and nothing is significantly better than, best figure first.
-    pub fn unbeaten(&self) -> &[usize] {
-        match self {
-            Outcome::Wins(case) => std::slice::from_ref(case),
-            Outcome::Same(cases) | Outcome::Undecided(cases) => cases,
-            Outcome::Alone(_) | Outcome::Nothing => &[],
-        }
-    }
-}
 
 /// The best of one group of comparable cases.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,12 +19,12 @@ pub struct Winner {
     pub probe: Name,
     /// The coordinates that the candidates share.
     pub shared: Point,
-    pub outcome: Outcome,
+    /// How sure it is what leads.
+    pub sure: Sure,
+    /// Those that nothing is significantly better than, best figure first; empty where nothing was measured.
+    pub unbeaten: Vec<usize>,
     /// Cases with a figure, best first: of the data that verdicts stand on.
     pub candidates: Vec<usize>,
-    /// Values of the axis that were asked here and have no place in it: skipped, failed, or without
-    /// a usable sample.
-    pub missing: Vec<Value>,
 }
 
 /// The winners of a metric; empty where the metric is not ranked.
@@ -76,48 +51,15 @@ fn best_of(
         let order = figure(*a).partial_cmp(&figure(*b)).unwrap_or(std::cmp::Ordering::Equal);
         if metric.better == Better::Higher { order.reverse() } else { order }
     });
-    let value = |case: usize| run.case(case).and_then(|c| c.point.get(&comparisons.axis));
-    let mut missing: Vec<Value> = Vec::new();
-    let absent = group.members.iter().filter(|c| !candidates.contains(c)).filter_map(|c| value(*c));
-    let skipped = group.skips.iter().filter_map(|s| run.record.plan.skips[*s].point.get(&comparisons.axis));
-    for value in absent.chain(skipped) {
-        if !missing.contains(value) {
-            missing.push(value.clone());
-        }
-    }
-    let rivals = |a: usize, b: usize| {
-        let points = run.case(a).zip(run.case(b)).map(|(a, b)| (&a.point, &b.point));
-        points.is_some_and(|(a, b)| groups.rivals(a, b))
-    };
-    Winner {
-        probe: group.probe.clone(),
-        shared: group.shared.clone(),
-        outcome: outcome(&candidates, rivals, comparisons),
-        candidates,
-        missing,
-    }
-}
-
-fn outcome(
-    candidates: &[usize],
-    rivals: impl Fn(usize, usize) -> bool,
-    comparisons: &Comparisons,
-) -> Outcome {
     let of = |i: usize| candidates[i];
     let (sure, unbeaten) = lead(
         candidates.len(),
-        |a, b| rivals(of(a), of(b)),
+        |a, b| groups.rivals(run, of(a), of(b)),
         |a, b| comparisons.beats(of(a), of(b)),
         |a, b| comparisons.same(of(a), of(b)),
     );
-    let cases: Vec<usize> = unbeaten.into_iter().map(of).collect();
-    match (sure, cases.first()) {
-        (_, None) => Outcome::Nothing,
-        (Sure::Best, Some(case)) => Outcome::Wins(*case),
-        (Sure::Alone, Some(case)) => Outcome::Alone(*case),
-        (Sure::Same, _) => Outcome::Same(cases),
-        (Sure::Undecided, _) => Outcome::Undecided(cases),
-    }
+    let unbeaten = unbeaten.into_iter().map(of).collect();
+    Winner { probe: group.probe.clone(), shared: group.shared.clone(), sure, unbeaten, candidates }
 }
 
 /// How sure it is what leads.
@@ -202,13 +144,11 @@ mod tests {
         });
         let winners = best(&run, "total_cpu_ns_per_byte");
         let here = winners.iter().find(|w| w.shared == point("x", 65536, 1).without("mechanism")).unwrap();
-        assert_eq!(here.outcome, Outcome::Wins(at(&run, "send")));
-        let mut missing: Vec<String> = here.missing.iter().map(Value::to_string).collect();
-        missing.sort();
-        assert_eq!(missing, ["msg_zerocopy", "sendmsg"]);
+        assert_eq!((here.sure, &here.unbeaten[..]), (Sure::Best, &[at(&run, "send")][..]));
+        assert_eq!(here.candidates, ["send", "pack_send"].map(|mechanism| at(&run, mechanism)));
         let alone = Synthetic { mechanisms: vec!["send"], ..planted() }.run();
-        assert!(best(&alone, "throughput").iter().all(|w| matches!(w.outcome, Outcome::Alone(_))));
+        assert!(best(&alone, "throughput").iter().all(|w| w.sure == Sure::Alone && w.unbeaten.len() == 1));
         let empty = Synthetic { rounds: 0, ..planted() }.run();
-        assert!(best(&empty, "throughput").iter().all(|w| w.outcome == Outcome::Nothing));
+        assert!(best(&empty, "throughput").iter().all(|w| w.unbeaten.is_empty()));
     }
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_analyze::compare::study::Study;
-use syscost_analyze::compare::winners::Outcome;
+use syscost_analyze::compare::winners::Sure;
 use syscost_analyze::latency::{ACHIEVED, Distribution, Latency, RANKED, RateKept};
 use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;
@@ -376,12 +376,10 @@ fn saturated(axis: &str, ends: &[(String, u64)], series: &[Series]) -> Vec<Mark>
 
 /// How a case stands at its point.
 fn standing(study: &Study, case: usize) -> Standing {
-    for winner in &study.winners {
-        match &winner.outcome {
-            Outcome::Wins(best) if *best == case => return Standing::Best,
-            Outcome::Same(cases) if cases.contains(&case) => return Standing::Same,
-            _ => {}
-        }
+    let unbeaten = study.winners.iter().find(|winner| winner.unbeaten.contains(&case));
+    match unbeaten.map(|winner| winner.sure) {
+        Some(Sure::Best) => Standing::Best,
+        Some(Sure::Same) => Standing::Same,
+        _ => Standing::None,
     }
-    Standing::None
 }
