@@ -21,9 +21,6 @@ pub enum ProblemKind {
     Impossible {
         fault: Fault,
         samples: SampleShare,
-        /// In bit/s, where throughput was held against one.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        bound: Option<f64>,
     },
     Unverified(SampleShare),
     Marked {
@@ -117,5 +114,4 @@ pub enum Fault {
     CpuTime,
     Share,
     Negative,
-    Throughput,
 }

@@ -58,7 +58,7 @@ pub struct Analysis {
 impl Analysis {
     pub fn of(run: &Run) -> Analysis {
         let judged = judged(run);
-        let Seen { cells, looks, warm_ups, visits } = Seen::of(run, &judged, None);
+        let Seen { cells, looks, warm_ups, visits } = Seen::of(run, &judged);
         let groups = Groups::of(run, RIVALS.id);
         let studies: Vec<Study> =
             HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &groups, metric)).collect();
@@ -69,7 +69,7 @@ impl Analysis {
         let latency = Latency::of(run, &cells);
         let limiters = limiters(run, &cells);
         let model = Model::of(run, &cells);
-        let mut problems = sanity::problems(run, &looks, None);
+        let mut problems = sanity::problems(run, &looks);
         problems.extend(operations::problems(run));
         problems.extend(judged.iter().flat_map(|judged| quality::problems(run, &cells, &warm_ups, judged)));
         let level = MachineLevel::of(&visits);

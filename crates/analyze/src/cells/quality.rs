@@ -155,7 +155,7 @@ mod tests {
 
     fn found(run: &Run) -> Vec<(ProblemKind, usize)> {
         let judged = ("transfer", metric(run, "throughput").unwrap());
-        let seen = Seen::of(run, &[judged], None);
+        let seen = Seen::of(run, &[judged]);
         problems(run, &seen.cells, &seen.warm_ups, &judged).into_iter().map(|p| (p.kind, p.case)).collect()
     }
 

@@ -3,13 +3,13 @@
 //! A sample is impossible when its clock did not run or stopped long before its time (a thread that
 //! was held up lets the windows behind it collapse: nothing can be read from a microsecond), its bytes are not its messages, a side used
 //! more CPU time than its threads had, a share leaves [0, 1], or a count is negative. Refused samples
-//! stay in the record and in no estimate ([`crate::cells`]). A bound on throughput (memory or link
-//! bandwidth) is checked where the caller knows one. Samples that failed verification or that the
+//! stay in the record and in no estimate ([`crate::cells`]). Samples that failed verification or that the
 //! harness marked as suspect are counted beside them.
 
 use crate::CellRef;
 use crate::cells::reference::CASE;
 use crate::problem::{Fault, Problem, ProblemKind, SampleShare};
+use std::collections::BTreeMap;
 use syscost_core::sample::{COUNTING, Sample};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
@@ -102,9 +102,9 @@ impl Limits {
 pub struct Look {
     samples: usize,
     unverified: usize,
-    /// Each kind with how many, in no order.
-    faults: Vec<(Fault, usize)>,
-    marked: Vec<(String, usize)>,
+    /// Each kind with how many.
+    faults: BTreeMap<Fault, usize>,
+    marked: BTreeMap<String, usize>,
 }
 
 impl Look {
@@ -112,33 +112,22 @@ impl Look {
         SampleShare { samples, of: self.samples }
     }
 
-    /// `fault` as [`Limits`] have it; `bound` in bit/s if one is known.
-    pub fn count(&mut self, sample: &Sample, fault: Option<Fault>, bound: Option<f64>) {
+    /// `fault` as [`Limits`] have it.
+    pub fn count(&mut self, sample: &Sample, fault: Option<Fault>) {
         self.samples += 1;
         self.unverified += usize::from(!sample.verified);
-        let too_fast = || bound.is_some_and(|b| sample.bytes * 8e9 / sample.elapsed_ns > b);
-        if let Some(fault) = fault.or_else(|| too_fast().then_some(Fault::Throughput)) {
-            one_more(&mut self.faults, &fault);
-        }
+        fault.into_iter().for_each(|fault| *self.faults.entry(fault).or_default() += 1);
         let marks = sample.marks.iter().filter(|mark| *mark != COUNTING);
-        marks.for_each(|mark| one_more(&mut self.marked, mark));
-    }
-}
-
-fn one_more<T: PartialEq + Clone>(counts: &mut Vec<(T, usize)>, seen: &T) {
-    match counts.iter_mut().find(|(known, _)| known == seen) {
-        Some((_, n)) => *n += 1,
-        None => counts.push((seen.clone(), 1)),
+        marks.for_each(|mark| *self.marked.entry(mark.clone()).or_default() += 1);
     }
 }
 
 /// Every fault of a run, one problem per case and kind; what was seen of each case is in the order of the plan.
-pub fn problems(run: &Run, looks: &[Look], bound: Option<f64>) -> Vec<Problem> {
+pub fn problems(run: &Run, looks: &[Look]) -> Vec<Problem> {
     let seen = || run.record.plan.cases.iter().zip(looks);
     let impossible = seen().flat_map(|(case, look)| {
         look.faults.iter().map(move |(fault, n)| {
-            let bound = bound.filter(|_| *fault == Fault::Throughput);
-            let kind = ProblemKind::Impossible { fault: *fault, samples: look.share(*n), bound };
+            let kind = ProblemKind::Impossible { fault: *fault, samples: look.share(*n) };
             (*fault, problem(case, kind, metric_of(*fault)))
         })
     });
@@ -148,9 +137,7 @@ pub fn problems(run: &Run, looks: &[Look], bound: Option<f64>) -> Vec<Problem> {
         .filter(|(_, look)| look.unverified > 0)
         .map(|(case, look)| problem(case, ProblemKind::Unverified(look.share(look.unverified)), None));
     let marked = seen().flat_map(|(case, look)| {
-        let mut marked: Vec<&(String, usize)> = look.marked.iter().collect();
-        marked.sort();
-        marked.into_iter().map(move |(mark, n)| {
+        look.marked.iter().map(move |(mark, n)| {
             problem(case, ProblemKind::Marked { mark: mark.clone(), samples: look.share(*n) }, None)
         })
     });
@@ -175,8 +162,8 @@ mod tests {
     use crate::cells::seen::Seen;
     use crate::synthetic::Synthetic;
 
-    fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
-        super::problems(run, &Seen::of(run, &[], bound).looks, bound)
+    fn problems(run: &Run) -> Vec<Problem> {
+        super::problems(run, &Seen::of(run, &[]).looks)
     }
 
     fn small() -> Run {
@@ -185,7 +172,7 @@ mod tests {
 
     #[test]
     fn sound_data_has_no_fault() {
-        assert!(problems(&Synthetic::default().run(), Some(1e15)).is_empty());
+        assert!(problems(&Synthetic::default().run()).is_empty());
     }
 
     #[test]
@@ -218,10 +205,10 @@ mod tests {
             for sample in run.samples.iter_mut().filter(|s| s.case == 1 && s.round == 2) {
                 break_it(sample);
             }
-            let found = problems(&run, None);
+            let found = problems(&run);
             assert_eq!(found.len(), 1, "{fault:?}: {found:?}");
             let samples = SampleShare { samples: 3, of: 24 };
-            assert_eq!(found[0].kind, ProblemKind::Impossible { fault: *fault, samples, bound: None });
+            assert_eq!(found[0].kind, ProblemKind::Impossible { fault: *fault, samples });
             assert_eq!(found[0].case, 1);
             let cells = Cells::of(&run);
             let rounds = cells.cell(1, "throughput").unwrap().rounds.pairs();
@@ -230,13 +217,11 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_and_unverified_samples() {
+    fn unverified_and_marked_samples_are_counted() {
         let mut run = small();
-        let bound = |p: &Problem| matches!(p.kind, ProblemKind::Impossible { bound: Some(1.0), .. });
-        assert_eq!(problems(&run, Some(1.0)).iter().filter(|p| bound(p)).count(), 3);
         run.samples[0].verified = false;
         let one = SampleShare { samples: 1, of: 24 };
-        let kinds = |run: &Run| problems(run, None).into_iter().map(|p| p.kind).collect::<Vec<_>>();
+        let kinds = |run: &Run| problems(run).into_iter().map(|p| p.kind).collect::<Vec<_>>();
         assert_eq!(kinds(&run), [ProblemKind::Unverified(one)]);
         run.samples[1].marks.push("steal".into());
         assert_eq!(kinds(&run)[1..], [ProblemKind::Marked { mark: "steal".into(), samples: one }]);

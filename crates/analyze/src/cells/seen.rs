@@ -28,21 +28,19 @@ pub struct Seen {
 
 impl Cells {
     pub fn of(run: &Run) -> Cells {
-        Seen::of(run, &[], None).cells
+        Seen::of(run, &[]).cells
     }
 }
 
 impl Seen {
-    /// `bound` in bit/s, if one is known.
-    pub fn of(run: &Run, judged: &[Judged], bound: Option<f64>) -> Seen {
+    pub fn of(run: &Run, judged: &[Judged]) -> Seen {
         let plan = &run.record.plan.cases;
         let slots = plan.iter().map(|c| c.index + 1).max().unwrap_or(0);
         let mut per_case = vec![Box::default(); slots];
         let (mut looks, mut warm_ups) = (Vec::with_capacity(plan.len()), WarmUps::new());
         let mut visits = Vec::new();
         let turns = Turns::of(run);
-        for (case, of_case) in plan.iter().zip(in_parallel(plan, |case| OfCase::of(run, case, judged, bound)))
-        {
+        for (case, of_case) in plan.iter().zip(in_parallel(plan, |case| OfCase::of(run, case, judged))) {
             per_case[case.index] = turns.with(run, case.index, of_case.cells);
             looks.push(of_case.look);
             visits.extend(of_case.visits);
@@ -61,14 +59,14 @@ struct OfCase {
 }
 
 impl OfCase {
-    fn of(run: &Run, case: &Case, judged: &[Judged], bound: Option<f64>) -> OfCase {
+    fn of(run: &Run, case: &Case, judged: &[Judged]) -> OfCase {
         let limits = Limits::of(case, run.record.spec.timing);
         let own = run.samples.of_case(case.index);
         let mut look = Look::default();
         let mut sound: Vec<&Sample> = Vec::new();
         for sample in own.iter() {
             let fault = limits.fault(sample);
-            look.count(sample, fault, bound);
+            look.count(sample, fault);
             if sample.counts() && fault.is_none() {
                 sound.push(sample);
             }

@@ -177,7 +177,7 @@ fn a_level_is_said_and_the_cases_that_bear_it_are_named() {
             s.quantities.extend(cpu);
         }
     }
-    let visits = Seen::of(&run, &[], None).visits;
+    let visits = Seen::of(&run, &[]).visits;
     let level = MachineLevel::of(&visits).unwrap();
     let (low, high) = level.range();
     assert!(low > -0.12 && (0.18..0.35).contains(&high), "{:?}", (low, high));
