@@ -42,17 +42,9 @@ pub struct Limiter {
     /// Of the time of the CPUs that a side's threads can fill, the share in which they ran.
     pub sender_busy: f64,
     pub receiver_busy: f64,
-    /// Payload on the link, where the rate of its devices is known.
-    pub link: Option<LinkUse>,
+    /// Payload per second over the link's rate, where that of its devices is known.
+    pub link: Option<f64>,
     pub cells: Vec<CellRef>,
-}
-
-/// How full the link was.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinkUse {
-    /// Payload per second over the link's rate.
-    pub share: f64,
-    pub bits_per_second: f64,
 }
 
 /// The limiters of all cases whose CPU time and rate are known; twins left out. A side that a CPU quota stopped looks idle
@@ -113,46 +105,35 @@ fn limiter(
     let BusyShares { sender, receiver, joint } = busy_shares(cells, case, cpus)?;
     let carried = link_rate.and_then(|rate| {
         let payload = &cells.steady(case, THROUGHPUT)?.rounds;
-        Some((rate, payload.iter().map(|(_, bits)| bits / rate).collect::<Vec<f64>>()))
+        Some(payload.iter().map(|(_, bits)| bits / rate).collect::<Vec<f64>>())
     });
-    let reaches = |shares: &[f64], limit| Reaches::of(shares, limit, confidence);
-    let full = carried.as_ref().map_or(Reaches::No, |(_, share)| reaches(share, LINK_FULL));
-    let joint = joint.map_or(Reaches::No, |joint| reaches(&joint, SATURATED));
+    let reaches = |shares: &[f64], limit| reaches(shares, limit, confidence);
+    let full = carried.as_ref().map_or(Some(false), |share| reaches(share, LINK_FULL));
+    let joint = joint.map_or(Some(false), |joint| reaches(&joint, SATURATED));
     let limit = match (full, joint, reaches(&sender, SATURATED), reaches(&receiver, SATURATED)) {
-        (Reaches::Yes, ..) => Limit::Link,
-        (Reaches::Open, ..) => Limit::Undecided,
-        (_, Reaches::Yes, ..) => Limit::BothCpus,
-        (_, Reaches::Open, ..) | (_, _, Reaches::Open, _) | (.., Reaches::Open) => Limit::Undecided,
-        (.., Reaches::Yes, Reaches::Yes) => Limit::BothCpus,
-        (.., Reaches::Yes, Reaches::No) => Limit::SenderCpu,
-        (.., Reaches::No, Reaches::Yes) => Limit::ReceiverCpu,
-        (.., Reaches::No, Reaches::No) => Limit::NoSide,
+        (Some(true), ..) => Limit::Link,
+        (None, ..) => Limit::Undecided,
+        (_, Some(true), ..) => Limit::BothCpus,
+        (_, None, ..) | (_, _, None, _) | (.., None) => Limit::Undecided,
+        (.., Some(true), Some(true)) => Limit::BothCpus,
+        (.., Some(true), Some(false)) => Limit::SenderCpu,
+        (.., Some(false), Some(true)) => Limit::ReceiverCpu,
+        (.., Some(false), Some(false)) => Limit::NoSide,
     };
-    let link =
-        carried.and_then(|(rate, share)| Some(LinkUse { share: median(&share)?, bits_per_second: rate }));
+    let link = carried.and_then(|share| median(&share));
     let names = [RATE].into_iter().chain(CPU).chain(link.map(|_| THROUGHPUT));
     let cells = names.map(|metric| CellRef { case, metric }).collect();
     let (sender_busy, receiver_busy) = (median(&sender)?, median(&receiver)?);
     Some(Limiter { case, limit, sender_busy, receiver_busy, link, cells })
 }
 
-/// Whether a share reaches a limit.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reaches {
-    Yes,
-    No,
-    /// The interval crosses it, or there is none.
-    Open,
-}
-
-impl Reaches {
-    fn of(rounds: &[f64], limit: f64, confidence: f64) -> Reaches {
-        let Some((mean, half)) = mean_interval(rounds, confidence) else { return Reaches::Open };
-        match () {
-            () if mean - half >= limit => Reaches::Yes,
-            () if mean + half < limit => Reaches::No,
-            () => Reaches::Open,
-        }
+/// Whether a share reaches a limit; `None`: its interval crosses it, or there is none.
+fn reaches(rounds: &[f64], limit: f64, confidence: f64) -> Option<bool> {
+    let (mean, half) = mean_interval(rounds, confidence)?;
+    match () {
+        () if mean - half >= limit => Some(true),
+        () if mean + half < limit => Some(false),
+        () => None,
     }
 }
 
@@ -231,7 +212,7 @@ mod tests {
         told(2, payload(2) / 0.98, "unknown");
         let found = limiters(&run, &cells);
         let link = found[0].link.expect("both ends say their rate");
-        assert!((link.share - 0.98).abs() < 0.01 && found[0].limit == Limit::Link, "{:?}", found[0]);
+        assert!((link - 0.98).abs() < 0.01 && found[0].limit == Limit::Link, "{:?}", found[0]);
         assert_eq!((found[1].limit, found[2].limit), (Limit::NoSide, Limit::NoSide));
         assert_eq!(found[2].link, None, "one end is not enough");
     }
