@@ -20,52 +20,35 @@ pub enum CodeClass {
 }
 
 impl CodeClass {
-    pub const ALL: [CodeClass; 11] = [
-        CodeClass::Copy,
-        CodeClass::Protocol,
-        CodeClass::Device,
-        CodeClass::Skb,
-        CodeClass::Memory,
-        CodeClass::Locks,
-        CodeClass::Scheduling,
-        CodeClass::Entry,
-        CodeClass::Files,
-        CodeClass::User,
-        CodeClass::Other,
-    ];
+    pub const COUNT: usize = TABLE.len();
+
+    pub fn all() -> impl Iterator<Item = CodeClass> {
+        TABLE.iter().map(|(class, ..)| *class)
+    }
 
     pub fn id(self) -> &'static str {
-        match self {
-            CodeClass::Copy => "data_copy",
-            CodeClass::Protocol => "tcp_ip",
-            CodeClass::Device => "device",
-            CodeClass::Skb => "skb",
-            CodeClass::Memory => "memory",
-            CodeClass::Locks => "locks",
-            CodeClass::Scheduling => "scheduling",
-            CodeClass::Entry => "entry",
-            CodeClass::Files => "files",
-            CodeClass::User => "user_mode",
-            CodeClass::Other => "other",
-        }
+        TABLE[self as usize].1
     }
 }
 
-/// A name, or with `*` what begins like it. The longest that fits decides.
+/// Every class in the order of the enum, its id, and its functions: a name, or with `*` what begins like it. The longest that
+/// fits decides.
 ///
 /// Left out on purpose, so that their caller decides: memcpy and memset, read-side RCU, thunks, `_raw_spin_unlock_irqrestore` and
 /// `_raw_spin_unlock_irq`. These two end a time without interrupts, where a timer's samples gather that belong before; of a
 /// wake-up they are scheduling ([`super::classify`]).
-pub(super) const TABLE: &[(CodeClass, &str)] = &[
-    (CodeClass::Copy, COPY),
-    (CodeClass::Protocol, PROTOCOL),
-    (CodeClass::Device, DEVICE),
-    (CodeClass::Skb, SKB),
-    (CodeClass::Memory, MEMORY),
-    (CodeClass::Locks, LOCKS),
-    (CodeClass::Scheduling, SCHEDULING),
-    (CodeClass::Entry, ENTRY),
-    (CodeClass::Files, FILES),
+pub(super) const TABLE: &[(CodeClass, &str, &str)] = &[
+    (CodeClass::Copy, "data_copy", COPY),
+    (CodeClass::Protocol, "tcp_ip", PROTOCOL),
+    (CodeClass::Device, "device", DEVICE),
+    (CodeClass::Skb, "skb", SKB),
+    (CodeClass::Memory, "memory", MEMORY),
+    (CodeClass::Locks, "locks", LOCKS),
+    (CodeClass::Scheduling, "scheduling", SCHEDULING),
+    (CodeClass::Entry, "entry", ENTRY),
+    (CodeClass::Files, "files", FILES),
+    (CodeClass::User, "user_mode", ""),
+    (CodeClass::Other, "other", ""),
 ];
 
 const COPY: &str = "

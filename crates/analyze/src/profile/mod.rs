@@ -59,9 +59,9 @@ impl ProfileBreakdown {
             return None;
         }
         let whole = samples as f64;
-        let mut by_round = vec![vec![0.0; profile.rounds.len()]; CodeClass::ALL.len()];
-        let mut owners: Vec<BTreeMap<String, f64>> = vec![BTreeMap::new(); CodeClass::ALL.len()];
-        let mut functions: Vec<BTreeMap<&str, u64>> = vec![BTreeMap::new(); CodeClass::ALL.len()];
+        let mut by_round = vec![vec![0.0; profile.rounds.len()]; CodeClass::COUNT];
+        let mut owners: Vec<BTreeMap<String, f64>> = vec![BTreeMap::new(); CodeClass::COUNT];
+        let mut functions: Vec<BTreeMap<&str, u64>> = vec![BTreeMap::new(); CodeClass::COUNT];
         for sampled in &profile.stacks {
             let (owner, names) = sampled.split();
             let place = classify::stack(names) as usize;
@@ -73,7 +73,7 @@ impl ProfileBreakdown {
             *functions[place].entry(innermost).or_default() += sampled.total();
         }
         let rounds: Vec<f64> = profile.rounds.iter().map(|round| round.samples as f64).collect();
-        let classes = CodeClass::ALL.into_iter().map(|class| {
+        let classes = CodeClass::all().map(|class| {
             let place = class as usize;
             ClassTime {
                 class,

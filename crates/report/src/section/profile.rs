@@ -64,8 +64,7 @@ fn method(first: &Profile, made: &[(&Profile, ProfileBreakdown)]) -> String {
 
 /// A row a case, a column a class that any case has.
 fn table(m: &Material, made: &[(&Profile, ProfileBreakdown)]) -> Table {
-    let classes: Vec<CodeClass> = CodeClass::ALL
-        .into_iter()
+    let classes: Vec<CodeClass> = CodeClass::all()
         .filter(|class| made.iter().any(|(_, breakdown)| breakdown.share(*class).share > 0.0))
         .collect();
     let titles: Vec<&str> = ["case", "CPU time an operation while sampled"]
