@@ -7,11 +7,9 @@
 
 use crate::cells::sanity::Limits;
 use crate::cells::{Cells, times_of_round};
-use crate::compare::Comparisons;
 use crate::compare::groups::Groups;
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::winners::Sure;
-use crate::compare::winners::winners;
 use crate::recommend::Recommendation;
 use crate::recommend::advice::AdviceRange;
 use serde::Serialize;
@@ -136,7 +134,7 @@ impl Latency {
             return Latency::default();
         }
         let groups = contest(run, &cases);
-        let studies: Vec<Study> = RANKED.iter().filter_map(|id| study(run, cells, &groups, id)).collect();
+        let studies: Vec<Study> = RANKED.iter().filter_map(|id| Study::of(run, cells, &groups, id)).collect();
         let mut by_rate = Recommendation::of(run, cells, &studies, RATE.id);
         only_where_others_failed(run, &cases, &mut by_rate);
         let mut closed = studies.clone();
@@ -230,12 +228,6 @@ fn contest(run: &Run, cases: &BTreeMap<usize, Distribution>) -> Groups {
     }
     groups.groups.retain(|group| !group.members.is_empty());
     groups
-}
-
-fn study(run: &Run, cells: &Cells, groups: &Groups, metric: &str) -> Option<Study> {
-    let comparisons = Comparisons::of(run, cells, groups, metric)?;
-    let winners = winners(run, cells, groups, &comparisons);
-    Some(Study { comparisons, winners, crossovers: Vec::new(), over_threads: Vec::new() })
 }
 
 /// For each way to move data at each place that reached its limit.
