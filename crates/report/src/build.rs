@@ -109,7 +109,7 @@ fn title(run: &Run) -> String {
 /// When, where and how complete: one line.
 fn subtitle(m: &Material) -> String {
     let run = m.run;
-    let fact = |id: &str| run.record.host.iter().find(|f| f.id == id).and_then(|f| f.value.clone());
+    let fact = |id: &str| run.record.fact(id).map(str::to_string);
     let asked = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none());
     let measured = asked.clone().filter(|c| !m.analysis.cells.of_case(c.index).is_empty()).count();
     let asked = asked.count();

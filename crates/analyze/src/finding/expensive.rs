@@ -225,14 +225,14 @@ fn one_way(run: &Run, of: &[(&WayPair, &Comparison)]) -> Option<(CheaperWay, Sho
 
 /// What of the machine's settings makes operations dear.
 fn settings(run: &Run, operations: &[Operation]) -> Vec<Shown> {
-    let fact = |id: &str| run.record.host.iter().find(|f| f.id == id).and_then(|f| f.value.clone());
     // Of all that is paid for in time: the clock and the frequency are in each figure.
     let timed = operations.iter().filter(|o| o.measured.is_some() && o.metric.better == Better::Lower);
     let cells: Vec<CellRef> = timed.map(Operation::cell).collect();
-    let by_kernel = fact("clock_by_vdso").filter(|told| told == "no").and_then(|_| fact("clocksource"));
-    let governor = fact("cpu_governor").filter(|told| told != "performance");
-    let by_kernel = by_kernel.map(|source| Expense::ClockByKernel { source });
-    let governor = governor.map(|name| Expense::Governor { name });
+    let fact = |id| run.record.fact(id);
+    let by_kernel = fact("clocksource").filter(|_| fact("clock_by_vdso") == Some("no"));
+    let by_kernel = by_kernel.map(|source| Expense::ClockByKernel { source: source.into() });
+    let governor = fact("cpu_governor").filter(|told| *told != "performance");
+    let governor = governor.map(|name| Expense::Governor { name: name.into() });
     let told = [by_kernel, governor].into_iter().flatten().filter(|_| !cells.is_empty());
     told.map(|says| Shown::of(Says::Expensive(says), cells.clone())).collect()
 }

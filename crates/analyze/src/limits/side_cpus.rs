@@ -36,8 +36,7 @@ impl SideCpus {
 
 /// The CPUs that the run was allowed.
 pub fn allowed_cpus(run: &Run) -> Option<Vec<usize>> {
-    let fact = run.record.host.iter().find(|fact| fact.id == "cpus_allowed")?;
-    parse_list(fact.value.as_deref()?)
+    parse_list(run.record.fact("cpus_allowed")?)
 }
 
 /// The CPUs on which a side's threads may run; `None`: not known.

@@ -115,7 +115,7 @@ impl Beside {
                 unit: measured.unit,
             })
         };
-        let c_library = run.record.host.iter().find(|f| f.id == C_LIBRARY).and_then(|f| f.value.clone());
+        let c_library = run.record.fact(C_LIBRARY).map(str::to_string);
         let machine = ComparedMachine::of(run);
         let named: Vec<String> = ["processor", "kernel"].iter().filter_map(|id| machine.says(id)).collect();
         Beside {
@@ -131,8 +131,7 @@ impl Beside {
     /// Theirs and ours, where both are told and a syscost of another C library measured: memcpy, fork and
     /// threads differ for that alone.
     pub fn other_c_library<'a>(&'a self, ours: &'a Run) -> Option<(&'a str, &'a str)> {
-        let fact = ours.record.host.iter().find(|fact| fact.id == C_LIBRARY)?;
-        let pair = (self.c_library.as_deref()?, fact.value.as_deref()?);
+        let pair = (self.c_library.as_deref()?, ours.record.fact(C_LIBRARY)?);
         (pair.0 != pair.1).then_some(pair)
     }
 

@@ -24,7 +24,7 @@ pub struct Capacity {
 
 /// The capacities that a run's machine reports, smallest first.
 pub fn capacities(run: &Run) -> Vec<Capacity> {
-    let fact = |id: &str| run.record.host.iter().find(|f| f.id == id)?.value.as_ref()?.parse::<f64>().ok();
+    let fact = |id: &str| run.record.fact(id)?.parse::<f64>().ok();
     let known = CAPACITIES.iter().filter_map(|(id, name)| Some(Capacity { name, bytes: fact(id)? }));
     let mut known: Vec<Capacity> = known.filter(|c| c.bytes > 0.0).collect();
     known.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));

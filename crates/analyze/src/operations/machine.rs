@@ -37,7 +37,7 @@ impl ComparedMachine {
 
     /// From the facts of a run.
     pub fn of(run: &Run) -> ComparedMachine {
-        let fact = |id: &str| run.record.host.iter().find(|f| f.id == id).and_then(|f| f.value.clone());
+        let fact = |id: &str| run.record.fact(id).map(str::to_string);
         let bytes = |id: &str| Some(Unit::Bytes.format(fact(id)?.parse().ok()?));
         let caches = [("L1", "cache_l1d_bytes"), ("L2", "cache_l2_bytes"), ("L3", "cache_l3_bytes")];
         let caches: Vec<String> =

@@ -27,9 +27,9 @@ pub use crate::text::words::{capital, grouped};
 pub use syscost_core::units::count as plural;
 
 use super::{Block, Section};
+use syscost_analyze::limits::side_cpus::allowed_cpus;
 use syscost_core::axis::Point;
 use syscost_experiment::run::Run;
-use syscost_host::files::parse_list;
 use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
 
 /// A section, unless it would be empty.
@@ -47,8 +47,7 @@ pub fn threads(count: u64) -> String {
 pub fn crowd(run: &Run, point: &Point, threads: u64) -> String {
     // What carries messages has two ends.
     let threads = if point.get(MESSAGE_BYTES.id).is_some() { 2 * threads } else { threads };
-    let known = run.record.host.iter().find(|fact| fact.id == "cpus_allowed");
-    let allowed = known.and_then(|fact| parse_list(fact.value.as_deref()?)).map(|cpus| cpus.len() as u64);
+    let allowed = allowed_cpus(run).map(|cpus| cpus.len() as u64);
     match allowed.filter(|cpus| *cpus > 0 && threads > *cpus) {
         Some(cpus) => format!(" ({threads} threads on {})", plural(cpus as usize, "CPU")),
         None => String::new(),

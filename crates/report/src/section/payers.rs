@@ -42,8 +42,7 @@ pub fn stolen(record: &Record) -> Option<String> {
     let clock = record.thread_clock.as_ref()?;
     let during = record.conditions.iter().filter_map(|session| session.during.steal_share);
     let share = during.fold(clock.stolen_share(), f64::max);
-    let fact = record.host.iter().find(|fact| fact.id == "hypervisor");
-    let is_virtual = fact.and_then(|fact| fact.value.as_deref()).is_some_and(|value| value != "none seen");
+    let is_virtual = record.fact("hypervisor").is_some_and(|value| value != "none seen");
     (share > 0.0 || is_virtual).then(|| stolen_sentence(clock, share))
 }
 
