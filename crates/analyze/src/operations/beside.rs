@@ -17,14 +17,12 @@ use syscost_host::fingerprint::C_LIBRARY;
 
 /// One figure of theirs, in base units.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Theirs {
-    /// As their table or their report calls it.
-    pub name: String,
+struct Theirs {
     key: Key,
-    pub value: f64,
+    value: f64,
     /// An interval, where they have one.
-    pub estimate: Option<Estimate>,
-    pub unit: Unit,
+    estimate: Option<Estimate>,
+    unit: Unit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,10 +91,8 @@ impl Beside {
         let (machine, about) = ComparedMachine::told(comments);
         let row = |row: BesideRow| {
             let value = row.measured.filter(|value| value.is_finite())?;
-            let named = [row.operation.as_str(), row.variant.as_str()];
-            let name = named.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
             let key = Key::Published(row.operation, row.variant);
-            Some(Theirs { name, key, value, estimate: None, unit: row.unit })
+            Some(Theirs { key, value, estimate: None, unit: row.unit })
         };
         let rows = rows.into_iter().filter_map(row).collect();
         Beside { name: name.into(), about, c_library: None, machine, rows }
@@ -108,7 +104,6 @@ impl Beside {
         let row = |o: &Operation| {
             let measured = o.measured.filter(|_| o.unresolved.is_none())?;
             Some(Theirs {
-                name: o.name(),
                 key: Key::Case(o.probe.into(), o.point.clone()),
                 value: measured.value,
                 estimate: Some(measured),
@@ -242,10 +237,13 @@ mod tests {
         assert_eq!(table.machine.clock_hertz(), Some(3.1e9));
         assert_eq!(table.machine.says("compiled").as_deref(), Some("gcc -O0"));
         assert!(table.rows.len() > 25 && table.about.contains("San Diego"));
-        let of = |name: &str| table.rows.iter().find(|r| r.name == name).map(|r| (r.value, r.unit));
-        assert_eq!(of("process_create, fork"), Some((121_560.0, Unit::Nanoseconds)));
-        assert_eq!(of("file_cache_size"), Some((6.5e9, Unit::Bytes)));
-        assert_eq!(of("peak_bandwidth, loopback"), Some((3_628.48e6, Unit::BitsPerSecond)));
+        let of = |operation: &str, variant: &str| {
+            let key = Key::Published(operation.into(), variant.into());
+            table.rows.iter().find(|row| row.key == key).map(|row| (row.value, row.unit))
+        };
+        assert_eq!(of("process_create", "fork"), Some((121_560.0, Unit::Nanoseconds)));
+        assert_eq!(of("file_cache_size", ""), Some((6.5e9, Unit::Bytes)));
+        assert_eq!(of("peak_bandwidth", "loopback"), Some((3_628.48e6, Unit::BitsPerSecond)));
         assert_eq!(conversion(Unit::BitsPerSecond, Unit::BytesPerSecond), Some(0.125));
         assert_eq!(conversion(Unit::Bytes, Unit::Nanoseconds), None);
     }
