@@ -43,7 +43,7 @@ const MOSTLY_STEADY: f64 = 0.25;
 const FEWEST_ROUNDS: u32 = 3;
 
 /// How far to rely on the figures of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Trust {
     /// The worst of the reasons.
     pub level: TrustLevel,
@@ -51,11 +51,13 @@ pub struct Trust {
 }
 
 /// The best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustLevel {
     Good,
     Fair,
+    /// Also before anything was judged.
+    #[default]
     Poor,
 }
 
@@ -161,13 +163,8 @@ pub enum TrustFact {
 }
 
 impl Trust {
-    pub fn of(
-        evidence: &Evidence<'_>,
-        latency: &Latency,
-        answers: &[Answer],
-        level: Option<&MachineLevel>,
-    ) -> Trust {
-        let Evidence { run, cells, studies, .. } = evidence;
+    pub fn of(evidence: &Evidence<'_>, answers: &[Answer], level: Option<&MachineLevel>) -> Trust {
+        let Evidence { run, cells, studies, latency, .. } = evidence;
         if cells.is_empty() {
             let reason = TrustReason { level: TrustLevel::Poor, fact: TrustFact::NoSamples };
             return Trust { level: TrustLevel::Poor, reasons: vec![reason] };
@@ -368,10 +365,7 @@ fn machine(run: &Run) -> Option<TrustReason> {
 }
 
 fn changed(level: &MachineLevel) -> Option<TrustReason> {
-    let (lowest, highest) = level.range();
-    let all: usize = level.stretches.iter().map(|stretch| stretch.samples).sum();
-    let slow: usize = level.slow().map(|stretch| stretch.samples).sum();
-    let slow_share = slow as f64 / all.max(1) as f64;
+    let ((lowest, highest), slow_share) = (level.range(), level.slow_share());
     let fact = TrustFact::Level { lowest, highest, slow_share };
     let trust = if slow_share > MOSTLY_SLOW { TrustLevel::Fair } else { TrustLevel::Good };
     (level.changed && slow_share >= WORTH_TELLING).then_some(TrustReason { level: trust, fact })

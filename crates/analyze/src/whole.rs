@@ -78,21 +78,7 @@ impl Analysis {
         problems.extend(received::problems(run, &cells));
         let operations = operations::operations(run, &cells);
         let recommendation = Recommendation::of(run, &cells, &ways, ALONG.id);
-        let evidence = Evidence {
-            run,
-            cells: &cells,
-            groups: &groups,
-            studies: &studies,
-            limiters: &limiters,
-            latency: &latency,
-            model: &model,
-            problems: &problems,
-        };
-        let answers = finding::answers(&evidence);
-        // Advice stands on the comparisons of ways.
-        let judged = Evidence { studies: if ways_vary { &ways } else { &studies }, ..evidence };
-        let trust = Trust::of(&judged, &latency, &answers, level.as_ref());
-        Analysis {
+        let mut analysis = Analysis {
             cells,
             level,
             groups,
@@ -103,11 +89,17 @@ impl Analysis {
             limiters,
             model,
             recommendation,
-            trust,
+            trust: Trust::default(),
             problems,
             operations,
-            answers,
-        }
+            answers: Vec::new(),
+        };
+        analysis.answers = finding::answers(&analysis.evidence(run));
+        // Advice stands on the comparisons of ways.
+        let studies = if ways_vary { &analysis.ways } else { &analysis.studies };
+        let judged = Evidence { studies, ..analysis.evidence(run) };
+        analysis.trust = Trust::of(&judged, &analysis.answers, analysis.level.as_ref());
+        analysis
     }
 
     /// What the questions are answered from.
@@ -122,10 +114,6 @@ impl Analysis {
             model: &self.model,
             problems: &self.problems,
         }
-    }
-
-    pub fn study(&self, metric: &str) -> Option<&Study> {
-        self.studies.iter().find(|s| s.comparisons.metric.id == metric)
     }
 }
 
@@ -172,7 +160,8 @@ mod tests {
             assert_eq!(study.winners.len(), first.groups.groups.len());
             assert_eq!(study.crossovers.len(), 6, "three pairs on two thread counts");
         }
-        assert!(first.study("throughput").is_some() && first.study("no_such_metric").is_none());
+        let evidence = first.evidence(&run);
+        assert!(evidence.study("throughput").is_some() && evidence.study("no_such_metric").is_none());
         assert_eq!(first.limiters.len(), 30);
         assert!(matches!(first.problems[0].kind, ProblemKind::Impossible { fault: Fault::Clock, .. }));
         assert!(first.problems.iter().any(|p| matches!(p.kind, ProblemKind::FewRounds { .. })));
