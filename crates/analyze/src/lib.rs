@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod problem;
 pub mod varied;
+pub mod grouped;
 pub mod parallel;
 pub mod level;
 pub mod cells;

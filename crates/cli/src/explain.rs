@@ -11,6 +11,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use syscost_analyze::cells::Cells;
 use syscost_analyze::finding::paths_of;
+use syscost_analyze::grouped::grouped;
 use syscost_analyze::model::{Account, Item, Model, Side, counts, steps};
 use syscost_core::axis::Point;
 use syscost_core::units::{Unit, significant};
@@ -109,13 +110,8 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
 /// `cases 105 and 107`: where a unit cost was measured.
 fn cases(item: &Item) -> String {
     // Several figures of a case, at several places of a formula, are of one case.
-    let mut cases: Vec<usize> = Vec::new();
-    for cell in &item.unit.cells {
-        if !cases.contains(&cell.case) {
-            cases.push(cell.case);
-        }
-    }
-    let names: Vec<String> = cases.iter().map(usize::to_string).collect();
+    let cases = grouped(item.unit.cells.iter().map(|cell| (cell.case, cell)));
+    let names: Vec<String> = cases.iter().map(|(case, _)| case.to_string()).collect();
     format!("case{} {}", if names.len() == 1 { "" } else { "s" }, syscost_report::text::words::and(&names))
 }
 

@@ -9,6 +9,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use syscost_analyze::cells::Cells;
+use syscost_analyze::grouped::grouped;
 use syscost_analyze::sides::facts::refusal;
 use syscost_analyze::sides::{RunFigures, SideComparison, compared_metric, coordinates, counts};
 use syscost_core::axis::{Axis, suggest};
@@ -68,13 +69,8 @@ pub fn run(args: &HistoryArgs, global: &Global) -> Result<()> {
     }
     let Some(cell) = cells.first() else { bail!("no run here has a figure of this case: syscost list") };
     // Runs of one name, in the order of their first ones: those that took turns are neighbours too.
-    let mut sides: Vec<Vec<&HistoryPoint>> = Vec::new();
-    for point in &points {
-        match sides.iter_mut().find(|side| side[0].name == point.name) {
-            Some(side) => side.push(point),
-            None => sides.push(vec![point]),
-        }
-    }
+    let sides = grouped(points.iter().map(|point| (&point.name, point)));
+    let sides: Vec<Vec<&HistoryPoint>> = sides.into_iter().map(|(_, side)| side).collect();
     let changes: Vec<_> = sides.windows(2).map(|pair| (pair, change(&pair[0], &pair[1]))).collect();
     if global.json {
         let changes = changes.iter().map(|(pair, (ratio, verdict))| {

@@ -3,6 +3,7 @@
 
 use anyhow::{Result, anyhow, bail, ensure};
 use std::ffi::OsString;
+use syscost_analyze::grouped::grouped;
 use syscost_experiment::spec::Spec;
 use syscost_harness::own as objects;
 use syscost_measure::own::{self, OwnCode, OwnEntry, OwnKind, OwnObject, PROGRAM};
@@ -219,14 +220,12 @@ pub fn of_spec(spec: &Spec) -> Vec<OwnObject> {
         values.into_iter().any(|value| value.as_text() == Some(code.name()))
     };
     let known: Vec<&OwnCode> = OwnKind::ALL.into_iter().flat_map(own::all).collect();
-    let mut objects: Vec<OwnObject> = Vec::new();
-    for code in known.iter().filter(names) {
-        match objects.iter_mut().find(|object| object.path == code.object.path) {
-            Some(object) => object.codes.push(code.entry.clone()),
-            None => objects.push(OwnObject { codes: vec![code.entry.clone()], ..code.object.clone() }),
-        }
-    }
-    objects
+    let by_object = grouped(known.iter().filter(names).map(|code| (&code.object.path, *code)));
+    let object = |(_, codes): (&String, Vec<&OwnCode>)| {
+        let object = codes[0].object.clone();
+        OwnObject { codes: codes.iter().map(|code| code.entry.clone()).collect(), ..object }
+    };
+    by_object.into_iter().map(object).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::ArgMatches;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
+use syscost_analyze::grouped::grouped;
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::units::{Unit, count, format_duration};
 use syscost_experiment::plan::{BlockVisit, Case, Plan, Skip, Substitution, TimeEstimate};
@@ -176,14 +177,10 @@ fn shown(axis: &Axis, values: &[Value]) -> String {
 
 /// `2 cases: no such thing -> get one`, for each reason once, in the order of first appearance.
 pub fn skipped(skips: &[Skip]) -> impl Iterator<Item = String> {
-    let mut reasons: Vec<(&Unavailable, usize)> = Vec::new();
-    for skip in skips {
-        match reasons.iter_mut().find(|(why, _)| **why == skip.why) {
-            Some((_, count)) => *count += 1,
-            None => reasons.push((&skip.why, 1)),
-        }
-    }
-    reasons.into_iter().map(|(why, n)| format!("{}: {} -> {}", count(n, "case"), why.reason, why.remedy))
+    let told = |(why, skips): (&Unavailable, Vec<&Skip>)| {
+        format!("{}: {} -> {}", count(skips.len(), "case"), why.reason, why.remedy)
+    };
+    grouped(skips.iter().map(|skip| (&skip.why, skip))).into_iter().map(told)
 }
 
 /// `21 of 376 cases: the command was interrupted before them -> run it again`

@@ -7,6 +7,7 @@ use super::escape::visible;
 use super::flame::FLAME_NOTE;
 use super::sentence::{self, Targets, linked, prose, sentence};
 use super::text::ending::figure::within;
+use super::text::words::grouped;
 use super::{
     Block, Compared, ComparedWith, Diagram, Entry, Layer, Movement, Notice, Plot, PlotRoom, Report, Section,
     Standing, SvgDrawing, Table, TrustBar, canvas, diagram, palette, policy, svg,
@@ -112,16 +113,10 @@ fn blocks(blocks: &[Block], targets: &Targets) -> Markup {
 
 /// The parts of bars beside each other have the same colours: named once.
 fn shared_legend(group: &[Block]) -> Markup {
-    let mut names: Vec<(&str, usize)> = Vec::new();
-    for (name, style) in
-        group.iter().flat_map(|b| if let Block::Bars(bars) = b { bars.legend() } else { Vec::new() })
-    {
-        if !names.iter().any(|(_, known)| *known == style) {
-            names.push((name, style));
-        }
-    }
-    html! { @if !names.is_empty() { div.legend { @for (name, style) in names {
-        span { (PreEscaped(svg::colour_icon(style))) (visible(name)) }
+    let parts = group.iter().flat_map(|b| if let Block::Bars(bars) = b { bars.legend() } else { Vec::new() });
+    let names = grouped(parts.map(|(name, style)| (style, name)));
+    html! { @if !names.is_empty() { div.legend { @for (style, names) in names {
+        span { (PreEscaped(svg::colour_icon(style))) (visible(names[0])) }
     } } } }
 }
 

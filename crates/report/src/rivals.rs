@@ -4,6 +4,7 @@
 use crate::context::{Layout, SERIES, SIZE};
 use crate::material::Material;
 use crate::palette::{self, SHADES};
+use crate::text::words::grouped;
 use std::collections::BTreeMap;
 use syscost_analyze::compare::comparisons::{better_side, estimate};
 use syscost_analyze::compare::study::Study;
@@ -228,15 +229,11 @@ fn mean(found: &[Estimate]) -> Option<Estimate> {
 /// The fields of one probe; cases from `added` on are those of refinement.
 fn fields<'a>(study: &Study, layout: &'a Layout<'a>, added: usize) -> Vec<RivalField<'a>> {
     let probe = layout.probe;
-    let mut by_place: Vec<(Point, Vec<usize>)> = Vec::new();
-    for case in layout.cases.iter().filter(|case| probe.whole(&case.point) && layout.drawn(&case.point)) {
-        let mut place = probe.coordinates(&case.point, false);
-        place.retain(|id| id != SIZE.id && id != THREADS.id);
-        match by_place.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, cases)) => cases.push(case.index),
-            None => by_place.push((place, vec![case.index])),
-        }
-    }
+    let drawn = layout.cases.iter().filter(|case| probe.whole(&case.point) && layout.drawn(&case.point));
+    let by_place = grouped(drawn.map(|case| {
+        let place = probe.coordinates(&case.point, false);
+        (place.without(SIZE.id).without(THREADS.id), case.index)
+    }));
     let varying: Vec<&str> = layout
         .varying
         .iter()

@@ -10,6 +10,7 @@ use crate::answer::{CellRef, ComparisonRef};
 use crate::cells::Cells;
 use crate::compare::study::RIVALS;
 use crate::compare::winners::Sure;
+use crate::grouped::grouped;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use syscost_core::axis::Point;
@@ -330,14 +331,8 @@ impl RangeTeller<'_> {
 
 /// The other unbeaten ways of the places that are as sure as this.
 fn rivals(span: &Span, lead: &Way, sure: Sure) -> Vec<WayAt> {
-    let mut all: Vec<WayAt> = Vec::new();
-    for step in span.steps.iter().filter(|step| step.sure == sure) {
-        for way in step.good.iter().filter(|way| *way != lead) {
-            match all.iter_mut().find(|known| known.way == *way) {
-                Some(known) => known.at.push(step.at),
-                None => all.push(WayAt { way: way.clone(), at: vec![step.at] }),
-            }
-        }
-    }
-    all
+    let steps = span.steps.iter().filter(|step| step.sure == sure);
+    let rivals = steps.flat_map(|step| step.good.iter().map(|way| (way, step.at)));
+    let by_way = grouped(rivals.filter(|(way, _)| *way != lead));
+    by_way.into_iter().map(|(way, at)| WayAt { way: way.clone(), at }).collect()
 }

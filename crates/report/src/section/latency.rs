@@ -1,6 +1,6 @@
 //! Latency: p50, p99 and p99.9 along the rate, then the distributions in curves and figures, and along threads that share one load.
 
-use super::{capital, plural, unless_empty};
+use super::{capital, grouped, plural, unless_empty};
 use crate::context::{Layout, SERIES, SIZE, spread};
 use crate::material::Material;
 use crate::text::latency::stalled;
@@ -66,13 +66,8 @@ pub fn section(m: &Material) -> Option<Section> {
 
 /// The names of the lines of several plots, each once.
 fn legend(plots: &[Plot]) -> Vec<(String, usize)> {
-    let mut names: Vec<(String, usize)> = Vec::new();
-    for series in plots.iter().flat_map(|plot| &plot.series) {
-        if !names.iter().any(|(name, _)| *name == series.name) {
-            names.push((series.name.clone(), series.style));
-        }
-    }
-    names
+    let names = grouped(plots.iter().flat_map(|plot| &plot.series).map(|line| (&line.name, line.style)));
+    names.into_iter().map(|(name, styles)| (name.clone(), styles[0])).collect()
 }
 
 /// Along thread counts, and how it was timed.

@@ -2,14 +2,14 @@
 //! and (folded away) each formula with its inputs.
 
 use super::published::{measured, none, off, without_empty_columns};
-use super::{capital, plural, unless_empty};
+use super::{capital, grouped, plural, unless_empty};
 use crate::context::Layout;
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, Entry, Section, Statement, Table};
 use syscost_analyze::operations::{Operation, Spread};
 use syscost_core::units::{Unit, significant};
-use syscost_measure::probe::prediction::Input;
+use syscost_measure::probe::prediction::{Input, PredictedCost};
 
 /// Each probe's rows with their spread, its drawings, its method and its formulas.
 pub fn section(m: &Material) -> Option<Section> {
@@ -72,9 +72,8 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
     let cost = o.prediction.as_ref().map(|p| &p.cost);
     let unit = o.metric.unit;
     let part = |value: Option<f64>| value.map_or(none(), |v| Entry::Number(v, unit));
-    let label = if o.row.label.is_empty() { o.title } else { &o.row.label };
     let mut row = vec![
-        Entry::Text(label.into()),
+        Entry::Text(label(o).into()),
         part(cost.and_then(|a| a.base_hardware)),
         part(cost.and_then(|a| a.software_overhead)),
         predicted(o),
@@ -135,9 +134,9 @@ fn formulas(mine: &[&Operation], layout: &Layout) -> Option<Block> {
             continue;
         }
         rows.push(vec![
-            Entry::Text(if o.row.label.is_empty() { o.title.into() } else { o.row.label.clone() }),
+            Entry::Text(label(o).into()),
             cost.map_or(none(), |a| Entry::Text(a.formula.clone())),
-            cost.map_or(none(), |a| Entry::Text(a.inputs.iter().map(input).collect::<Vec<_>>().join("; "))),
+            cost.map_or(none(), |a| Entry::Text(inputs(a))),
             with.unwrap_or(none()),
             less.unwrap_or(none()),
             worst.unwrap_or(none()),
@@ -161,25 +160,26 @@ fn formulas(mine: &[&Operation], layout: &Layout) -> Option<Block> {
 
 /// Each formula with the inputs of the first row that it is of, where no table has room for them.
 pub fn derivations(rows: &[&Operation]) -> Option<Block> {
-    let mut told: Vec<(&str, Vec<&str>, String)> = Vec::new();
-    for o in rows {
-        let Some(cost) = o.prediction.as_ref().map(|p| &p.cost) else { continue };
-        let label = if o.row.label.is_empty() { o.title } else { &o.row.label };
-        match told.iter_mut().find(|(formula, ..)| *formula == cost.formula) {
-            Some((_, labels, _)) => labels.push(label),
-            None => {
-                let inputs = cost.inputs.iter().map(input).collect::<Vec<_>>().join("; ");
-                told.push((&cost.formula, vec![label], inputs));
-            }
-        }
-    }
-    let told = told.into_iter().map(|(formula, labels, inputs)| {
-        let more = labels.len() - 1;
+    let told = grouped(rows.iter().filter_map(|o| {
+        let cost = &o.prediction.as_ref()?.cost;
+        Some((&cost.formula, (label(o), cost)))
+    }));
+    let told = told.into_iter().map(|(formula, rows)| {
+        let ((label, cost), more) = (rows[0], rows.len() - 1);
         let more = if more > 0 { format!(" (and {})", plural(more, "more row")) } else { String::new() };
-        Statement::bare(format!("Predicted for {}{more}: {formula}, with {inputs}", labels[0]))
+        Statement::bare(format!("Predicted for {label}{more}: {formula}, with {}", inputs(cost)))
     });
     let told: Vec<Statement> = told.collect();
     (!told.is_empty()).then_some(Block::Statements(told))
+}
+
+/// What a row is called among those of its probe.
+fn label(o: &Operation) -> &str {
+    if o.row.label.is_empty() { o.title } else { &o.row.label }
+}
+
+fn inputs(cost: &PredictedCost) -> String {
+    cost.inputs.iter().map(input).collect::<Vec<_>>().join("; ")
 }
 
 /// `frequency 3.7 GHz (fact core_hertz of this machine)`

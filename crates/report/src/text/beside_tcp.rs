@@ -2,28 +2,23 @@
 
 use super::BESIDE_TCP;
 use super::figures::{interval, times_within};
-use super::placement::{change, changes, size};
+use super::placement::{change, size, told};
 use crate::Statement;
 use crate::material::Material;
+use crate::text::words::grouped;
 use syscost_analyze::finding::beside_tcp::DatagramCost;
-use syscost_analyze::finding::placement::{COST, SPEED};
+use syscost_analyze::finding::placement::COST;
 use syscost_analyze::finding::{Answer, Says, Shown};
 use syscost_core::decide::Verdict;
 
 /// What a run says of each way; nothing where it measured no TCP message beside datagrams.
 pub fn statements(m: &Material) -> Vec<Statement> {
     let answer = m.analysis.answers.iter().find(|answer| answer.question == BESIDE_TCP);
-    let shown = || answer.iter().flat_map(|answer| &answer.shown);
-    let mut ways: Vec<&str> = Vec::new();
-    for way in shown().filter_map(cost).map(|cost| cost.way.as_str()) {
-        if !ways.contains(&way) {
-            ways.push(way);
-        }
-    }
-    let statement = |way: &str| {
-        let own = || shown().filter(|shown| cost(shown).is_some_and(|cost| cost.way == way));
-        let costs: Vec<&DatagramCost> = own().filter_map(cost).collect();
-        Statement { text: of_way(&costs), cells: own().flat_map(|shown| shown.cells.clone()).collect() }
+    let shown = answer.iter().flat_map(|answer| &answer.shown);
+    let ways = grouped(shown.filter_map(|shown| Some((cost(shown)?.way.as_str(), shown))));
+    let statement = |(_, own): (&str, Vec<&Shown>)| {
+        let costs: Vec<&DatagramCost> = own.iter().filter_map(|shown| cost(shown)).collect();
+        Statement { text: of_way(&costs), cells: own.iter().flat_map(|shown| shown.cells.clone()).collect() }
     };
     ways.into_iter().map(statement).collect()
 }
@@ -51,15 +46,7 @@ fn of_way(known: &[&DatagramCost]) -> String {
             false => format!("A datagram by {way} beside a TCP message with TCP_NODELAY"),
             true => "Beside one without TCP_NODELAY".into(),
         };
-        if own().all(|cost| cost.verdict == Verdict::Undecided) {
-            return Some(format!("{lead}: undecided."));
-        }
-        let of = |metric: &str| {
-            let of_metric = own().filter(|cost| cost.metric == metric);
-            changes(of_metric.map(|cost| (change(cost.verdict, &cost.ratio), size(&cost.place))), metric)
-        };
-        let told: Vec<String> = [of(COST), of(SPEED)].into_iter().flatten().collect();
-        Some(format!("{lead}: {}.", told.join("; ")))
+        Some(told(&lead, own().map(|cost| (cost.metric, cost.verdict, &cost.ratio, &cost.place))))
     };
     [false, true].into_iter().filter_map(part).collect::<Vec<_>>().join(" ")
 }

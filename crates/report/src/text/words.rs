@@ -1,5 +1,6 @@
 //! How sentences name places, figures and ratios; no figure is chosen here.
 
+pub use syscost_analyze::grouped::grouped;
 pub use syscost_analyze::operations::operation::row_name;
 use syscost_analyze::varied;
 use syscost_core::axis::{Axis, Point, Value};
@@ -226,18 +227,6 @@ pub fn minutes(minutes: f64) -> String {
         m if m < 90.0 => count(m.ceil() as usize, "minute"),
         m => count((m / 60.0).ceil() as usize, "hour"),
     }
-}
-
-/// Items by what they share, in order of appearance.
-pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
-    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
-    for (key, item) in items {
-        match groups.iter_mut().find(|group| group.0 == key) {
-            Some(group) => group.1.push(item),
-            None => groups.push((key, vec![item])),
-        }
-    }
-    groups
 }
 
 /// A figure in its unit: `0.21 ns/B`; a ratio as a share.

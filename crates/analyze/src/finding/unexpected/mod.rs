@@ -10,6 +10,7 @@ use crate::CellRef;
 use crate::answer::{AnswerVerdict, Caveat, ComparisonRef, Lack};
 use crate::compare::family::Family;
 use crate::finding::{Answer, Says, Shown};
+use crate::grouped::grouped;
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;
@@ -203,21 +204,15 @@ fn caveats(looked: &[Looked]) -> Vec<Caveat> {
 
 /// By kind, in the order of the strongest of each.
 fn phenomena(found: impl Iterator<Item = FoundSurprise>) -> Vec<Shown> {
-    let mut alike: Vec<Vec<FoundSurprise>> = Vec::new();
-    for one in found {
-        match alike.iter_mut().find(|of| of[0].kind == one.kind) {
-            Some(phenomenon) => phenomenon.push(one),
-            None => alike.push(vec![one]),
-        }
-    }
-    alike.sort_by(|a, b| b[0].factor.total_cmp(&a[0].factor));
-    alike.into_iter().map(phenomenon).collect()
+    let mut alike = grouped(found.map(|one| (one.kind, one)));
+    alike.sort_by(|(_, a), (_, b)| b[0].factor.total_cmp(&a[0].factor));
+    alike.into_iter().map(|(kind, found)| phenomenon(kind, found)).collect()
 }
 
-fn phenomenon(mut found: Vec<FoundSurprise>) -> Shown {
+fn phenomenon(kind: Surprise, mut found: Vec<FoundSurprise>) -> Shown {
     found.sort_by(|a, b| b.factor.total_cmp(&a.factor));
     let factors = (found[found.len() - 1].factor, found[0].factor);
-    let (kind, mut places, mut rows, mut cells) = (found[0].kind, Vec::new(), Vec::new(), Vec::new());
+    let (mut places, mut rows, mut cells) = (Vec::new(), Vec::new(), Vec::new());
     for one in found {
         places.push(one.place);
         rows.extend(one.comparisons);
