@@ -4,7 +4,6 @@ use crate::compare::Comparisons;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::compare::study::RIVALS;
-use crate::finding;
 use crate::finding::own_operations::is_asked;
 use crate::operations;
 use crate::whole::Analysis;
@@ -13,7 +12,7 @@ use syscost_core::axis::Value;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::{self, Probe};
 
-/// Shows each, in the order of the report; one at a time, since those of a large run do not fit into memory together.
+/// Shows each, in the order of the report; one at a time, since their rows as text would take more memory than the run.
 pub fn each_family<E>(
     run: &Run,
     analysis: &Analysis,
@@ -25,10 +24,7 @@ pub fn each_family<E>(
     if analysis.ways_vary {
         analysis.ways.iter().try_for_each(|study| show(&Family::known("ways", &study.comparisons)))?;
     }
-    let evidence = analysis.evidence(run);
-    for finding in finding::ALL.iter().filter(|f| f.asked(&evidence)) {
-        finding.compared(&evidence).iter().try_for_each(&mut show)?;
-    }
+    analysis.answers.iter().flat_map(|answer| &answer.compared).try_for_each(&mut show)?;
     of_rows(run, analysis).into_iter().map(Family::made).try_for_each(|family| show(&family))
 }
 

@@ -4,6 +4,7 @@ use crate::compare::comparisons::{Comparison, Comparisons, OverThreads};
 use std::borrow::Cow;
 
 /// Questions that are corrected for one another, metric by metric.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Family<'a> {
     /// What the two sides differ in: `mechanism`, `ways`, `threads`, ..
     pub id: String,

@@ -73,29 +73,22 @@ impl Along {
         groups.groups.iter().filter_map(line).collect()
     }
 
-    /// Every comparison of these metrics.
-    pub fn compared(&self, evidence: &Evidence<'_>, metrics: &[&str]) -> Vec<Family<'static>> {
-        let all = Groups::of(evidence.run, self.0);
-        let groups = if metrics == [SPEED] { all } else { ends(&all) };
-        let all = metrics.iter().filter_map(|id| Comparisons::of(evidence.run, evidence.cells, &groups, id));
-        all.map(Family::made).collect()
-    }
-
-    /// How these metrics change from the first to the last of each line.
-    pub fn changes<'l>(
+    /// How these metrics change from the first to the last of each line, and what was compared for it.
+    pub fn changes(
         &self,
         evidence: &Evidence<'_>,
         groups: &Groups,
         metrics: &[&str],
-        lines: impl Iterator<Item = &'l [usize]> + Clone,
-    ) -> (AlongChanges, Vec<ComparisonRef>, Vec<CellRef>) {
+        lines: &[Vec<usize>],
+    ) -> (AlongChanges, Vec<ComparisonRef>, Vec<CellRef>, Vec<Family<'static>>) {
         let groups = &ends(groups);
         let at = |case: &usize| evidence.run.case(*case)?.point.int_at(self.0);
-        let values: BTreeSet<u64> = lines.clone().flatten().filter_map(at).collect();
+        let values: BTreeSet<u64> = lines.iter().flatten().filter_map(at).collect();
         let (mut changes, mut comparisons, mut cells) = (Vec::new(), Vec::new(), Vec::<CellRef>::new());
-        for metric in metrics {
-            let Some(all) = Comparisons::of(evidence.run, evidence.cells, groups, metric) else { continue };
-            let ends = lines.clone().filter_map(|line| Some((*line.first()?, *line.last()?)));
+        let of_metric = |id: &&str| Comparisons::of(evidence.run, evidence.cells, groups, id);
+        let all: Vec<Comparisons> = metrics.iter().filter_map(of_metric).collect();
+        for all in &all {
+            let ends = lines.iter().filter_map(|line| Some((*line.first()?, *line.last()?)));
             let compared: Vec<FewAndMany<'_>> =
                 ends.filter_map(|(few, many)| Some((few, many, all.between(few, many)?))).collect();
             if compared.is_empty() {
@@ -117,8 +110,8 @@ impl Along {
                 less: less_is(|(_, many, _)| many),
             });
         }
-        let values = values.into_iter().collect();
-        (AlongChanges { axis: self.0, values, changes }, comparisons, cells)
+        let changes = AlongChanges { axis: self.0, values: values.into_iter().collect(), changes };
+        (changes, comparisons, cells, all.into_iter().map(Family::made).collect())
     }
 
     /// How many there are, and the largest.

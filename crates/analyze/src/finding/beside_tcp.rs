@@ -6,11 +6,9 @@
 use super::placement::{COST, SPEED};
 use super::{Evidence, Finding};
 use crate::compare::Comparison;
-use crate::compare::comparisons::claims;
-use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::compare::study::RIVALS;
-use crate::finding::{Answer, Says};
+use crate::finding::{Answer, Asked, Says};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::decide::Verdict;
@@ -45,11 +43,7 @@ impl Finding for BesideTcp {
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
-        let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
-        let says = |claim: &Comparison| {
-            let [datagram, message] =
-                [claim.a, claim.b].map(|case| evidence.run.case(case).map(|c| &c.point));
-            let (datagram, message) = (datagram?, message?);
+        let says = |claim: &Comparison, [datagram, message]: [&Point; 2]| {
             let says = DatagramCost {
                 way: datagram.text(RIVALS)?.to_string(),
                 merges: !message.on(NODELAY),
@@ -60,17 +54,12 @@ impl Finding for BesideTcp {
             };
             Some(Says::BesideTcp(says))
         };
-        Answer::of_claims(self.id(), &claims, says)
-    }
-
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
-        vec![Family::of_pairs(self.id(), claims)]
+        Answer::of_claims(self.id(), evidence, &asked(evidence.run), says)
     }
 }
 
 /// Metric, the plainest way to send a datagram, and a TCP message of its size.
-fn asked(run: &Run) -> Vec<(&'static str, usize, usize)> {
+fn asked(run: &Run) -> Vec<Asked> {
     let mut asked = Vec::new();
     let probe: &dyn Probe = &DatagramTransfer;
     for group in Groups::of_ways(run, RIVALS.id).groups.iter().filter(|g| g.probe == probe.about().id) {

@@ -84,11 +84,9 @@ impl Finding for CacheLevels {
         if !missing.is_empty() && modelled.is_none() {
             caveats.push(Caveat::LevelsNotCounted { levels: missing });
         }
-        Answer::found(self.id(), verdict, told.into_iter().map(|(.., shown)| shown).collect(), caveats)
-    }
-
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        levels(evidence).into_iter().map(|(_, all)| Family::made(all)).collect()
+        let shown = told.into_iter().map(|(.., shown)| shown).collect();
+        let compared = levels.into_iter().map(|(_, all)| Family::made(all)).collect();
+        Answer::found(self.id(), verdict, shown, caveats).comparing(compared)
     }
 }
 

@@ -5,7 +5,6 @@ use super::along::{Along, SPEED};
 use super::{Evidence, Finding};
 use crate::answer::{AnswerVerdict, Caveat, Lack};
 use crate::compare::Comparisons;
-use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::finding::{Answer, Says, Shown};
 use crate::varied;
@@ -37,21 +36,18 @@ impl Finding for Connections {
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         let groups = Groups::of(evidence.run, CONNECTIONS.id);
         let lines = ALONG.lines(evidence, &groups);
-        let (changes, rows, cells) =
-            ALONG.changes(evidence, &groups, &METRICS, lines.iter().map(Vec::as_slice));
+        let (changes, rows, cells, compared) = ALONG.changes(evidence, &groups, &METRICS, &lines);
         let Some(cost) = changes.changes.first() else {
             let command = "syscost run --connections 1,16,250";
-            return Answer::not_measured(self.id(), Lack::SeveralConnectionCounts, command);
+            let lacks = Lack::SeveralConnectionCounts;
+            return Answer::not_measured(self.id(), lacks, command).comparing(compared);
         };
         let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
         let open = speed.and_then(|all| Along::open(&all));
         let dearer = cost.more.as_ref().map_or(0, |more| more.places);
         let verdict = AnswerVerdict::at(dearer, cost.places).or_open(open.is_some());
         let caveats = std::iter::once(Caveat::ConnectionsInTurn).chain(open).collect();
-        Answer::found(self.id(), verdict, vec![Shown::comparing(Says::Along(changes), rows, cells)], caveats)
-    }
-
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        ALONG.compared(evidence, &METRICS)
+        let shown = vec![Shown::comparing(Says::Along(changes), rows, cells)];
+        Answer::found(self.id(), verdict, shown, caveats).comparing(compared)
     }
 }

@@ -9,7 +9,7 @@ use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
 use crate::compare::Comparison;
 use crate::compare::comparisons::claims;
 use crate::compare::family::Family;
-use crate::finding::{Answer, Says, Shown};
+use crate::finding::{Answer, Asked, Says, Shown};
 use crate::operations::accuracy::{Fit, fit};
 use crate::operations::{Operation, headline, operations};
 use serde::Serialize;
@@ -91,25 +91,25 @@ impl Finding for Expensive {
         let operations = operations(evidence.run, evidence.cells);
         let dear = dear(evidence.run, &operations);
         let pairs = pairs(evidence.run);
-        let ways = cheaper(evidence, &pairs);
+        let asked: Vec<Asked> = pairs.iter().map(|pair| pair.asked).collect();
+        let claims = claims(evidence.run, evidence.cells, &asked);
+        let ways = cheaper(evidence.run, &pairs, &claims);
+        let compared = vec![Family::of_pairs(self.id(), claims)];
         let decided = ways.iter().any(|(way, _)| way.cheaper > 0);
         let (found, predicted) = match dear.as_ref().map(|shown| &shown.says) {
             Some(Says::Expensive(Expense::Dear { dear, .. })) => (*dear > 0, true),
             _ => (false, false),
         };
         if !predicted && ways.is_empty() {
-            return Answer::not_measured(self.id(), Lack::PredictedRows, "syscost run os");
+            return Answer::not_measured(self.id(), Lack::PredictedRows, "syscost run os")
+                .comparing(compared);
         }
         let verdict = if found || decided { AnswerVerdict::Yes } else { AnswerVerdict::No };
         let mut shown: Vec<Shown> = dear.into_iter().collect();
         shown.extend(ways.into_iter().filter(|(way, _)| way.cheaper > 0).map(|(_, shown)| shown));
         shown.extend(settings(evidence.run, &operations));
-        Answer::found(self.id(), verdict, shown, mitigations(evidence.run).into_iter().collect())
-    }
-
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        let asked: Vec<_> = pairs(evidence.run).into_iter().map(|pair| pair.asked).collect();
-        vec![Family::of_pairs(self.id(), claims(evidence.run, evidence.cells, &asked))]
+        let caveats = mitigations(evidence.run).into_iter().collect();
+        Answer::found(self.id(), verdict, shown, caveats).comparing(compared)
     }
 }
 
@@ -150,7 +150,7 @@ fn dear(run: &Run, operations: &[Operation]) -> Option<Shown> {
 struct WayPair {
     way: &'static OtherWay,
     probe: &'static str,
-    asked: (&'static str, usize, usize),
+    asked: Asked,
     place: Point,
 }
 
@@ -182,9 +182,7 @@ fn pairs(run: &Run) -> Vec<WayPair> {
 type WayKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// What each other way saves, largest first.
-fn cheaper(evidence: &Evidence<'_>, pairs: &[WayPair]) -> Vec<(CheaperWay, Shown)> {
-    let asked: Vec<_> = pairs.iter().map(|pair| pair.asked).collect();
-    let decided = claims(evidence.run, evidence.cells, &asked);
+fn cheaper(run: &Run, pairs: &[WayPair], decided: &[Comparison]) -> Vec<(CheaperWay, Shown)> {
     let mut by_way: BTreeMap<WayKey<'_>, Vec<(&WayPair, &Comparison)>> = BTreeMap::new();
     for pair in pairs {
         let found = decided.iter().find(|c| (c.metric, c.a, c.b) == pair.asked);
@@ -194,7 +192,7 @@ fn cheaper(evidence: &Evidence<'_>, pairs: &[WayPair]) -> Vec<(CheaperWay, Shown
         }
     }
     let mut ways: Vec<(CheaperWay, Shown)> =
-        by_way.into_values().filter_map(|of| one_way(evidence.run, &of)).collect();
+        by_way.into_values().filter_map(|of| one_way(run, &of)).collect();
     ways.sort_by(|a, b| b.0.ratio.value.total_cmp(&a.0.ratio.value));
     ways
 }

@@ -238,8 +238,15 @@ impl Finding for LatencyAlong {
         let lines = lines(evidence);
         let compared = compared(evidence, &lines);
         let shown = told(evidence, &lines, &compared);
+        let of_metric = |metric: &&str| {
+            let own: Vec<Comparison> =
+                compared.iter().filter(|pair| pair.metric == *metric).cloned().collect();
+            (!own.is_empty()).then(|| Family::of_pairs(self.id(), own))
+        };
+        let families = RANKED.iter().filter_map(of_metric).collect();
         if shown.is_empty() {
-            return Answer::not_measured(self.id(), Lack::ComparableFigures, "syscost run latency");
+            let command = "syscost run latency";
+            return Answer::not_measured(self.id(), Lack::ComparableFigures, command).comparing(families);
         }
         // Of the spans that are told.
         let places = || {
@@ -251,16 +258,7 @@ impl Finding for LatencyAlong {
         let (open, same, all) = (count(Verdict::Undecided), count(Verdict::Same), places().count());
         let verdict = AnswerVerdict::at(all - open - same, all).or_open(open > 0);
         let open = Caveat::open(open, all);
-        Answer::found(self.id(), verdict, shown, open.into_iter().collect())
-    }
-
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        let all = compared(evidence, &lines(evidence));
-        let of_metric = |metric: &&str| {
-            let own: Vec<Comparison> = all.iter().filter(|pair| pair.metric == *metric).cloned().collect();
-            (!own.is_empty()).then(|| Family::of_pairs(self.id(), own))
-        };
-        RANKED.iter().filter_map(of_metric).collect()
+        Answer::found(self.id(), verdict, shown, open.into_iter().collect()).comparing(families)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::compare::comparisons::claims;
 use crate::compare::family::Family;
 use crate::compare::groups::{Group, Groups};
 use crate::compare::study::ALONG;
-use crate::finding::{Answer, Says, Shown};
+use crate::finding::{Answer, Asked, Says, Shown};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use syscost_core::axis::{Point, Value};
@@ -70,9 +70,16 @@ impl Finding for Layers {
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
-        let shown = layers(evidence);
+        let pairs = pairs(evidence.run);
+        let asked: Vec<Asked> = pairs.iter().map(|pair| pair.asked).collect();
+        let claims = claims(evidence.run, evidence.cells, &asked);
+        let of = |pairs: &[LayerPair]| layer_cost(evidence, &claims, pairs);
+        let shown: Vec<Shown> =
+            pairs.chunk_by(|a, b| (a.axis, &a.layer) == (b.axis, &b.layer)).filter_map(of).collect();
+        let compared = vec![Family::of_pairs(self.id(), claims.clone())];
         if shown.is_empty() {
-            return Answer::not_measured(self.id(), Lack::SeveralLayers, "syscost run overlay");
+            let command = "syscost run overlay";
+            return Answer::not_measured(self.id(), Lack::SeveralLayers, command).comparing(compared);
         }
         let places = || shown.iter().filter_map(places_of).flatten();
         let dearer = places().filter(|place| place.verdict == Verdict::More).count();
@@ -81,12 +88,7 @@ impl Finding for Layers {
         let verdict = AnswerVerdict::at(dearer, of).or_open(open > 0);
         let open = Caveat::open(open, of);
         let caveats = std::iter::once(Caveat::CpuOfBothSides).chain(open).collect();
-        Answer::found(self.id(), verdict, shown, caveats)
-    }
-
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        let pairs = pairs(evidence.run).into_iter().map(|pair| pair.asked).collect::<Vec<_>>();
-        vec![Family::of_pairs(self.id(), claims(evidence.run, evidence.cells, &pairs))]
+        Answer::found(self.id(), verdict, shown, caveats).comparing(compared)
     }
 }
 
@@ -121,7 +123,7 @@ struct LayerPair {
     layer: Value,
     beside: Value,
     /// Metric, the case with the layer, the case without.
-    asked: (&'static str, usize, usize),
+    asked: Asked,
 }
 
 /// By layer, in the order of the paths; then by setting.
@@ -157,14 +159,6 @@ fn pairs_along(run: &Run, axis: &'static str) -> Vec<LayerPair> {
 /// The value that was asked for first.
 fn first<'r>(run: &'r Run, axis: &str) -> Option<&'r Value> {
     run.record.plan.cases.iter().find_map(|case| case.point.get(axis))
-}
-
-fn layers(evidence: &Evidence<'_>) -> Vec<Shown> {
-    let pairs = pairs(evidence.run);
-    let asked: Vec<_> = pairs.iter().map(|pair| pair.asked).collect();
-    let claims = claims(evidence.run, evidence.cells, &asked);
-    let of = |pairs: &[LayerPair]| layer_cost(evidence, &claims, pairs);
-    pairs.chunk_by(|a, b| (a.axis, &a.layer) == (b.axis, &b.layer)).filter_map(of).collect()
 }
 
 fn layer_cost(evidence: &Evidence<'_>, claims: &[Comparison], pairs: &[LayerPair]) -> Option<Shown> {
@@ -224,7 +218,8 @@ mod tests {
 
     fn answer(run: &Run) -> Option<Answer> {
         let analysis = Analysis::of(run);
-        Layers.said(&analysis.evidence(run))
+        let evidence = analysis.evidence(run);
+        Layers.asked(&evidence).then(|| Layers.answered(&evidence))
     }
 
     /// The experiments that vary one ask just this.

@@ -7,7 +7,7 @@
 use crate::Problem;
 use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
 use crate::cells::Cells;
-use crate::compare::Comparison;
+use crate::compare::comparisons::{Comparison, claims};
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::compare::study::Study;
@@ -16,7 +16,7 @@ use crate::limits::limiter::Limiter;
 use crate::model::Model;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use syscost_core::axis::Value;
+use syscost_core::axis::{Point, Value};
 use syscost_core::decide::Verdict;
 use syscost_experiment::run::Run;
 use syscost_host::remote::transport::words::quote;
@@ -58,17 +58,6 @@ pub trait Finding: Sync {
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer;
-
-    /// `None`: it is not asked of this run.
-    fn said(&self, evidence: &Evidence<'_>) -> Option<Answer> {
-        self.asked(evidence).then(|| self.answered(evidence))
-    }
-
-    /// What it compares by itself, beside the studies.
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        let _ = evidence;
-        Vec::new()
-    }
 }
 
 /// Are there transfers in the run?
@@ -135,7 +124,13 @@ pub struct Answer {
     /// A command whose run could answer it, or say more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// What was compared for it, beside the studies: rows of comparisons.csv.
+    #[serde(skip)]
+    pub compared: Vec<Family<'static>>,
 }
+
+/// A metric, and two cases whose difference in it is asked for.
+pub type Asked = (&'static str, usize, usize);
 
 impl Answer {
     pub fn found(
@@ -144,18 +139,26 @@ impl Answer {
         shown: Vec<Shown>,
         caveats: Vec<Caveat>,
     ) -> Answer {
-        Answer { question, verdict, shown, caveats, lacks: None, command: None }
+        Answer { question, verdict, shown, caveats, lacks: None, command: None, compared: Vec::new() }
     }
 
-    /// Whether pairs differ: what each of them shows, and how many are open.
+    /// With what was compared for it.
+    pub fn comparing(self, compared: Vec<Family<'static>>) -> Answer {
+        Answer { compared, ..self }
+    }
+
+    /// Whether pairs differ: what each of them shows by its points, and how many are open.
     pub fn of_claims(
         question: &'static str,
-        claims: &[Comparison],
-        says: impl Fn(&Comparison) -> Option<Says>,
+        evidence: &Evidence<'_>,
+        asked: &[Asked],
+        says: impl Fn(&Comparison, [&Point; 2]) -> Option<Says>,
     ) -> Answer {
+        let claims = claims(evidence.run, evidence.cells, asked);
         let shown = |claim: &Comparison| {
+            let [a, b] = [claim.a, claim.b].map(|case| Some(&evidence.run.case(case)?.point));
             let cells = [claim.a, claim.b].map(|case| CellRef { case, metric: claim.metric });
-            Some(Shown::comparing(says(claim)?, vec![claim.into()], cells.to_vec()))
+            Some(Shown::comparing(says(claim, [a?, b?])?, vec![claim.into()], cells.to_vec()))
         };
         let shown: Vec<Shown> = claims.iter().filter_map(shown).collect();
         let are =
@@ -164,18 +167,13 @@ impl Answer {
         let differ = are(|verdict| matches!(verdict, Verdict::Less | Verdict::More));
         let verdict = AnswerVerdict::at(differ, claims.len()).or_open(open > 0);
         let open = Caveat::open(open, claims.len());
-        Answer::found(question, verdict, shown, open.into_iter().collect())
+        let answer = Answer::found(question, verdict, shown, open.into_iter().collect());
+        answer.comparing(vec![Family::of_pairs(question, claims)])
     }
 
     pub fn not_measured(question: &'static str, lacks: Lack, command: impl Into<String>) -> Answer {
-        Answer {
-            question,
-            verdict: AnswerVerdict::NotMeasured,
-            shown: Vec::new(),
-            caveats: Vec::new(),
-            lacks: Some(lacks),
-            command: Some(command.into()),
-        }
+        let answer = Answer::found(question, AnswerVerdict::NotMeasured, Vec::new(), Vec::new());
+        Answer { lacks: Some(lacks), command: Some(command.into()), ..answer }
     }
 
     /// Without a word the command would measure the default's paths, where all has another price.
@@ -224,8 +222,8 @@ syscost_core::registry! {
 
 /// What the run says to every question that is asked of it.
 pub fn answers(evidence: &Evidence<'_>) -> Vec<Answer> {
-    let said = ALL.iter().filter_map(|finding| finding.said(evidence));
-    said.map(|answer| answer.over_its_paths(evidence.run)).collect()
+    let asked = ALL.iter().filter(|finding| finding.asked(evidence));
+    asked.map(|finding| finding.answered(evidence).over_its_paths(evidence.run)).collect()
 }
 
 #[cfg(test)]

@@ -5,10 +5,8 @@
 use super::{Evidence, Finding};
 use crate::answer::Lack;
 use crate::compare::Comparison;
-use crate::compare::comparisons::claims;
-use crate::compare::family::Family;
 use crate::compare::groups::Groups;
-use crate::finding::{Answer, Says};
+use crate::finding::{Answer, Asked, Says};
 use serde::Serialize;
 use syscost_core::axis::{NameAxis, Point};
 use syscost_core::decide::Verdict;
@@ -52,28 +50,23 @@ impl Finding for OwnRivals {
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
-        let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
-        if claims.is_empty() {
-            return Answer::not_measured(
-                self.id(),
-                Lack::ComparableFigures,
-                "syscost run --operation ./mine.so",
-            );
-        }
-        let point = |case: usize| Some(&evidence.run.case(case)?.point);
-        let named = |case: usize| AXES.iter().find_map(|axis| Some(point(case)?.text(*axis)?.to_string()));
-        let says = |claim: &Comparison| {
+        let named = |point: &Point| AXES.iter().find_map(|axis| Some(point.text(*axis)?.to_string()));
+        let says = |claim: &Comparison, [own, other]: [&Point; 2]| {
             let says = OwnRatio {
-                operation: named(claim.a)?,
-                other: named(claim.b)?,
-                place: AXES.iter().fold(point(claim.a)?.clone(), |point, axis| point.without(axis.id)),
-                commands: point(claim.a)?.text(OWN_COMMAND).is_some(),
+                operation: named(own)?,
+                other: named(other)?,
+                place: AXES.iter().fold(own.clone(), |point, axis| point.without(axis.id)),
+                commands: own.text(OWN_COMMAND).is_some(),
                 ratio: claim.seen_from(claim.a),
                 verdict: claim.decision.verdict,
             };
             Some(Says::OwnOperations(says))
         };
-        let mut answer = Answer::of_claims(self.id(), &claims, says);
+        let mut answer = Answer::of_claims(self.id(), evidence, &asked(evidence.run), says);
+        if answer.shown.is_empty() {
+            let command = "syscost run --operation ./mine.so";
+            return Answer::not_measured(self.id(), Lack::ComparableFigures, command);
+        }
         // Differences come first, because they are what was asked for.
         answer.shown.sort_by_key(|one| match &one.says {
             Says::OwnOperations(OwnRatio { verdict: Verdict::Undecided, .. }) => 2,
@@ -82,14 +75,10 @@ impl Finding for OwnRivals {
         });
         answer
     }
-
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        vec![Family::of_pairs(self.id(), claims(evidence.run, evidence.cells, &asked(evidence.run)))]
-    }
 }
 
 /// Each pair of operations that were measured together.
-fn asked(run: &Run) -> Vec<(&'static str, usize, usize)> {
+fn asked(run: &Run) -> Vec<Asked> {
     let mut asked = Vec::new();
     for group in AXES.iter().flat_map(|axis| Groups::of(run, axis.id).groups) {
         for (i, a) in group.members.iter().enumerate() {

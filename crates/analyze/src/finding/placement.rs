@@ -6,10 +6,8 @@
 pub use super::along::SPEED;
 use super::{Evidence, Finding};
 use crate::compare::Comparison;
-use crate::compare::comparisons::claims;
-use crate::compare::family::Family;
 use crate::compare::groups::Groups;
-use crate::finding::{Answer, Says};
+use crate::finding::{Answer, Asked, Says};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::decide::Verdict;
@@ -43,9 +41,7 @@ impl Finding for EndsPlaced {
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
-        let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
-        let says = |claim: &Comparison| {
-            let point = &evidence.run.case(claim.a)?.point;
+        let says = |claim: &Comparison, [point, _]: [&Point; 2]| {
             let says = PlacementCost {
                 ends: point.text(ENDS)?.to_string(),
                 place: point.without(ENDS.id),
@@ -55,17 +51,12 @@ impl Finding for EndsPlaced {
             };
             Some(Says::Placement(says))
         };
-        Answer::of_claims(self.id(), &claims, says)
-    }
-
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        let claims = claims(evidence.run, evidence.cells, &asked(evidence.run));
-        vec![Family::of_pairs(self.id(), claims)]
+        Answer::of_claims(self.id(), evidence, &asked(evidence.run), says)
     }
 }
 
 /// Metric, a case with its ends elsewhere, and the same on two CPUs.
-fn asked(run: &Run) -> Vec<(&'static str, usize, usize)> {
+fn asked(run: &Run) -> Vec<Asked> {
     let of = |case: usize| run.case(case).and_then(|case| case.point.text(ENDS));
     let mut asked = Vec::new();
     for group in Groups::of(run, ENDS.id).groups.iter().filter(|g| g.probe == PlacedTransfer.about().id) {

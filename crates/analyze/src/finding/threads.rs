@@ -72,33 +72,27 @@ impl Finding for Threads {
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         let groups = Groups::of(evidence.run, AXIS.id);
+        let lines = ALONG.lines(evidence, &groups);
+        let (changes, changed_rows, changed, beside) = ALONG.changes(evidence, &groups, &BESIDE, &lines);
         let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
         let Some(speed) = speed.filter(|all| !all.pairs.is_empty()) else {
             let command = "syscost run --threads 1,2,4,8";
-            return Answer::not_measured(self.id(), Lack::SeveralThreadCounts, command);
+            return Answer::not_measured(self.id(), Lack::SeveralThreadCounts, command).comparing(beside);
         };
-        let lines: Vec<ThreadLine> = ALONG
-            .lines(evidence, &groups)
-            .into_iter()
-            .filter_map(|cases| line(evidence, cases, &speed))
-            .collect();
+        let lines: Vec<ThreadLine> =
+            lines.into_iter().filter_map(|cases| line(evidence, cases, &speed)).collect();
         let scaling = scaling(evidence, &lines, &speed);
         let verdict = verdict(&scaling);
         let cells = refs(SPEED, lines.iter().flat_map(|line| line.cases.clone()).collect());
         let rows = speed.pairs.iter().map(ComparisonRef::from).collect();
-        let ends = lines.iter().map(|line| line.cases.as_slice());
-        let (changes, changed_rows, changed) = ALONG.changes(evidence, &groups, &BESIDE, ends);
         let mut shown = vec![Shown::comparing(Says::Threads(scaling), rows, cells)];
         if !changes.changes.is_empty() {
             shown.push(Shown::comparing(Says::Along(changes), changed_rows, changed));
         }
         // Where it is decided that more threads gain too little, it does not matter by how much.
         let open = Along::open(&speed).filter(|_| lines.iter().any(ThreadLine::is_undecided));
-        Answer::found(self.id(), verdict, shown, open.into_iter().collect())
-    }
-
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        [vec![SPEED], BESIDE.to_vec()].iter().flat_map(|metrics| ALONG.compared(evidence, metrics)).collect()
+        let compared = std::iter::once(Family::made(speed)).chain(beside).collect();
+        Answer::found(self.id(), verdict, shown, open.into_iter().collect()).comparing(compared)
     }
 }
 

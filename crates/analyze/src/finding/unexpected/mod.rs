@@ -103,29 +103,19 @@ pub struct StepChange {
     pub ratio: Estimate,
 }
 
-/// A kind of surprise.
-trait SurpriseKind: Sync {
-    /// What was looked at, and what was found in it, strongest first.
-    fn look(&self, evidence: &Evidence<'_>) -> Looked;
-}
-
+/// What was looked at, and what was found in it.
 struct Looked {
     /// What was looked for.
     kinds: &'static [Surprise],
     /// The figures that were looked at.
     at: Vec<CellRef>,
+    /// Strongest first.
     found: Vec<FoundSurprise>,
-    /// Comparisons, and those of them that more rounds may decide.
-    compared: usize,
-    open: usize,
+    /// `None`: it needs no comparison of its own.
+    compared: Option<Family<'static>>,
 }
 
 impl Looked {
-    /// Without comparisons of its own.
-    fn uncompared(kinds: &'static [Surprise], at: Vec<CellRef>, found: Vec<FoundSurprise>) -> Looked {
-        Looked { kinds, at, found, compared: 0, open: 0 }
-    }
-
     /// What was looked for in vain, with the figures that were looked at.
     fn not_found(&self) -> Vec<(Surprise, usize)> {
         let in_vain =
@@ -143,8 +133,8 @@ struct FoundSurprise {
 }
 
 /// Every kind, in the order of the answer.
-static KINDS: &[&dyn SurpriseKind] =
-    &[&steps::SIZES, &steps::THREAD_COUNTS, &two_levels::TwoLevels, &outliers::Outliers];
+static KINDS: &[fn(&Evidence<'_>) -> Looked] =
+    &[|all| steps::SIZES.look(all), |all| steps::THREAD_COUNTS.look(all), two_levels::look, outliers::look];
 
 pub struct Unexpected;
 
@@ -158,7 +148,7 @@ impl Finding for Unexpected {
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
-        let looked: Vec<Looked> = KINDS.iter().map(|kind| kind.look(evidence)).collect();
+        let looked: Vec<Looked> = KINDS.iter().map(|look| look(evidence)).collect();
         if looked.iter().all(|l| l.at.is_empty()) {
             return Answer::not_measured(self.id(), Lack::ComparableFigures, "syscost run");
         }
@@ -170,27 +160,24 @@ impl Finding for Unexpected {
             let beside = striking(evidence).map(Box::new);
             Shown::of(Says::Unexpected(Unforeseen::NotFound { kinds, beside }), cells)
         });
-        let (open, compared) = comparisons(&looked);
+        let (open, all) = comparisons(&looked);
+        let compared = looked.iter().filter_map(|l| l.compared.clone()).collect();
         let mut shown = phenomena(looked.into_iter().flat_map(|l| l.found));
         let verdict = match shown.is_empty() {
             false => AnswerVerdict::Yes,
             // What was hardly decided was not found out to be absent.
-            true if 2 * open > compared => AnswerVerdict::Undecided,
+            true if 2 * open > all => AnswerVerdict::Undecided,
             true => AnswerVerdict::No,
         };
         shown.extend(not_found);
-        Answer::found(self.id(), verdict, shown, caveats)
-    }
-
-    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        let all = [steps::SIZES, steps::THREAD_COUNTS].map(|steps| steps.compared(evidence));
-        all.into_iter().filter(|family| !family.pairs.is_empty()).collect()
+        Answer::found(self.id(), verdict, shown, caveats).comparing(compared)
     }
 }
 
 /// How many comparisons are open, of all.
 fn comparisons(looked: &[Looked]) -> (usize, usize) {
-    looked.iter().fold((0, 0), |(open, all), l| (open + l.open, all + l.compared))
+    let pairs = || looked.iter().filter_map(|l| l.compared.as_ref()).flat_map(|family| family.pairs.iter());
+    (pairs().filter(|pair| pair.is_open()).count(), pairs().count())
 }
 
 fn caveats(looked: &[Looked]) -> Vec<Caveat> {

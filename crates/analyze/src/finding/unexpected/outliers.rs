@@ -4,7 +4,7 @@
 //! A model that is too high or too low throughout is no surprise of a case: what counts is the distance
 //! from the typical ratio of the run, beyond its spread and beyond a factor, by the whole interval.
 
-use super::{FoundSurprise, Looked, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace};
+use super::{FoundSurprise, Looked, Surprise, SurpriseSeen, SurprisingPlace};
 use crate::CellRef;
 use crate::finding::Evidence;
 use crate::model::{Account, TOTAL};
@@ -16,26 +16,21 @@ const FEWEST: usize = 8;
 const FACTOR: f64 = 1.5;
 const DISTANCES: f64 = 4.0;
 
-const KINDS: &[Surprise] = &[Surprise::OffTheModel];
-
-pub struct Outliers;
-
-impl SurpriseKind for Outliers {
-    fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let judged: Vec<JudgedAccount<'_>> =
-            evidence.model.accounts.iter().filter_map(|account| judge(evidence, account)).collect();
-        let ratios: Vec<f64> = judged.iter().map(|j| j.ratio).collect();
-        let Some(typical) = median(&ratios).filter(|_| judged.len() >= FEWEST) else {
-            return Looked::uncompared(KINDS, Vec::new(), Vec::new());
-        };
-        let distances: Vec<f64> = ratios.iter().map(|ratio| (ratio - typical).abs()).collect();
-        let limit = FACTOR.ln().max(DISTANCES * median(&distances).unwrap_or(0.0));
-        let is_odd = |j: &&JudgedAccount<'_>| j.low > typical + limit || j.high < typical - limit;
-        let mut odd: Vec<&JudgedAccount<'_>> = judged.iter().filter(is_odd).collect();
-        odd.sort_by(|a, b| (b.ratio - typical).abs().total_cmp(&(a.ratio - typical).abs()));
-        let found = odd.iter().filter_map(|j| found(evidence, j, typical)).collect();
-        Looked::uncompared(KINDS, judged.iter().map(|j| cell(j.case)).collect(), found)
-    }
+pub fn look(evidence: &Evidence<'_>) -> Looked {
+    let judged: Vec<JudgedAccount<'_>> =
+        evidence.model.accounts.iter().filter_map(|account| judge(evidence, account)).collect();
+    let ratios: Vec<f64> = judged.iter().map(|j| j.ratio).collect();
+    let looked = |at, found| Looked { kinds: &[Surprise::OffTheModel], at, found, compared: None };
+    let Some(typical) = median(&ratios).filter(|_| judged.len() >= FEWEST) else {
+        return looked(Vec::new(), Vec::new());
+    };
+    let distances: Vec<f64> = ratios.iter().map(|ratio| (ratio - typical).abs()).collect();
+    let limit = FACTOR.ln().max(DISTANCES * median(&distances).unwrap_or(0.0));
+    let is_odd = |j: &&JudgedAccount<'_>| j.low > typical + limit || j.high < typical - limit;
+    let mut odd: Vec<&JudgedAccount<'_>> = judged.iter().filter(is_odd).collect();
+    odd.sort_by(|a, b| (b.ratio - typical).abs().total_cmp(&(a.ratio - typical).abs()));
+    let found = odd.iter().filter_map(|j| found(evidence, j, typical)).collect();
+    looked(judged.iter().map(|j| cell(j.case)).collect(), found)
 }
 
 /// What a case costs over what its account says, as logarithms.
@@ -90,7 +85,7 @@ mod tests {
 
     fn look(ratios: &[f64]) -> Looked {
         let (run, analysis) = with_accounts(ratios);
-        Outliers.look(&analysis.evidence(&run))
+        super::look(&analysis.evidence(&run))
     }
 
     #[test]

@@ -3,14 +3,14 @@
 //! A figure that gets worse where more should not make it so is compared as anything else: over all steps
 //! together, CPU time by the slices of each block. Kinds read the comparisons and choose what they call a surprise.
 
-use super::{FoundSurprise, Looked, StepChange, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace};
+use super::{FoundSurprise, Looked, StepChange, Surprise, SurpriseSeen, SurprisingPlace};
 use crate::CellRef;
 use crate::answer::ComparisonRef;
 use crate::cells::metric;
 use crate::compare::comparisons::{Comparison, claims};
 use crate::compare::family::Family;
 use crate::compare::study::ALONG;
-use crate::finding::Evidence;
+use crate::finding::{Asked, Evidence};
 use std::collections::{BTreeMap, HashMap};
 use syscost_core::axis::Point;
 use syscost_core::sample::Metric;
@@ -85,30 +85,18 @@ impl SurprisingSteps {
     }
 
     /// Every step in every metric.
-    fn asked(
-        &self,
-        evidence: &Evidence<'_>,
-        known: &[(Expected, Metric)],
-    ) -> Vec<(&'static str, usize, usize)> {
+    fn asked(&self, evidence: &Evidence<'_>, known: &[(Expected, Metric)]) -> Vec<Asked> {
         let steps = self.steps(evidence);
         known.iter().flat_map(|(_, m)| steps.iter().map(|(a, b)| (m.id, *a, *b))).collect()
     }
 
-    /// Every step that it looks at.
-    pub fn compared(&self, evidence: &Evidence<'_>) -> Family<'static> {
-        let asked = self.asked(evidence, &known(evidence, self.expected));
-        Family::of_pairs(&format!("steps of {}", self.axis), claims(evidence.run, evidence.cells, &asked))
-    }
-}
-
-impl SurpriseKind for SurprisingSteps {
-    fn look(&self, evidence: &Evidence<'_>) -> Looked {
+    pub(super) fn look(&self, evidence: &Evidence<'_>) -> Looked {
         let known = known(evidence, self.expected);
         let asked = self.asked(evidence, &known);
         let claims = claims(evidence.run, evidence.cells, &asked);
         let found = odd(&known, &claims).iter().filter_map(|step| self.found(evidence, step)).collect();
-        let open = claims.iter().filter(|claim| claim.is_open()).count();
-        Looked { kinds: self.kinds, at: figures(evidence, &asked), found, compared: claims.len(), open }
+        let compared = Some(Family::of_pairs(&format!("steps of {}", self.axis), claims));
+        Looked { kinds: self.kinds, at: figures(evidence, &asked), found, compared }
     }
 }
 
@@ -129,7 +117,7 @@ fn known(evidence: &Evidence<'_>, expected: &[Expected]) -> Vec<(Expected, Metri
 }
 
 /// The figures of these pairs, where both ends have one.
-fn figures(evidence: &Evidence<'_>, asked: &[(&'static str, usize, usize)]) -> Vec<CellRef> {
+fn figures(evidence: &Evidence<'_>, asked: &[Asked]) -> Vec<CellRef> {
     let mut figures: Vec<CellRef> = asked
         .iter()
         .map(|(metric, a, b)| [(*a, *metric), (*b, *metric)])

@@ -2,22 +2,18 @@
 //!
 //! They are found by [`crate::cells::quality`].
 
-use super::{FoundSurprise, Looked, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace};
+use super::{FoundSurprise, Looked, Surprise, SurpriseSeen, SurprisingPlace};
 use crate::CellRef;
 use crate::finding::Evidence;
 use crate::problem::{Problem, ProblemKind};
 use syscost_core::stats::{TWO_MODES_FEWEST, two_modes};
 use syscost_measure::probe;
 
-pub struct TwoLevels;
-
-impl SurpriseKind for TwoLevels {
-    fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let problems = evidence.problems.iter().filter(|p| matches!(p.kind, ProblemKind::TwoLevels { .. }));
-        let mut found: Vec<FoundSurprise> = problems.filter_map(|p| one(evidence, p)).collect();
-        found.sort_by(|a, b| b.factor.total_cmp(&a.factor));
-        Looked::uncompared(&[Surprise::TwoLevels], decisive(evidence), found)
-    }
+pub fn look(evidence: &Evidence<'_>) -> Looked {
+    let problems = evidence.problems.iter().filter(|p| matches!(p.kind, ProblemKind::TwoLevels { .. }));
+    let mut found: Vec<FoundSurprise> = problems.filter_map(|p| one(evidence, p)).collect();
+    found.sort_by(|a, b| b.factor.total_cmp(&a.factor));
+    Looked { kinds: &[Surprise::TwoLevels], at: decisive(evidence), found, compared: None }
 }
 
 /// The figures that decide something and could show two levels, of every case that is no repeat.
