@@ -92,7 +92,7 @@ pub fn notice(m: &Material) -> Option<Notice> {
 /// What helps against which kind; one remedy for all of them stands alone.
 fn remedies(told: &[ProblemGroup]) -> String {
     let known =
-        told.iter().filter_map(|(name, of)| Some((problems::remedy(&of.first()?.kind)?, name.clone())));
+        told.iter().filter_map(|(name, of)| Some((problems::about(&of.first()?.kind).1?, name.clone())));
     match &grouped(known)[..] {
         [(remedy, names)] if names.len() == told.len() => remedy.to_string(),
         all => all
@@ -107,7 +107,7 @@ fn remedies(told: &[ProblemGroup]) -> String {
 type ProblemGroup<'a> = (String, Vec<&'a Problem>);
 
 fn kinds<'a>(all: impl Iterator<Item = &'a Problem>) -> Vec<ProblemGroup<'a>> {
-    grouped(all.map(|problem| (problems::name(&problem.kind), problem)))
+    grouped(all.map(|problem| (problems::about(&problem.kind).0, problem)))
 }
 
 #[cfg(test)]

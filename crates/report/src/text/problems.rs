@@ -6,77 +6,58 @@ use syscost_core::sample::Metric;
 use syscost_core::units::{Unit, significant};
 use syscost_measure::receiver;
 
-/// What problems of one kind share; completes "4 cases: ".
-pub fn name(kind: &ProblemKind) -> String {
-    match kind {
-        ProblemKind::Impossible { fault, .. } => fault_name(*fault).into(),
-        ProblemKind::Unverified(_) => "unverified samples".into(),
-        ProblemKind::Marked { mark, .. } => format!("samples marked {mark}"),
-        ProblemKind::LatePrediction => "late predictions".into(),
-        ProblemKind::FewRounds { .. } => "few rounds".into(),
-        ProblemKind::WideInterval { .. } => "wide intervals".into(),
-        ProblemKind::TwoLevels { .. } => "two levels".into(),
-        ProblemKind::Outliers { .. } => "outliers".into(),
-        ProblemKind::Drift { .. } => "drift".into(),
-        ProblemKind::Shift { .. } => "changed level".into(),
-        ProblemKind::NoSteadyState => "no steady state".into(),
-        ProblemKind::WarmUp { .. } => "short warm-up".into(),
-        ProblemKind::SlowMachine { .. } => "slow machine".into(),
-        ProblemKind::HarnessShare { .. } => "harness share".into(),
-        ProblemKind::NotDelivered => "nothing delivered".into(),
-        ProblemKind::ReceiveCopied { receiver, .. } => format!("copied by {receiver}"),
-        ProblemKind::NothingToPoll => "nothing to poll".into(),
-        ProblemKind::NoScatterGather => "no scatter-gather".into(),
-    }
+const LONGER: Option<&str> = Some("a longer --time-limit");
+const DOCTOR: Option<&str> = Some("see `syscost doctor`");
+const CHECK: Option<&str> = Some("see `syscost check`");
+
+/// What problems of one kind share, which completes "4 cases: ", and what helps against them; `None`: nothing does, or it is
+/// said with the reason.
+pub fn about(kind: &ProblemKind) -> (String, Option<&'static str>) {
+    let (name, remedy) = match kind {
+        ProblemKind::Impossible { fault, .. } => fault_about(*fault),
+        ProblemKind::Unverified(_) => ("unverified samples", CHECK),
+        ProblemKind::Marked { mark, .. } => return (format!("samples marked {mark}"), DOCTOR),
+        ProblemKind::LatePrediction => ("late predictions", None),
+        ProblemKind::FewRounds { .. } => ("few rounds", LONGER),
+        ProblemKind::WideInterval { .. } => ("wide intervals", LONGER),
+        ProblemKind::TwoLevels { .. } => ("two levels", DOCTOR),
+        ProblemKind::Outliers { .. } => ("outliers", DOCTOR),
+        ProblemKind::Drift { .. } => ("drift", DOCTOR),
+        ProblemKind::Shift { .. } => ("changed level", DOCTOR),
+        ProblemKind::NoSteadyState => ("no steady state", DOCTOR),
+        ProblemKind::WarmUp { .. } => ("short warm-up", Some("a longer `warmup` under [timing] of a spec")),
+        ProblemKind::SlowMachine { .. } => ("slow machine", DOCTOR),
+        // Every rival carries nearly the same: ratios lose it (docs/deciding.md).
+        ProblemKind::HarnessShare { .. } => ("harness share", None),
+        ProblemKind::NotDelivered => ("nothing delivered", None),
+        ProblemKind::ReceiveCopied { receiver, .. } => return (format!("copied by {receiver}"), None),
+        ProblemKind::NothingToPoll => ("nothing to poll", None),
+        ProblemKind::NoScatterGather => ("no scatter-gather", None),
+    };
+    (name.into(), remedy)
 }
 
-fn fault_name(fault: Fault) -> &'static str {
+fn fault_about(fault: Fault) -> (&'static str, Option<&'static str>) {
     match fault {
-        Fault::Clock => "impossible clock",
-        Fault::Short => "short windows",
-        Fault::Bytes => "impossible bytes",
-        Fault::CpuTime => "impossible CPU time",
-        Fault::Share => "impossible shares",
-        Fault::Negative => "negative figures",
-        Fault::Throughput => "impossible throughput",
+        Fault::Clock => ("impossible clock", CHECK),
+        Fault::Short => ("short windows", DOCTOR),
+        Fault::Bytes => ("impossible bytes", CHECK),
+        Fault::CpuTime => ("impossible CPU time", CHECK),
+        Fault::Share => ("impossible shares", CHECK),
+        // What was subtracted from a figure may have been disturbed.
+        Fault::Negative => ("negative figures", DOCTOR),
     }
 }
 
-/// Completes "3 of 24 samples ".
+/// Completes "3 of 24 samples were refused: ".
 fn refused(fault: Fault) -> &'static str {
     match fault {
-        Fault::Clock => "were refused: their window has no length",
-        Fault::Short => "were refused: their window lasted less than half the time asked",
-        Fault::Bytes => "were refused: their bytes are not their messages times the size",
-        Fault::CpuTime => "were refused: they have more CPU time than their threads had",
-        Fault::Share => "were refused: a share is outside 0 to 1",
-        Fault::Negative => "were refused: a figure is negative",
-        Fault::Throughput => "cannot be true: the machine cannot move so much",
-    }
-}
-
-/// What helps against it; `None`: nothing does, or it is said with the reason.
-pub fn remedy(kind: &ProblemKind) -> Option<&'static str> {
-    match kind {
-        ProblemKind::FewRounds { .. } | ProblemKind::WideInterval { .. } => Some("a longer --time-limit"),
-        // What was subtracted from a figure may have been disturbed.
-        ProblemKind::Impossible { fault: Fault::Short | Fault::Negative, .. }
-        | ProblemKind::Marked { .. }
-        | ProblemKind::TwoLevels { .. }
-        | ProblemKind::Outliers { .. }
-        | ProblemKind::Drift { .. }
-        | ProblemKind::Shift { .. }
-        | ProblemKind::NoSteadyState
-        | ProblemKind::SlowMachine { .. } => Some("see `syscost doctor`"),
-        ProblemKind::Impossible { .. } | ProblemKind::Unverified(_) => Some("see `syscost check`"),
-        ProblemKind::WarmUp { .. } => Some("a longer `warmup` under [timing] of a spec"),
-        // Every rival carries nearly the same: ratios lose it (docs/deciding.md).
-        ProblemKind::HarnessShare { .. }
-        | ProblemKind::LatePrediction
-        | ProblemKind::NotDelivered
-        | ProblemKind::ReceiveCopied { .. }
-        | ProblemKind::NothingToPoll
-        | ProblemKind::NoScatterGather => None,
+        Fault::Clock => "their window has no length",
+        Fault::Short => "their window lasted less than half the time asked",
+        Fault::Bytes => "their bytes are not their messages times the size",
+        Fault::CpuTime => "they have more CPU time than their threads had",
+        Fault::Share => "a share is outside 0 to 1",
+        Fault::Negative => "a figure is negative",
     }
 }
 
@@ -88,7 +69,9 @@ pub fn summary(problems: &[&Problem]) -> String {
     let have = is("has", "have");
     let span = |show: &dyn Fn(f64) -> String| range(problems.iter().map(|p| size(&p.kind)), show);
     match &first.kind {
-        ProblemKind::Impossible { fault, .. } => format!("{} {}.", samples(problems), refused(*fault)),
+        ProblemKind::Impossible { fault, .. } => {
+            format!("{} were refused: {}.", samples(problems), refused(*fault))
+        }
         ProblemKind::Unverified(_) => format!("{} failed verification and are not used.", samples(problems)),
         ProblemKind::Marked { mark, .. } => format!("{} are marked {mark} and not used.", samples(problems)),
         ProblemKind::LatePrediction => {
@@ -179,11 +162,9 @@ fn size(kind: &ProblemKind) -> f64 {
 pub fn detail(kind: &ProblemKind, metric: Option<&Metric>) -> String {
     let unit = metric.map_or(Unit::Ratio, |metric| metric.unit);
     match kind {
-        ProblemKind::Impossible { samples, bound, .. } => match bound {
-            Some(bound) => format!("{}, above {}", share(*samples), figure(*bound, Unit::BitsPerSecond)),
-            None => share(*samples),
-        },
-        ProblemKind::Unverified(samples) | ProblemKind::Marked { samples, .. } => share(*samples),
+        ProblemKind::Impossible { samples, .. }
+        | ProblemKind::Unverified(samples)
+        | ProblemKind::Marked { samples, .. } => share(*samples),
         ProblemKind::LatePrediction
         | ProblemKind::NoSteadyState
         | ProblemKind::NotDelivered
