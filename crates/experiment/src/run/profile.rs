@@ -29,9 +29,9 @@ pub struct ProfileFile {
     pub profiles: Vec<Profile>,
 }
 
-/// One case, sampled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
+/// One case, sampled: its stacks by name, or as they lie in the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile<S = SampledStack> {
     pub probe: Name,
     pub point: Point,
     pub event: SampledEvent,
@@ -40,7 +40,7 @@ pub struct Profile {
     pub scope: SampledScope,
     /// Fresh workers each; they alternate with rounds that are not sampled.
     pub rounds: Vec<ProfiledRound>,
-    pub stacks: Vec<SampledStack>,
+    pub stacks: Vec<S>,
 }
 
 /// One sampled round and the one without sampling beside it.
@@ -83,6 +83,23 @@ impl SampledStack {
     pub fn split(&self) -> (&str, impl DoubleEndedIterator<Item = &str>) {
         let (owner, functions) = self.stack.split_once(';').unwrap_or((&self.stack, ""));
         (owner, functions.split(';').filter(|function| !function.is_empty()))
+    }
+}
+
+impl<S> Profile<S> {
+    /// The same with its stacks in another form.
+    fn with<T>(&self, stacks: Vec<T>) -> Profile<T> {
+        let Profile { probe, point, rounds, .. } = self;
+        let (event, period, scope) = (self.event, self.period, self.scope);
+        Profile {
+            probe: probe.clone(),
+            point: point.clone(),
+            event,
+            period,
+            scope,
+            rounds: rounds.clone(),
+            stacks,
+        }
     }
 }
 

@@ -1,10 +1,8 @@
 //! How profiles lie in the file: each function's name once, each call once, and only counts that are not zero.
 
-use super::{Profile, ProfileFile, ProfiledRound, SampledStack};
+use super::{Profile, ProfileFile, SampledStack};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use syscost_core::axis::{Name, Point};
-use syscost_host::sampling::{SampledEvent, SampledScope};
 
 /// Of what is read: a file of calls that share their callers could name far more than it holds.
 const LARGEST_STACKS: usize = 512 << 20;
@@ -16,18 +14,7 @@ pub(super) struct StoredProfiles {
     names: Vec<String>,
     /// The place of the caller in this list, if it has one, and that of the function in `names`. Callers come first.
     calls: Vec<(Option<usize>, usize)>,
-    profiles: Vec<StoredProfile>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredProfile {
-    probe: Name,
-    point: Point,
-    event: SampledEvent,
-    period: u64,
-    scope: SampledScope,
-    rounds: Vec<ProfiledRound>,
-    stacks: Vec<StoredStack>,
+    profiles: Vec<Profile<StoredStack>>,
 }
 
 /// The place of the innermost call, then pairs of a round's place and a count.
@@ -80,40 +67,24 @@ impl StoredProfiles {
         let mut budget = LARGEST_STACKS;
         let StoredProfiles { tool, kernel, names, calls, profiles } = self;
         let profiles = profiles
-            .into_iter()
+            .iter()
             .map(|stored| {
                 let rounds = stored.rounds.len();
                 let whole = |stack: &StoredStack| read(stack, rounds, &names, &calls, &mut budget);
-                Ok(Profile {
-                    stacks: stored.stacks.iter().map(whole).collect::<Result<_, String>>()?,
-                    probe: stored.probe,
-                    point: stored.point,
-                    event: stored.event,
-                    period: stored.period,
-                    scope: stored.scope,
-                    rounds: stored.rounds,
-                })
+                Ok(stored.with(stored.stacks.iter().map(whole).collect::<Result<_, String>>()?))
             })
             .collect::<Result<_, String>>()?;
         Ok(ProfileFile { tool, kernel, profiles })
     }
 }
 
-fn stored<'p>(profile: &'p Profile, places: &mut CallPlaces<'p>) -> StoredProfile {
+fn stored<'p>(profile: &'p Profile, places: &mut CallPlaces<'p>) -> Profile<StoredStack> {
     let stack = |stack: &'p SampledStack| {
         let seen = stack.samples.iter().enumerate().filter(|(_, count)| **count > 0);
         let counts = seen.flat_map(|(round, count)| [round, *count as usize]);
         StoredStack(places.place(&stack.stack).into_iter().chain(counts).collect())
     };
-    StoredProfile {
-        probe: profile.probe.clone(),
-        point: profile.point.clone(),
-        event: profile.event,
-        period: profile.period,
-        scope: profile.scope,
-        rounds: profile.rounds.clone(),
-        stacks: profile.stacks.iter().map(stack).collect(),
-    }
+    profile.with(profile.stacks.iter().map(stack).collect())
 }
 
 fn read(
@@ -148,7 +119,10 @@ fn read(
 
 #[cfg(test)]
 mod tests {
+    use super::super::ProfiledRound;
     use super::*;
+    use syscost_core::axis::Point;
+    use syscost_host::sampling::{SampledEvent, SampledScope};
 
     fn profile(stacks: &[(&str, &[u32])]) -> Profile {
         let stack = |(stack, samples): &(&str, &[u32])| SampledStack {
