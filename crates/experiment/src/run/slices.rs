@@ -190,7 +190,12 @@ impl Slices {
 
     /// The rounds in which a case had a turn.
     pub fn rounds_of(&self, case: usize) -> impl Iterator<Item = u32> {
-        self.of_case.get(&case).into_iter().flatten().map(|(_, round)| *round)
+        self.keys(&[case]).iter().map(|(_, round)| *round)
+    }
+
+    /// Blocks and rounds in which the first of these cases had a turn.
+    fn keys(&self, cases: &[usize]) -> &[(usize, u32)] {
+        cases.first().and_then(|case| self.of_case.get(case)).map_or(&[], |keys| keys)
     }
 
     /// Takes in a round of a block, and forgets what it had measured before.
@@ -220,9 +225,8 @@ impl Slices {
 
     /// Of every round in which these cases took turns the logarithm of their mean figure: the median over its passes.
     pub fn levels(&self, cases: &[usize], figure: SliceFigure) -> Vec<(u32, f64)> {
-        let rounds = cases.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
         let mut found: BTreeMap<u32, f64> = BTreeMap::new();
-        for key in rounds {
+        for key in self.keys(cases) {
             if let Some(log) = self.level(key, cases, figure) {
                 found.entry(key.1).or_insert(log);
             }
@@ -232,8 +236,8 @@ impl Slices {
 
     /// The same of one round.
     pub fn level_in(&self, cases: &[usize], round: u32, figure: SliceFigure) -> Option<f64> {
-        let rounds = self.of_case.get(cases.first()?)?;
-        rounds.iter().filter(|key| key.1 == round).find_map(|key| self.level(key, cases, figure))
+        let mut of_round = self.keys(cases).iter().filter(|key| key.1 == round);
+        of_round.find_map(|key| self.level(key, cases, figure))
     }
 
     fn level(&self, key: &(usize, u32), cases: &[usize], figure: SliceFigure) -> Option<f64> {
@@ -244,9 +248,8 @@ impl Slices {
 
     /// The logarithm of a figure of these cases, by round and pass: a run beside this one has the same.
     pub fn logs(&self, cases: &[usize], figure: SliceFigure) -> BTreeMap<(u32, u32), f64> {
-        let rounds = cases.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
         let mut found = BTreeMap::new();
-        for key in rounds {
+        for key in self.keys(cases) {
             let passes = self.by_pass(&self.rounds[key], figure);
             let of = |(pass, costs): (&u32, &Vec<_>)| Some(((key.1, *pass), mean_log(costs, cases)?));
             found.extend(passes.iter().filter_map(of));
@@ -257,9 +260,8 @@ impl Slices {
     /// The ratio of every round in which both took turns. Where one of them is there twice (the control has a twin), it
     /// stands for the mean of both.
     pub fn log_ratios(&self, a: &[usize], b: &[usize], figure: SliceFigure) -> Vec<RoundRatio> {
-        let rounds = a.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
         let mut found: BTreeMap<u32, RoundRatio> = BTreeMap::new();
-        for key in rounds {
+        for key in self.keys(a) {
             let passes = self.by_pass(&self.rounds[key], figure);
             let logs = passes.values().filter_map(|pass| Some(mean_log(pass, a)? - mean_log(pass, b)?));
             let ratio = RoundRatio::of(key.1, &logs.collect::<Vec<f64>>());
