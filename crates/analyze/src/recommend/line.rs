@@ -91,21 +91,11 @@ impl SizePlace {
 
 /// The lines of a study along an axis of numbers: what this reader can use, one line for each thread count.
 pub fn lines<'s>(run: &Run, study: &'s Study, along: &str, situation: Situation) -> Vec<SizeLine<'s>> {
-    lines_of(run, study, along, |point| situation.can_use(point))
-}
-
-/// The same of every way that `may` says.
-pub fn lines_of<'s>(
-    run: &Run,
-    study: &'s Study,
-    along: &str,
-    may: impl Fn(&Point) -> bool,
-) -> Vec<SizeLine<'s>> {
     let mut lines: BTreeMap<(&str, Point, Option<u64>), Vec<SizePlace>> = BTreeMap::new();
     for winner in &study.winners {
         let Some(at) = winner.shared.int_at(along) else { continue };
         let threads = winner.shared.int(THREADS).filter(|_| along != THREADS.id);
-        let measured = measured(run, winner, threads, &may);
+        let measured = measured(run, winner, threads, situation);
         if !measured.is_empty() {
             let held = winner.shared.without(along).without(THREADS.id);
             let key = (winner.probe.as_str(), held, threads);
@@ -119,10 +109,10 @@ pub fn lines_of<'s>(
     lines.into_iter().map(line).collect()
 }
 
-fn measured(run: &Run, winner: &Winner, threads: Option<u64>, may: impl Fn(&Point) -> bool) -> Vec<WayCases> {
+fn measured(run: &Run, winner: &Winner, threads: Option<u64>, situation: Situation) -> Vec<WayCases> {
     let cases = winner.candidates.iter().filter_map(|case| Some((&run.case(*case)?.point, *case)));
     let advised = |point: &Point| probe::find(&winner.probe).is_none_or(|probe| probe.advised(point));
-    let able = cases.filter(|(point, _)| may(point) && advised(point)).enumerate();
+    let able = cases.filter(|(point, _)| situation.can_use(point) && advised(point)).enumerate();
     let way = |(rank, (point, case)): (usize, (&Point, usize))| {
         let mut way = point.clone();
         way.retain(|id| winner.shared.get(id).is_none());
