@@ -11,6 +11,7 @@ use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::group::is_run;
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 use syscost_report::side_page::CaseBeside;
@@ -31,7 +32,7 @@ pub struct BesideSource {
 
 /// The figures of a directory or of the tables of a file.
 pub fn read(path: &PathBuf, args: &ReadingArgs, run: &Run, ours: &Analysis) -> Result<Vec<BesideSource>> {
-    if path.is_dir() && analyse::is_run(path) {
+    if path.is_dir() && is_run(path) {
         let name = path.canonicalize().ok().and_then(|p| Some(p.file_name()?.to_string_lossy().into_owned()));
         let (name, theirs) = (name.unwrap_or_else(|| path.display().to_string()), RunDir::load(path)?);
         return Ok(vec![BesideSource {

@@ -11,6 +11,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use syscost_experiment::run::group::is_run;
 use syscost_tables::compare::{TableComparisons, compare, sentences};
 use syscost_tables::remark::{Remark, remarks};
 use syscost_tables::summary::TableSummary;
@@ -122,11 +123,6 @@ fn files_of(path: &Path) -> Vec<PathBuf> {
     let inside: Vec<PathBuf> =
         found.iter().flat_map(|path| files_of(path)).filter(|path| path.is_file()).collect();
     if inside.is_empty() { itself() } else { inside }
-}
-
-/// The record of a run, packed or not.
-pub fn is_run(path: &Path) -> bool {
-    ["run.json", "run.json.gz"].iter().any(|record| path.join(record).exists())
 }
 
 fn read(path: &Path, options: &ReadingOptions) -> Result<Vec<Result<PublishedTable>>> {
