@@ -178,7 +178,7 @@ pub fn counts(record: &Record) -> bool {
 }
 
 /// The metric that a case of this run is compared by.
-fn asked(case: &Case, record: &Record) -> Option<Metric> {
+pub fn asked(case: &Case, record: &Record) -> Option<Metric> {
     let probe = probe::find(&case.probe)?;
     if counts(record) { cost::counted_metric(probe) } else { compared_metric(probe) }
 }

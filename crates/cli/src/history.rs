@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use syscost_analyze::cells::Cells;
 use syscost_analyze::grouped::grouped;
 use syscost_analyze::sides::facts::refusal;
-use syscost_analyze::sides::{RunFigures, SideComparison, compared_metric, coordinates, counts};
+use syscost_analyze::sides::{RunFigures, SideComparison, asked, coordinates};
 use syscost_core::axis::{Axis, suggest};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{count, utc};
@@ -20,7 +20,7 @@ use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::group::GroupSides;
 use syscost_host::fingerprint::{BOOT, MACHINE};
-use syscost_measure::probe::{self, cost};
+use syscost_measure::probe;
 use syscost_report::sides;
 use syscost_report::text::ending::EndTable;
 
@@ -119,9 +119,7 @@ fn of_run(run: &Run, args: &HistoryArgs) -> Result<Vec<HistoryPoint>> {
         if !is_asked(case, args)? {
             continue;
         }
-        let Some(probe) = probe::find(&case.probe) else { continue };
-        let metric = if counts(&run.record) { cost::counted_metric(probe) } else { compared_metric(probe) };
-        let Some(metric) = metric else { continue };
+        let Some(metric) = asked(case, &run.record) else { continue };
         points.extend(cells.estimate(case.index, metric.id).map(|cost| HistoryPoint {
             figures: RunFigures::of(run),
             case: case.index,
