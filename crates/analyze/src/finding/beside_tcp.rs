@@ -8,7 +8,7 @@ use super::{Evidence, Finding};
 use crate::compare::Comparison;
 use crate::compare::groups::Groups;
 use crate::compare::study::RIVALS;
-use crate::finding::{Answer, Asked, Says};
+use crate::finding::{Answer, AskedPair, Says};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::decide::Verdict;
@@ -59,7 +59,7 @@ impl Finding for BesideTcp {
 }
 
 /// Metric, the plainest way to send a datagram, and a TCP message of its size.
-fn asked(run: &Run) -> Vec<Asked> {
+fn asked(run: &Run) -> Vec<AskedPair> {
     let mut asked = Vec::new();
     let probe: &dyn Probe = &DatagramTransfer;
     for group in Groups::of_ways(run, RIVALS.id).groups.iter().filter(|g| g.probe == probe.about().id) {

@@ -9,7 +9,7 @@ use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
 use crate::compare::Comparison;
 use crate::compare::comparisons::claims;
 use crate::compare::family::Family;
-use crate::finding::{Answer, Asked, Says, Shown};
+use crate::finding::{Answer, AskedPair, Says, Shown};
 use crate::operations::accuracy::{Fit, fit};
 use crate::operations::{Operation, headline, operations};
 use serde::Serialize;
@@ -91,7 +91,7 @@ impl Finding for Expensive {
         let operations = operations(evidence.run, evidence.cells);
         let dear = dear(evidence.run, &operations);
         let pairs = pairs(evidence.run);
-        let asked: Vec<Asked> = pairs.iter().map(|pair| pair.asked).collect();
+        let asked: Vec<AskedPair> = pairs.iter().map(|pair| pair.asked).collect();
         let claims = claims(evidence.run, evidence.cells, &asked);
         let ways = cheaper(evidence.run, &pairs, &claims);
         let compared = vec![Family::of_pairs(self.id(), claims)];
@@ -150,7 +150,7 @@ fn dear(run: &Run, operations: &[Operation]) -> Option<Shown> {
 struct WayPair {
     way: &'static OtherWay,
     probe: &'static str,
-    asked: Asked,
+    asked: AskedPair,
     place: Point,
 }
 

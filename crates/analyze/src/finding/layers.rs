@@ -12,7 +12,7 @@ use crate::compare::comparisons::claims;
 use crate::compare::family::Family;
 use crate::compare::groups::{Group, Groups};
 use crate::compare::study::ALONG;
-use crate::finding::{Answer, Asked, Says, Shown};
+use crate::finding::{Answer, AskedPair, Says, Shown};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use syscost_core::axis::{Point, Value};
@@ -71,7 +71,7 @@ impl Finding for Layers {
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         let pairs = pairs(evidence.run);
-        let asked: Vec<Asked> = pairs.iter().map(|pair| pair.asked).collect();
+        let asked: Vec<AskedPair> = pairs.iter().map(|pair| pair.asked).collect();
         let claims = claims(evidence.run, evidence.cells, &asked);
         let of = |pairs: &[LayerPair]| layer_cost(evidence, &claims, pairs);
         let shown: Vec<Shown> =
@@ -123,7 +123,7 @@ struct LayerPair {
     layer: Value,
     beside: Value,
     /// Metric, the case with the layer, the case without.
-    asked: Asked,
+    asked: AskedPair,
 }
 
 /// By layer, in the order of the paths; then by setting.

@@ -130,7 +130,7 @@ pub struct Answer {
 }
 
 /// A metric, and two cases whose difference in it is asked for.
-pub type Asked = (&'static str, usize, usize);
+pub type AskedPair = (&'static str, usize, usize);
 
 impl Answer {
     pub fn found(
@@ -151,7 +151,7 @@ impl Answer {
     pub fn of_claims(
         question: &'static str,
         evidence: &Evidence<'_>,
-        asked: &[Asked],
+        asked: &[AskedPair],
         says: impl Fn(&Comparison, [&Point; 2]) -> Option<Says>,
     ) -> Answer {
         let claims = claims(evidence.run, evidence.cells, asked);

@@ -6,7 +6,7 @@ use super::{Evidence, Finding};
 use crate::answer::Lack;
 use crate::compare::Comparison;
 use crate::compare::groups::Groups;
-use crate::finding::{Answer, Asked, Says};
+use crate::finding::{Answer, AskedPair, Says};
 use serde::Serialize;
 use syscost_core::axis::{NameAxis, Point};
 use syscost_core::decide::Verdict;
@@ -78,7 +78,7 @@ impl Finding for OwnRivals {
 }
 
 /// Each pair of operations that were measured together.
-fn asked(run: &Run) -> Vec<Asked> {
+fn asked(run: &Run) -> Vec<AskedPair> {
     let mut asked = Vec::new();
     for group in AXES.iter().flat_map(|axis| Groups::of(run, axis.id).groups) {
         for (i, a) in group.members.iter().enumerate() {

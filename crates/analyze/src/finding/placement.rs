@@ -7,7 +7,7 @@ pub use super::along::SPEED;
 use super::{Evidence, Finding};
 use crate::compare::Comparison;
 use crate::compare::groups::Groups;
-use crate::finding::{Answer, Asked, Says};
+use crate::finding::{Answer, AskedPair, Says};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::decide::Verdict;
@@ -56,7 +56,7 @@ impl Finding for EndsPlaced {
 }
 
 /// Metric, a case with its ends elsewhere, and the same on two CPUs.
-fn asked(run: &Run) -> Vec<Asked> {
+fn asked(run: &Run) -> Vec<AskedPair> {
     let of = |case: usize| run.case(case).and_then(|case| case.point.text(ENDS));
     let mut asked = Vec::new();
     for group in Groups::of(run, ENDS.id).groups.iter().filter(|g| g.probe == PlacedTransfer.about().id) {

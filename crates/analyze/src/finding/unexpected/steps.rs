@@ -10,7 +10,7 @@ use crate::cells::metric;
 use crate::compare::comparisons::{Comparison, claims};
 use crate::compare::family::Family;
 use crate::compare::study::ALONG;
-use crate::finding::{Asked, Evidence};
+use crate::finding::{AskedPair, Evidence};
 use std::collections::{BTreeMap, HashMap};
 use syscost_core::axis::Point;
 use syscost_core::sample::Metric;
@@ -85,7 +85,7 @@ impl SurprisingSteps {
     }
 
     /// Every step in every metric.
-    fn asked(&self, evidence: &Evidence<'_>, known: &[(Expected, Metric)]) -> Vec<Asked> {
+    fn asked(&self, evidence: &Evidence<'_>, known: &[(Expected, Metric)]) -> Vec<AskedPair> {
         let steps = self.steps(evidence);
         known.iter().flat_map(|(_, m)| steps.iter().map(|(a, b)| (m.id, *a, *b))).collect()
     }
@@ -117,7 +117,7 @@ fn known(evidence: &Evidence<'_>, expected: &[Expected]) -> Vec<(Expected, Metri
 }
 
 /// The figures of these pairs, where both ends have one.
-fn figures(evidence: &Evidence<'_>, asked: &[Asked]) -> Vec<CellRef> {
+fn figures(evidence: &Evidence<'_>, asked: &[AskedPair]) -> Vec<CellRef> {
     let mut figures: Vec<CellRef> = asked
         .iter()
         .map(|(metric, a, b)| [(*a, *metric), (*b, *metric)])
