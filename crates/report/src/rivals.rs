@@ -4,10 +4,10 @@
 use crate::context::{Layout, SERIES, SIZE};
 use crate::material::Material;
 use crate::palette::{self, SHADES};
-use crate::text::words::grouped;
 use std::collections::BTreeMap;
 use syscost_analyze::compare::comparisons::{better_side, estimate};
 use syscost_analyze::compare::study::Study;
+use syscost_analyze::grouped::grouped;
 use syscost_analyze::recommend::situation::Situation;
 use syscost_core::axis::{Point, Value};
 use syscost_core::decide::{Decision, Verdict};
