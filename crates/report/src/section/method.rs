@@ -23,7 +23,8 @@ pub fn section(m: &Material) -> Section {
             .map(Block::Text),
     );
     blocks.push(Block::Text(
-        "docs/choosing.md (Glossary) explains the terms: significant, equivalent, undecided and others.".into(),
+        "docs/choosing.md (Glossary) explains the terms: significant, equivalent, undecided and others."
+            .into(),
     ));
     Section::new("method", "Method", blocks)
 }
