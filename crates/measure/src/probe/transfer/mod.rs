@@ -24,6 +24,7 @@ use crate::message::{self, Alignment, FIELDS, MessageShape};
 use crate::probe::transfer::axes::{
     CONGESTION_CONTROL, MECHANISM, MESSAGE_BYTES, MTU, NODELAY, OFFLOADS, PATH, PLACEMENT, RECEIVER,
 };
+use crate::receiver::options::LOW_WATER;
 use crate::receiver::{self as receivers, Delivery};
 use std::time::Duration;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
@@ -214,7 +215,9 @@ impl Probe for Transfer {
 
     /// Every rival keeps its connections open beside those of the others.
     fn takes_turns(&self, point: &Point) -> bool {
-        all_connections(point) <= MOST_CONNECTIONS_OF_A_RIVAL
+        // Below its low-water mark a receiver sleeps on, and the end of a turn would never be taken.
+        let sleeps_on = point.int_at(LOW_WATER.id).is_some_and(|bytes| bytes > 1);
+        !sleeps_on && all_connections(point) <= MOST_CONNECTIONS_OF_A_RIVAL
     }
 
     /// A message that lies in one piece, copied by the kernel.
