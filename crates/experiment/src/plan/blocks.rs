@@ -378,7 +378,10 @@ mod tests {
         let twins = alone.blocks().into_iter().filter(|block| block.cases.len() == 2);
         assert!(twins.into_iter().all(|block| block.is_aside()), "a twin is no rival");
         let marked = plan(&[("path", "loopback"), ("size", "64"), ("threads", "1"), ("low-water", "1,64K")]);
-        assert!(marked.blocks().iter().all(|block| !block.in_turns()), "the end of a turn would not be taken");
+        assert!(
+            marked.blocks().iter().all(|block| !block.in_turns()),
+            "the end of a turn would not be taken"
+        );
         let many = plan(&[("path", "loopback"), ("size", "64"), ("threads", "1"), ("connections", "1000")]);
         let blocks = many.blocks();
         assert!(blocks.len() == 1 && !blocks[0].in_turns() && blocks[0].cases.len() > 2, "{blocks:?}");
