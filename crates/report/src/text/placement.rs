@@ -21,7 +21,7 @@ pub fn statement(m: &Material) -> Option<Statement> {
     Some(Statement { text: headline(answer), cells })
 }
 
-/// `Both ends on one CPU instead of two: CPU 1.4x less at 1 KiB and 64 KiB; throughput the same at 64 KiB.` and the same
+/// `Both ends on one CPU instead of two: CPU 1.4x less at 1 KiB and 64 KiB. Throughput the same at 64 KiB.` and the same
 /// of the scheduler's choice.
 pub fn headline(answer: &Answer) -> String {
     let known = answer.shown.iter().filter_map(|shown| match &shown.says {
@@ -50,7 +50,7 @@ fn name(ends: &str) -> &'static str {
 /// A change of a metric: its verdict, its ratio and where it is.
 pub type ChangeOf<'c> = (&'static str, Verdict, &'c Estimate, &'c Point);
 
-/// `LEAD: CPU 1.4x less at 1 KiB and the same at 64 KiB; throughput 1.3x more.`
+/// `LEAD: CPU 1.4x less at 1 KiB and the same at 64 KiB. Throughput 1.3x more.`
 pub fn told<'c>(lead: &str, costs: impl Iterator<Item = ChangeOf<'c>> + Clone) -> String {
     if costs.clone().all(|(_, verdict, ..)| verdict == Verdict::Undecided) {
         return format!("{lead}: undecided.");
@@ -60,7 +60,7 @@ pub fn told<'c>(lead: &str, costs: impl Iterator<Item = ChangeOf<'c>> + Clone) -
         changes(own.map(|(_, verdict, ratio, place)| (change(verdict, ratio), size(place))), metric)
     };
     let told: Vec<String> = [of(COST), of(SPEED)].into_iter().flatten().collect();
-    format!("{lead}: {}.", told.join("; "))
+    format!("{lead}: {}.", told.join(". "))
 }
 
 /// `CPU 1.4x less at 1 KiB and the same at 64 KiB`, of changes and their sizes.
@@ -71,7 +71,7 @@ fn changes(costs: impl Iterator<Item = (String, String)>, metric: &str) -> Optio
         if everywhere { change.clone() } else { format!("{change} at {}", and(places)) }
     };
     let parts: Vec<String> = told.iter().map(part).collect();
-    let what = if metric == COST { "CPU" } else { "throughput" };
+    let what = if metric == COST { "CPU" } else { "Throughput" };
     (!parts.is_empty()).then(|| format!("{what} {}", and(&parts)))
 }
 
