@@ -32,7 +32,7 @@ const MIB: u64 = 1 << 20;
 const MOST_BYTES: u64 = 256 * MIB;
 /// The same where a control group limits memory to less than that: a common size of containers, and half as much again.
 const MOST_IN_A_GROUP: u64 = 1 << 30;
-/// Files that differ from the room by less than this part of it are at the knee: what else is in memory decides.
+/// A file whose size differs from the room by less than this part of it may be kept or not: what else uses memory decides.
 const KNEE: u64 = 16;
 /// Files beyond memory by this part show the knee.
 const BEYOND: (u64, u64) = (9, 8);
@@ -172,7 +172,7 @@ fn predict(point: &Point, mut inputs: Inputs<'_>) -> Option<PredictedCost> {
     let (bytes, limit) = sizes(point)?;
     let room = CacheRoom::under(limit);
     let room = room.map(CacheRoom::expected);
-    // Whether a file that just fits is kept, the measurement is there to say.
+    // Whether the cache keeps a file that just fits is not known before it is measured.
     if room.is_some_and(|(room, _)| bytes.abs_diff(room) <= room / KNEE) {
         return None;
     }

@@ -215,7 +215,7 @@ impl Probe for Transfer {
 
     /// Every rival keeps its connections open beside those of the others.
     fn takes_turns(&self, point: &Point) -> bool {
-        // Below its low-water mark a receiver sleeps on, and the end of a turn would never be taken.
+        // A receiver sleeps while less than its low-water mark has arrived: it would never receive the end of a turn.
         let sleeps_on = point.int_at(LOW_WATER.id).is_some_and(|bytes| bytes > 1);
         !sleeps_on && all_connections(point) <= MOST_CONNECTIONS_OF_A_RIVAL
     }
