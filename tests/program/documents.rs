@@ -17,6 +17,12 @@ fn pages() -> Vec<PathBuf> {
     docs.filter(|page| page.extension().is_some_and(|ending| ending == "md")).collect()
 }
 
+/// Every file in a folder and in those below it.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
 fn text(page: &Path) -> String {
     fs::read_to_string(page).unwrap_or_else(|why| panic!("{}: {why}", page.display()))
 }
@@ -77,23 +83,16 @@ fn links_lead_to_files_and_headings_that_exist() {
 /// Pages are merged and renamed: what the program says and what comments say has to follow.
 #[test]
 fn pages_that_the_code_names_exist() {
-    let mut folders = vec![root().join("crates"), root().join("tools")];
     let mut seen = 0;
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let Ok(own) = fs::read_to_string(&path) else { continue };
-            for rest in own.split("docs/").skip(1) {
-                let name: String =
-                    rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_./".contains(*c)).collect();
-                let Some((page, _)) = name.split_once(".md") else { continue };
-                let there = root().join("docs").join(format!("{page}.md")).exists();
-                assert!(there, "{} names docs/{page}.md, which is not there", path.display());
-                seen += 1;
-            }
+    for path in ["crates", "tools"].iter().flat_map(|folder| files_below(&root().join(folder))) {
+        let Ok(own) = fs::read_to_string(&path) else { continue };
+        for rest in own.split("docs/").skip(1) {
+            let name: String =
+                rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_./".contains(*c)).collect();
+            let Some((page, _)) = name.split_once(".md") else { continue };
+            let there = root().join("docs").join(format!("{page}.md")).exists();
+            assert!(there, "{} names docs/{page}.md, which is not there", path.display());
+            seen += 1;
         }
     }
     assert!(seen > 20, "only {seen} pages are named");

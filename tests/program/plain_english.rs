@@ -1,6 +1,8 @@
 //! What users read uses plain technical English: phrases that it is not made of, in documents, help, the manual
 //! and every text of the code.
 
+use crate::documents::files_below;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -135,16 +137,11 @@ fn escaped(rest: &mut impl Iterator<Item = char>) -> String {
     text
 }
 
-fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if path.is_dir() && !["tests", "target"].contains(&name) {
-            sources(&path, files);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
-            files.push(path);
-        }
-    }
+/// Is this path, from the root on, one of the program's own sources and not of tests?
+fn is_source(path: &Path) -> bool {
+    let of_tests =
+        path.components().any(|part| ["tests", "target"].map(OsStr::new).contains(&part.as_os_str()));
+    !of_tests && path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("tests.rs")
 }
 
 fn assert_none(found: &[String]) {
@@ -193,9 +190,9 @@ fn help_and_the_manual() {
 #[test]
 fn texts_of_the_code() {
     let root = root();
-    let mut files = Vec::new();
-    sources(&root.join("crates"), &mut files);
-    sources(&root.join("tools"), &mut files);
+    let files = ["crates", "tools"].iter().flat_map(|folder| files_below(&root.join(folder)));
+    let files: Vec<PathBuf> =
+        files.filter(|file| is_source(file.strip_prefix(&root).expect("below"))).collect();
     assert!(files.len() > 200, "{}", files.len());
     let mut all = Vec::new();
     for file in files {

@@ -177,8 +177,8 @@ fn the_worked_examples_are_true() {
     syscost(&["report", run.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8")]);
     let page = fs::read_to_string(out.join("report.html")).expect("the page");
     assert!(page.contains("Did TCP have to send anything twice?"), "an old run is asked");
-    let answered =
-        ["No segment was retransmitted in ", " cases retransmitted."].map(|said| page.contains(said));
+    let answered = ["No segment was retransmitted in 198 cases.", "of 198 cases retransmitted."]
+        .map(|said| page.contains(said));
     assert!(answered.contains(&true), "and answered");
     regenerated(&tree, cargo);
 }
