@@ -2,7 +2,7 @@
 //!
 //! A case wins when it is significantly better than every case that it may be compared with (see [`crate::compare`]).
 //! Otherwise several are unbeaten: the same within the margin as the first of them, or undecided.
-//! What was skipped or failed is never a candidate, and so is not beaten.
+//! A case that was skipped or failed is never a candidate.
 
 use crate::cells::Cells;
 use crate::compare::Comparisons;

@@ -124,7 +124,7 @@ pub struct Answer {
     /// A command whose run could answer it, or say more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What was compared for it, beside the studies: rows of comparisons.csv.
+    /// The comparisons that this answer needs beside those of the studies; each is a row of comparisons.csv.
     #[serde(skip)]
     pub compared: Vec<Family<'static>>,
 }
@@ -142,7 +142,7 @@ impl Answer {
         Answer { question, verdict, shown, caveats, lacks: None, command: None, compared: Vec::new() }
     }
 
-    /// With what was compared for it.
+    /// This answer with the comparisons that it needs.
     pub fn comparing(self, compared: Vec<Family<'static>>) -> Answer {
         Answer { compared, ..self }
     }

@@ -1,4 +1,4 @@
-//! What some probes have beside what all have: other ways, copies that are counted, prices; and what is asked of any.
+//! The optional parts of a probe (other ways to do its work, counted copies, prices), and questions that any probe is asked.
 
 use super::Probe;
 use super::prediction::RowRef;

@@ -197,7 +197,7 @@ pub trait Probe: Sync {
         self.axes_as()?.settled(axis, point)
     }
 
-    /// What to measure instead of this default value where the machine cannot do it, and why.
+    /// The value to measure instead of this default where the machine cannot do the default, and the reason.
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
         self.axes_as()?.substitute(axis, value)
     }

@@ -27,7 +27,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Of no case.
+    /// An input that is the result of no case.
     pub fn new(name: &str, value: f64, unit: Unit, source: impl Into<String>) -> Input {
         Input { name: name.into(), value: Some(value), unit, source: source.into(), case: None }
     }

@@ -103,7 +103,7 @@ pub struct StepChange {
     pub ratio: Estimate,
 }
 
-/// What was looked at, and what was found in it.
+/// The figures that one search looked at, and the surprises that it found.
 struct Looked {
     /// What was looked for.
     kinds: &'static [Surprise],
@@ -111,7 +111,7 @@ struct Looked {
     at: Vec<CellRef>,
     /// Strongest first.
     found: Vec<FoundSurprise>,
-    /// `None`: it needs no comparison of its own.
+    /// The comparisons that the search made; `None`: it makes none.
     compared: Option<Family<'static>>,
 }
 
